@@ -31,6 +31,7 @@ from benchmarks import (
     report_job,
     reproduction_job,
     risk_job,
+    series_job,
     sets_job,
     slicing_job,
     spark_job,
@@ -78,6 +79,7 @@ JOBS: dict[str, Job] = {
     rating_attack_job.NAME: rating_attack_job.run,
     sets_job.NAME: sets_job.run,
     "sets-films": sets_job.run_films,
+    series_job.NAME: series_job.run,
 }
 ALWAYS_WHOLE = {
     start_job.NAME,

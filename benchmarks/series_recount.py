@@ -129,11 +129,11 @@ class GrownWorlds:
     """All worlds of some releases that hold everybody so far, value by value, as rows keep their value.
 
     A world says how many rows of each value take each trail: the labels of one person from the release on with which
-    the person came.
+    the person came. With `dated`, only worlds count in which nobody comes into a class that holds nobody new.
     """
 
-    def __init__(self, releases: Sequence[Sequence[Row]], numbers: Sequence[int]) -> None:
-        self.numbers = numbers
+    def __init__(self, releases: Sequence[Sequence[Row]], numbers: Sequence[int], *, dated: bool = False) -> None:
+        self.numbers, self.dated = numbers, dated
         self.counts = [Counter((row["disease"], label(row)) for row in release) for release in releases]
         self.values = sorted({value for value, _ in self.counts[-1]})
         self.cache: dict[str, list[Mapping[tuple[Label, ...], int]]] = {}
@@ -155,7 +155,10 @@ class GrownWorlds:
             seen[0] += 1
             if seen[0] > MOST_WORLDS:
                 raise TooManyError
-            fresh = {(name,): rows for name, rows in left.items() if rows and self._may_come(name, place)}
+            open_to_all = not self.dated
+            fresh = {
+                (name,): rows for name, rows in left.items() if rows and (open_to_all or self._may_come(name, place))
+            }
             if len(fresh) < sum(rows > 0 for rows in left.values()):
                 continue
             came = {(*self._before(place), *key): rows for key, rows in fresh.items()}
@@ -209,6 +212,49 @@ class GrownWorlds:
             )
         return found
 
+    def possible(self, trail: Sequence[Label]) -> Left:
+        """Return the rows of each value that can be somebody's who took a trail: the fewest of any release on it.
+
+        Both ends of what a class says of arrivals are somebody's, of whatever value: worlds of all values are put
+        together so that everybody is there.
+        """
+        wanted = frozenset(
+            (place, name, end)
+            for place, rows in enumerate(self.counts)
+            for _, name in rows
+            for end in {int(each) for each in ends(name[2])}
+        )
+        found: Left = Counter()
+        for value in self.values:
+            mine = {self._there(world) for world in self.worlds(value) if world.get(tuple(trail))}
+            others = [{self._there(world) for world in self.worlds(other)} for other in self.values if other != value]
+            if wanted in _together([mine, *others]):
+                rows = [self.counts[place][value, name] for place, name in enumerate(trail) if name]
+                found[value] = min(rows)
+        return found
+
+    def _there(self, world: Mapping[tuple[Label, ...], int]) -> frozenset[tuple[int, Label, int]]:
+        """Return which ends of arrivals somebody of a world has: release, class and month. All releases are there."""
+        found = set()
+        for trail in world:
+            first = next(place for place, name in enumerate(trail) if name)
+            found |= {
+                (place, name, first + 1)
+                for place, name in enumerate(trail)
+                if name and first + 1 in {int(each) for each in ends(name[2])}
+            }
+        return frozenset(found)
+
+
+def _together(sets: Sequence[set[frozenset[tuple[int, Label, int]]]]) -> set[frozenset[tuple[int, Label, int]]]:
+    """Return the unions of one set of each collection."""
+    found: set[frozenset[tuple[int, Label, int]]] = {frozenset()}
+    for each in sets:
+        found = {one | other for one in found for other in each}
+        if len(found) > MOST_WORLDS:
+            raise TooManyError
+    return found
+
 
 @cache
 def _all_shares(rows: int, rooms: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
@@ -224,13 +270,32 @@ def _shares(rows: int, rooms: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def grown_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]]) -> Iterator[tuple[str, Left]]:
-    """Yield what is left to everybody by each two releases, and by all: the rows of the real classes, at once."""
-    spans = [(i, j) for j in range(1, len(releases)) for i in range(j)]
-    spans += [tuple(range(len(releases)))] if len(releases) > 2 else []
-    for span in spans:
-        worlds = GrownWorlds([releases[number] for number in span], [number + 1 for number in span])
-        for name in classes[span[-1]]:
-            yield name, worlds.left([classes[number].get(name, ()) for number in span])
+    """Yield what is left to everybody by each two releases, and along the whole way: rows of the real classes, at once.
+
+    Along a way no more rows of a value are left than by any step of it.
+    """
+    way: dict[str, Left] = {}
+    for newer in range(1, len(releases)):
+        for older in range(newer):
+            worlds = GrownWorlds([releases[older], releases[newer]], [older + 1, newer + 1])
+            for name in classes[newer]:
+                left = worlds.left([classes[older].get(name, ()), classes[newer][name]])
+                yield name, left
+                if older == newer - 1:
+                    way[name] = left & way.get(name, left)
+        yield from way.items()
+
+
+def dated_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]]) -> Iterator[tuple[str, Left]]:
+    """Yield what is left to everybody if arrivals are taken at their word: rows that can be the person's at all.
+
+    A class whose people came until some month holds nobody who came later, and both months that it names are those of
+    somebody in it.
+    """
+    for last in range(1, len(releases)):
+        worlds = GrownWorlds(releases[: last + 1], range(1, last + 2), dated=True)
+        for name in classes[last]:
+            yield name, worlds.possible([each.get(name, ()) for each in classes[: last + 1]])
 
 
 def invariant_surest(releases: Sequence[tuple[Mapping[str, str], Mapping[str, frozenset[str]]]]) -> Fraction:

@@ -31,7 +31,7 @@ def run(settings: Settings) -> Iterator[Figure]:
     if find_spec("pysail") is None or find_spec("pyspark") is None:
         raise SkippedJob("Sail is not installed; pip install pysail pyspark-client")
     path = generated(
-        settings.folder / f"census-{settings.rows}-rising.parquet", lambda target: write_rising(settings, target)
+        settings.folder / f"census-{settings.rows}-rising.parquet", lambda target: write_rising(settings.rows, target)
     )
     yield from compare(path, census.QUASI_IDENTIFYING, settings.repeats)
 

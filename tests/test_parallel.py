@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 
 import pytest
 
-from sfumato.parallel import Once, as_done, both, each
+from sfumato.parallel import Once, OnceForEach, as_done, both, each
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -95,3 +97,20 @@ def test_what_failed_is_tried_again_and_what_is_forgotten_is_found_again():
     once.forget(1)
     once.forget(2)
     assert once.of(1, lambda: 6) == 6
+
+
+def test_what_is_found_of_an_object_is_kept_as_long_as_the_object():
+    class Some:
+        pass
+
+    found: OnceForEach[Some, str, Some] = OnceForEach()
+    table, other = Some(), Some()
+    first = found.of(table, "a", Some)
+    assert found.of(table, "a", Some) is first
+    assert found.of(table, "b", Some) is not first
+    assert found.of(other, "a", Some) is not first
+
+    kept = weakref.ref(first)
+    del table, first
+    gc.collect()
+    assert kept() is None

@@ -34,7 +34,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "Sets", "read_sets", "check_sets", "SetCheck", "KmAnonymity", "anonymize_sets", "SetRelease", "SetLoss",
         "save_sets", "attack_sets", "SetAttack",
     ),
-    "Differential privacy": ("DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private"),
+    "Differential privacy": (
+        "DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private", "PrivacyLedger",
+    ),
     "Errors": (),
     "More": (),
 }  # fmt: skip

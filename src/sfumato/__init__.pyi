@@ -119,6 +119,7 @@ from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
 from sfumato.release.on_disk import anonymize_on_disk as anonymize_on_disk
 from sfumato.release.on_spark import anonymize_on_spark as anonymize_on_spark
 from sfumato.release.private.folder import save_private as save_private
+from sfumato.release.private.ledger import PrivacyLedger as PrivacyLedger
 from sfumato.release.private.publish import publish_privately as publish_privately
 from sfumato.release.private.release import PrivateRelease as PrivateRelease
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings

@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from threading import Lock
 from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Other = TypeVar("Other")
 Key = TypeVar("Key", bound=Hashable)
+Owner = TypeVar("Owner")
 
 SMALL = 100_000
 """Records below which a part of the work on one column is over before a thread has started."""
@@ -94,3 +96,14 @@ class Once(Generic[Key, Result]):
     def forget(self, key: Key) -> None:
         """Drop the result of a key, if there is one."""
         self._results.pop(key, None)
+
+
+class OnceForEach(Generic[Owner, Key, Result]):
+    """Results that are worked out of an object, kept for as long as that object lives."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Owner, Once[Key, Result]] = WeakKeyDictionary()
+
+    def of(self, owner: Owner, key: Key, work: Callable[[], Result]) -> Result:
+        """Return the result of a key for an object; `work` finds it where there is none yet."""
+        return self._known.setdefault(owner, Once()).of(key, work)

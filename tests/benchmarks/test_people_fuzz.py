@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.people_fuzz import Fuzz, Way, main, policy, promises, published, rows_of, ways, wrongs
+from benchmarks.people_fuzz import Fuzz, Way, main, policy, promises, published, rows_of, variants, ways, wrongs
 from benchmarks.people_recount import Row, broken
 from benchmarks.people_tables import SENSITIVE, drawn_table
 
@@ -56,9 +57,60 @@ def test_the_reader_agrees_with_the_plain_twins():
     assert seen == {(name, right) for name in names for right in (True, False)}
 
 
-def test_no_table_in_any_of_some_ways_is_broken(capsys: pytest.CaptureFixture[str]):
-    assert main(["--first", "5", "--tables", "1", "--methods", "mdav"]) == 0
-    assert "BROKEN" not in capsys.readouterr().out
+def test_no_table_in_any_of_some_ways_is_broken(tmp_path: Path):
+    log = tmp_path / "log"
+    for first in ("5", "6"):
+        assert main(["--first", first, "--tables", "1", "--methods", "mdav", "--log", str(log)]) == 0
+    told = log.read_text().splitlines()
+    assert [line.split(": ")[0] for line in told] == ["tables 5..5", "tables 6..6"]
+    assert all(" releases, 0 broken, 0 failed" in line for line in told)
+
+
+def test_what_one_table_refuses_is_tried_with_the_next():
+    """Whoever has no value to guard is refused, and that says nothing of others; what hangs on settings is not."""
+    fuzz = Fuzz([Way("mdav", "together"), Way("mondrian", "apart")], places=(7, 11))
+    without = next(number for number in range(200) if "x" not in drawn_table(number).frame["ill"])
+    assert fuzz.tried([without]).outcomes["refused"] == 2
+    assert {(way.rows, place) for way, place, _ in fuzz.refused} <= {("apart", 7)}
+    found = fuzz.tried([number for number in range(200) if "x" in drawn_table(number).frame["ill"]][:10])
+    assert found.outcomes["released"] > 0
+    assert found.outcomes["refused"] == 0
+
+
+def test_other_settings_are_tried():
+    found = Fuzz([way for way in variants() if way.method != "best"], places=(0, 3)).tried([10])
+    assert found.right
+    assert len(found.released) == len(variants()) - 1
+
+
+@pytest.mark.parametrize(("what", "why"), [("broken", "BROKEN"), ("published", "FAILED")])
+def test_what_is_broken_or_fails_is_told(
+    what: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def wrong(*_: object) -> str:
+        if what == "broken":
+            return "1 people"
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(f"benchmarks.people_fuzz.{what}", wrong)
+    assert main(["--first", "5", "--tables", "1", "--methods", "mdav", "--log", str(tmp_path / "log")]) == 1
+    said = [line for line in (tmp_path / "log").read_text().splitlines() if why in line and "table 5, mdav" in line]
+    assert said
+    assert set(said) <= set(capsys.readouterr().out.splitlines())
+
+
+def test_equal_releases_are_recounted_once(monkeypatch: pytest.MonkeyPatch):
+    """The counts of what is found stay the same."""
+    recounted: list[object] = []
+
+    def counting(model: Mapping[str, Any], rows: tuple[Row, ...], names: tuple[str, ...]) -> str | None:
+        recounted.append((tuple(sorted(model.items(), key=str)), rows))
+        return broken(model, rows, names)
+
+    monkeypatch.setattr("benchmarks.people_fuzz.broken", counting)
+    found = Fuzz([Way("mondrian", "together"), Way("mdav", "together")]).tried([10])
+    assert found.outcomes["released"] > len({rows for _, rows in recounted})
+    assert len({str(each) for each in recounted}) == len(recounted)
 
 
 def test_what_is_broken_is_found():

@@ -146,11 +146,11 @@ def test_command_line(source: str, tmp_path: Path) -> None:
 def test_a_part_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     payload = io.BytesIO()
     pl.DataFrame({"0": [1]}).write_ipc(payload)
-    writer = PartWriter(PublishedColumns(("a",), {}), str(tmp_path), "csv", "keep", "t")
+    writer = PartWriter(PublishedColumns(("a",), {}), str(tmp_path), "csv", "t")
     (tmp_path / WRITING).mkdir()
     (tmp_path / WRITING / TOKEN).write_text("t")
     with pytest.raises(InputError, match="do not see the folder"):
         writer((0, payload.getvalue()))
     (tmp_path / "data").mkdir()
-    assert writer((0, payload.getvalue())).facts.rows == 1
+    assert writer((0, payload.getvalue())).rows == 1
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["part-00000.csv"]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import strategies as st
 
 from naive import metrics as naive
@@ -48,6 +50,13 @@ KINDS = {
     "word": Kind.CATEGORICAL,
 }
 FORMS = {"age": "interval", "income": "interval", "born": "interval", "zone": "ancestor", "word": "set"}
+
+
+def as_if_many(patch: pytest.MonkeyPatch) -> None:
+    """Have texts written as where there are many."""
+    recoding = [f"recoding.{name}" for name in ("notation", "ends", "regions", "publish")]
+    for module in (*recoding, "classes.generalized", "table.text_order"):
+        patch.setattr(import_module(f"sfumato.{module}"), "FEW", -1)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive import recoding as naive
-from recoding.small_tables import NASTY, STARRED, ZONES, SmallTable, attributes_of, small_tables
+from recoding.small_tables import NASTY, STARRED, ZONES, SmallTable, as_if_many, attributes_of, small_tables
 from sfumato.classes.generalized import Form, GeneralizedTable
-from sfumato.recoding import Recoding, covers
+from sfumato.recoding import Recoding, covers, publish, recode_as_published
 from sfumato.recoding.parsing import parse, split_set
 
 
@@ -56,16 +57,29 @@ def test_labels_of_other_forms_read_back(drawn: SmallTable) -> None:
     assert_reads_back(drawn.recoded(Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))))
 
 
-@given(small_tables(tree=STARRED))
-@examples(60)
-def test_few_and_many_values_are_written_alike(drawn: SmallTable) -> None:
-    as_sets = Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))
-    for recoding in (Recoding(), as_sets):
-        few = [column.labels.to_list() for column in drawn.recoded(recoding).columns]
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sfumato.recoding.notation.FEW", -1)
-            patch.setattr("sfumato.table.text_order.FEW", -1)
-            assert [column.labels.to_list() for column in drawn.recoded(recoding).columns] == few
+def written(drawn: SmallTable, recoding: Recoding) -> list[object]:
+    recoded = recode_as_published(drawn.encoded(), drawn.partition, recoding)
+    frame = publish(recoded, drawn.table, np.arange(drawn.table.height)[::-1])
+    columns = [
+        (each.labels.to_list(), each.low.tolist(), each.high.tolist(), each.level.tolist(), each.unrestricted.tolist())
+        for each in recoded.columns
+    ]
+    return [columns, recoded.class_of.tolist(), frame.schema, frame.rows()]
+
+
+@pytest.mark.parametrize("tree", [STARRED, ZONES], ids=["starred", "named"])
+def test_few_and_many_values_are_written_alike(tree: dict[str, Sequence[str]]) -> None:
+    @given(small_tables(tree=tree))
+    @examples(40)
+    def both(drawn: SmallTable) -> None:
+        as_sets = Recoding(forms=dict.fromkeys(("age", "born", "zone"), Form.SET))
+        for recoding in (Recoding(), Recoding(ends="tight"), as_sets):
+            few = written(drawn, recoding)
+            with pytest.MonkeyPatch.context() as patch:
+                as_if_many(patch)
+                assert written(drawn, recoding) == few
+
+    both()
 
 
 @given(small_tables())

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from recoding.small_tables import as_if_many
 from sfumato.classes.partition import Partition
 from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError
@@ -15,6 +16,12 @@ from sfumato.recoding import Recoding, RecodingKind, recode, recode_as_published
 from sfumato.table.encoding import EncodedTable, encode
 
 PATHS = [("a", "ab", "*"), ("b", "ab", "*"), ("c", "c", "*")]
+
+
+@pytest.fixture(params=["few", "many"], autouse=True)
+def how_many(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "many":
+        as_if_many(monkeypatch)
 
 
 def table() -> EncodedTable:

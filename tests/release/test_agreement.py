@@ -172,6 +172,12 @@ def test_a_role_that_is_dropped(folder):
     ]
 
 
+def test_a_column_that_is_insensitive_and_to_be_published_is_named_once(folder):
+    rewrite(folder, "insensitive = [", 'publish = ["visits"]\ninsensitive = [')
+    describe(folder, lambda content: content["structure"].update(quasi_identifying=["age"]))
+    assert said("unprotected columns", "visits", "sex, visits") in broken(folder)
+
+
 def test_a_sensitive_column_that_becomes_unprotected(folder):
     def edit(content: dict[str, Any]) -> None:
         content["structure"].update(sensitive=[])

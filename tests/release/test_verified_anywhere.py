@@ -288,6 +288,19 @@ def test_spark_counts_a_single_file_too(spark: None, tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["verify", str(tmp_path / "one"), "--engine", "spark"]).exit_code == 1
 
 
+def test_the_active_session_is_asked(spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found in the thread of the caller, also where somebody is told how far the work is."""
+    from pyspark.sql import SparkSession
+
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    folder = town().save(tmp_path / "one")
+    session = SparkSession.builder.remote(spark_server).getOrCreate()
+    try:
+        assert sf.verify(folder, engine="spark", progress=lambda what, done, total: None).ok
+    finally:
+        session.stop()
+
+
 def test_what_spark_cannot_count_is_said(spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*given: Any, **how: Any) -> str:
         with pytest.raises(sf.SfumatoError) as error:

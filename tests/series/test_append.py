@@ -96,7 +96,6 @@ def test_cells_that_are_hard_to_write_stay_as_they_are(
 ) -> None:
     """Large tables are mixed and written label by label."""
     if large:
-        monkeypatch.setattr("sfumato.series.append.REPEATS", 1)
         monkeypatch.setattr("sfumato.table.writing.MANY", 1)
     schema = sf.Schema(identifying=["name"], quasi_identifying=["age"], sensitive=["pay"], insensitive=["note", "day"])
     made = sf.Policy.of(schema, [sf.KAnonymity(2)], sf.Mondrian(), TIGHT, 0.0)

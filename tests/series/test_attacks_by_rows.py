@@ -321,3 +321,14 @@ def test_a_form_of_dates_of_one_month(tmp_path: Path) -> None:
         tmp_path / "c.csv", [(f"q{n}", f"19{50 + n}-04-0{1 + n % 9}", "flu") for n in range(12)],
         ("name", "born", "disease")))  # fmt: skip
     assert "intersection of all releases: stands" in found
+
+
+def test_a_release_of_a_series_by_itself_says_what_it_cannot_tell(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "a.csv", people(20))
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(3), table=table)
+    original = sf.read_table(table, SCHEMA)
+    told = sf.attack(series.releases[0], original, progress=lambda *_: None).unplayed
+    assert told["record tracing"] == "needs the other releases of the series: sfumato series attack plays it"
+    assert "record tracing" not in sf.attack(sf.anonymize(original, sf.KAnonymity(3)), original).unplayed
+    report = sf.report(series.releases[0], original, progress=lambda *_: None)
+    assert "record tracing" in str(report.to_dict())

@@ -202,8 +202,6 @@ def test_folders_alone_suffice_where_rows_publish_no_value(grown: sf.Series) -> 
 
 
 def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Series) -> None:
-    from dataclasses import replace
-
     from sfumato.models.checks import Outcome
     from sfumato.series.grown import recount_grown
     from sfumato.series.reading import ReadRelease
@@ -218,16 +216,13 @@ def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Serie
     path = grown.folder.parent / "forged"
     shutil.copytree(newer.path, path)
     joined.write_csv(path / "data.csv")
-    forged = replace(newer, path=path, published=replace(newer.published, data=joined))
-    (_, check) = recount_grown([older], forged)
+    (_, check) = recount_grown([older], ReadRelease.of(path))
     assert check.outcome is Outcome.BROKEN
     (_, fine) = recount_grown([older], newer)
     assert fine.outcome is Outcome.HOLDS
 
 
 def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
-    from dataclasses import replace
-
     from sfumato.models.checks import Outcome
     from sfumato.series.grown import recount_grown
     from sfumato.series.reading import ReadRelease
@@ -237,7 +232,7 @@ def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
     shutil.copytree(newer.path, path)
     short = pl.read_csv(older.path / "data.csv", infer_schema=False)[1:]
     short.write_csv(path / "data.csv")
-    (_, check) = recount_grown([older], replace(newer, path=path, published=replace(newer.published, data=short)))
+    (_, check) = recount_grown([older], ReadRelease.of(path))
     assert check.outcome is Outcome.BROKEN
     assert "1 rows of the older release have no row" in check.detail
 

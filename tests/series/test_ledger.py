@@ -140,7 +140,7 @@ def test_a_damaged_one(damage: str, series: sf.Series, tmp_path: Path) -> None:
         series.append(more(tmp_path))
 
 
-@pytest.mark.parametrize("stem", ["people", "waiting"])
+@pytest.mark.parametrize("stem", ["people", "waiting", "kept"])
 @pytest.mark.parametrize("damage", ["missing", "changed"])
 def test_a_damaged_file_of_it(stem: str, damage: str, series: sf.Series, tmp_path: Path) -> None:
     file = next(series.ledger.glob(f"{stem}-*"))
@@ -163,7 +163,7 @@ def test_it_is_checked_against_the_releases(series: sf.Series) -> None:
 
 def test_no_temporary_file_is_left(series: sf.Series) -> None:
     names = sorted(path.name.split("-")[0] for path in series.ledger.iterdir())
-    assert names == ["ledger.json", "lock", "people", "people", "waiting"]
+    assert names == ["kept", "ledger.json", "lock", "people", "people", "waiting"]
     assert sorted(os.listdir(series.folder)) == ["0001", "0002", "series.json"]
 
 

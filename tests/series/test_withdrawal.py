@@ -233,7 +233,7 @@ def test_a_full_disk_changes_nothing(series: sf.Series, monkeypatch: pytest.Monk
     assert series.verify(ledger=True).ok
 
 
-@examples(40)
+@examples(25)
 @given(data=st.data())
 def test_in_all_worlds_everybody_has_k_rows_and_l_values_left(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

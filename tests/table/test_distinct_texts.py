@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from examples import examples
 from sfumato.table import distinct
 from sfumato.table.distinct import as_categories, private_categorical, texts_of
-from sfumato.table.text_order import text_order
+from sfumato.table.text_order import dense_ranks, text_order
 
 TEXTS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", " ", "long " * 5]), st.text(max_size=3)))
 
@@ -59,3 +59,16 @@ def test_few_and_many_texts_are_ordered_alike(texts: list[str]) -> None:
 
     assert text_order(series).tolist() == many
     assert [texts[place] for place in many] == sorted(texts)
+
+
+@given(TEXTS)
+@examples(60)
+def test_few_and_many_texts_are_numbered_alike(texts: list[str | None]) -> None:
+    series = pl.Series(texts, dtype=pl.String)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.table.text_order.FEW", -1)
+        many = dense_ranks(series).tolist()
+
+    rising = sorted({text for text in texts if text is not None})
+    assert dense_ranks(series).tolist() == many
+    assert many == [0 if text is None else 1 + rising.index(text) for text in texts]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.problem import Problem
 from sfumato.classes.people import statistics_of
 from sfumato.kernels.predicates import GUARDED, RuleArrays
-from sfumato.models.compiled import compile_rules, rules_of
+from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import TOLERANCE
 from sfumato.models.rule_traits import TRAITS
 from sfumato.randomness import permutation
@@ -82,7 +82,7 @@ def _without_guarded(problem: Problem, kept: NDArray[np.int64]) -> NDArray[np.in
     guarding = [rule for rule in rules_of(problem.models, problem.table) if rule.marks is not None]
     if not guarding:
         return kept
-    rules = compile_rules(problem.models, problem.table)
+    rules = problem.rules
     for code, attribute, bound, bit in zip(*rules.arrays[:4], strict=True):
         if code == GUARDED:
             places = rules.codes[:, attribute].astype(np.int64) + rules.arrays.offsets[attribute]

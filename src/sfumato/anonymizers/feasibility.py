@@ -13,7 +13,7 @@ from sfumato.anonymizers.problem import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.errors import UnsatisfiableError, raise_all
-from sfumato.models.compiled import CompiledRules, compile_rules
+from sfumato.models.compiled import CompiledRules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import ruled, smallest
 from sfumato.models.says import of_population
@@ -79,7 +79,7 @@ def feasible(problem: Problem, *, may_leave_out: bool = True) -> tuple[FeasibleP
     UnsatisfiableError
         One sentence per model that fails: what it asks, what the table reaches, what to relax.
     """
-    rules = compile_rules(problem.models, problem.table)
+    rules = problem.rules
     failing = [model for model in (*problem.models, *problem.whole) if not model.holds(rules.whole).all()]
     if not failing:
         return (FeasibleProblem(problem, rules, None),)

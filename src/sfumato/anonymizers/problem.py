@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from sfumato.models.compiled import CompiledRules, compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.whole_table import WholeTableModel
+from sfumato.parallel import OnceForEach
 from sfumato.progress import Progress, silent
 from sfumato.table.encoding import EncodedTable
+
+_COMPILED: OnceForEach[EncodedTable, tuple[PrivacyModel, ...], CompiledRules] = OnceForEach()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,3 +44,19 @@ class Problem:
     threads: int = 1
     progress: Progress = field(default=silent)
     whole: Sequence[WholeTableModel] = ()
+
+    @cached_property
+    def rules(self) -> CompiledRules:
+        """The models, compiled for the records, the whole table being all of them.
+
+        Raises
+        ------
+        PolicyError
+            As :func:`~sfumato.models.compiled.compile_rules`.
+        """
+        models = tuple(self.models)
+        try:
+            hash(models)
+        except TypeError:  # one from outside the library
+            return compile_rules(models, self.table)
+        return _COMPILED.of(self.table, models, lambda: compile_rules(models, self.table))

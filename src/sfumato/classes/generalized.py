@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.grouping import histogram
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
+from sfumato.table.text_order import FEW
 
 
 class Form(StrEnum):
@@ -39,6 +41,19 @@ class ValueSets:
     codes: NDArray[np.int32]
 
 
+def known(labels: pl.Series) -> Callable[[], pl.Series]:
+    """Return what gives texts that are written already."""
+    return lambda: labels
+
+
+def stars(texts: pl.Series) -> NDArray[np.bool_]:
+    """Tell which texts are ``*``; bool (g,)."""
+    if len(texts) <= FEW:
+        return np.array([text == "*" for text in texts.to_list()], dtype=np.bool_)
+    found: NDArray[np.bool_] = texts.eq_missing("*").to_numpy()
+    return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedColumn:
     """One quasi-identifying attribute after recoding, class by class.
@@ -51,8 +66,8 @@ class GeneralizedColumn:
     form : Form
     per_class : numpy.ndarray
         int32 (c,): the generalized value of each class, ``0 .. g-1``.
-    labels : polars.Series of String
-        Published text of each generalized value, length g; null is the missing value.
+    written : callable
+        Returns the published text of each generalized value; losses do not look at it.
     low, high : numpy.ndarray
         int32 (g,): smallest and largest code covered. For a mean, those of the class. The missing value's code is
         ``attribute.size``.
@@ -63,6 +78,8 @@ class GeneralizedColumn:
         int32 (g,): hierarchy steps climbed. Without a hierarchy: 0 when one value is covered, else 1.
     members : Members or None
         The codes of each value set; None for the other forms, which cover every code from `low` to `high`.
+    starred : numpy.ndarray or None
+        Which value sets are ``*``, bool (g,), where that is known without their texts.
 
     Notes
     -----
@@ -73,12 +90,18 @@ class GeneralizedColumn:
     attribute: EncodedAttribute
     form: Form
     per_class: NDArray[np.int32]
-    labels: pl.Series
+    written: Callable[[], pl.Series]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     leaves: NDArray[np.int32]
     level: NDArray[np.int32]
     members: ValueSets | None = None
+    starred: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def labels(self) -> pl.Series:
+        """Published text of each generalized value, String, length g; null is the missing value."""
+        return self.written()
 
     @property
     def count(self) -> int:
@@ -94,8 +117,7 @@ class GeneralizedColumn:
     def unrestricted(self) -> NDArray[np.bool_]:
         """Which generalized values are ``*``, bool (g,)."""
         if self.form is Form.SET:
-            stars: NDArray[np.bool_] = self.labels.eq_missing("*").to_numpy()
-            return stars
+            return stars(self.labels) if self.starred is None else self.starred
         whole: NDArray[np.bool_] = (self.low < self.high) & (self.high == self.attribute.size)
         return whole
 

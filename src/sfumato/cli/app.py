@@ -44,7 +44,7 @@ COMMANDS = {
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
     "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
-    "private": {"publish": "private"},
+    "private": {"publish": "private", "ledger": "private_ledger"},
     "series": {
         "start": "series",
         "append": "series",
@@ -54,6 +54,7 @@ GROUPS = {
         "verify": "series",
         "attack": "series",
         "show": "series",
+        "compare": "series",
         "new-key": "series",
         "encrypt": "series",
     },

@@ -11,6 +11,7 @@ from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
     METHOD,
     OUTPUT,
+    PRIVACY,
     AsJson,
     HowFormulas,
     Original,
@@ -43,6 +44,12 @@ def publish(
     counting: WhatCounts = WhatCounts(),  # noqa: B008 - a frozen value
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Ledger that adds up what releases of the same people spend.", rich_help_panel=PRIVACY
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Refused: noise that can be drawn again hides nobody.", rich_help_panel=METHOD),
@@ -77,7 +84,7 @@ def publish(
     if out is not None:
         with progress_bar(quiet=quiet or as_json) as progress:
             progress("reading", 0, 1)
-            release = publish_privately(read_table(table, meant), meant, progress=progress)
+            release = publish_privately(read_table(table, meant), meant, ledger=ledger, progress=progress)
         save_private(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
         if meant.output.format == "csv":
             say_formulas(formula_labels(release), formulas)

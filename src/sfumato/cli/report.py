@@ -45,6 +45,14 @@ def report(
             metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
         ),
     ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSON with what was decided on the way, for the internal edition.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     no_attacks: Annotated[
         bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)
     ] = False,
@@ -80,6 +88,7 @@ def report(
     """
     from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
+    from sfumato.dossier.decisions import read_decisions
     from sfumato.dossier.release_report import report as make_report
 
     raise_all(InputError, _problems(release, original, control, out, overwrite=overwrite))
@@ -89,7 +98,7 @@ def report(
         **reading.words,
         top={"threads": threads},
     )
-    meant = policy_of(words)
+    meant, log = policy_of(words), [] if decisions is None else read_decisions(decisions)
     with progress_bar(quiet=quiet or as_json, told=told) as progress:
         made = make_report(
             release,
@@ -102,6 +111,7 @@ def report(
             seed=seed,
             threads=meant.threads,
             progress=progress,
+            decisions=log,
         )
     if out is not None:
         made.save(out, edition, overwrite=overwrite)

@@ -380,6 +380,55 @@ def show(folder: SeriesFolder, ledger: Ledger = None, ledger_key: LedgerKey = No
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 
+def compare(
+    tables: Annotated[
+        list[str],
+        typer.Argument(metavar="TABLE...", show_default=False, help="Newcomers of each month, the first month first."),
+    ],
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    key: Key = None,
+    way: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Which ways; default all. Repeatable.", rich_help_panel=METHOD),
+    ] = None,
+    m: M = None,
+    k: K = None,
+    l: L = None,  # noqa: E741
+    diversity: DiversityKind = "entropy",
+    c: C = None,
+    model: Models = None,
+    most_counterfeits: MostCounterfeits = 0.05,
+    seed: Seed = None,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    as_json: AsJson = False,
+) -> None:
+    """Publish the same arrivals in every way of series, and compare: loss of each month, who waits, what attacks find.
+
+    The series are made in a folder that is taken away. Nobody leaves. With -m, m-invariance promises so many different
+    sensitive values in the place of the other models. A way that cannot have the policy is listed with the reason.
+    """
+    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.comparison.series_ways import compare_ways
+
+    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=model or ())
+    if not models and policy is None and m is not None:
+        models, problems = model_words(k=m, l=None, diversity=diversity, c=c, t=None, others=())
+    meant = policy_of(Words(policy=policy, **roles.words, models=models, **reading.words, problems=problems))
+    with progress_bar(quiet=as_json) as progress:
+        found = compare_ways(
+            tables,
+            meant,
+            key=key,
+            m=m,
+            ways=way or (),
+            most_counterfeits=most_counterfeits,
+            seed=seed,
+            progress=progress,
+        )
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
 def new_key(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="File that must not be there yet.")],
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.dossier.decisions import Decision
 from sfumato.dossier.repeated import repeated_key
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.dossier.words import KINDS, LIMITS, ROLES, promise_in_words
@@ -86,13 +87,14 @@ class ReportedRelease:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What to measure: attacks, the lower bound; and how."""
+    """What to measure: attacks, the lower bound; and how; and what was decided on the way."""
 
     attacks: bool
     bound: bool
     seed: int | None
     threads: int
     progress: Progress
+    decisions: Sequence[Decision] = ()
 
 
 def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any]:
@@ -131,19 +133,21 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "utility": kept,
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
-        "limits": [*subject.published.limits, *_limits(subject), *LIMITS],
+        "limits": limits_of(subject.published, subject.description),
         "files": dict(subject.files),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
         "published_policy": subject.policy.text or "",
+        "decisions": [decision.to_dict() for decision in wishes.decisions],
     }
 
 
-def _limits(subject: ReportedRelease) -> tuple[str, ...]:
-    description, sensitive = subject.description, tuple(subject.description.sensitive)
+def limits_of(published: Published, description: Description) -> list[str]:
+    """Say what a release does not protect against."""
+    sensitive = tuple(description.sensitive)
     models = list(filter(None, map(build_model, description.models)))
     of_people = () if description.people is None else limits_of_people(models, sensitive)
-    return (*limits_of_values(models, sensitive), *of_people)
+    return [*published.limits, *limits_of_values(models, sensitive), *of_people, *LIMITS]
 
 
 def refuse_broken(verification: Verification) -> None:

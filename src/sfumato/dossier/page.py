@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page: no script, no network."""
+"""Reports and receipts as self-contained HTML pages: no script, no network."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sfumato.errors import PolicyError
 from sfumato.numbers import figure, percent
 
 
-def render(content: Mapping[str, Any], drawings: Mapping[str, str]) -> str:
-    """Fill in the page.
+def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = "page.html") -> str:
+    """Fill in a page; everything but drawings is escaped.
 
     Raises
     ------
@@ -20,12 +20,19 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str]) -> str:
     """
     jinja = _jinja()
     environment = jinja.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined
+        loader=jinja.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja.StrictUndefined,
     )
     environment.filters.update(percent=_percent, figure=_figure, count=_count)
-    text = resources.files("sfumato.dossier").joinpath("page.html").read_text(encoding="utf-8")
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
-    return str(environment.from_string(text).render(**content, drawings=safe))
+    return str(environment.get_template(page).render(**content, drawings=safe))
+
+
+def _template(name: str) -> str:
+    return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
 
 
 def _percent(share: float | None) -> str:

@@ -13,9 +13,9 @@ REPEATED = "People may have several records: a column of the original repeats. P
 def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return what may be given to others.
 
-    Left out: risks, losses, answers and subgroups, which were measured on the original. An attacker who knows all
-    records but one could try every value for that one and see which gives the same figures. Of attacks, only the
-    verdict is kept. What remains can be computed from the release, or is not a figure of the data.
+    Left out: risks, losses, answers, subgroups and what was decided on the way, which were measured on the original. An
+    attacker who knows all records but one could try every value for that one and see which gives the same figures. Of
+    attacks, only the verdict is kept. What remains can be computed from the release, or is not a figure of the data.
     """
     return {
         **content,
@@ -32,6 +32,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "suppression": _published_suppression(content["suppression"]),
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
         "policy": content["published_policy"],
+        "decisions": [],
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, content_of, refuse_broken
+from sfumato.dossier.decisions import Decision
 from sfumato.dossier.drawings import draw_report
 from sfumato.dossier.page import render
 from sfumato.dossier.public import public_edition
@@ -107,6 +108,7 @@ def report(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = shown,
+    decisions: Sequence[Decision] = (),
 ) -> ReleaseReport:
     """Measure everything about a release, and put it on one page.
 
@@ -132,6 +134,8 @@ def report(
         None reads ``SFUMATO_THREADS``, else takes all cores.
     progress
         Called with (what, done, total).
+    decisions
+        What was decided on the way, for the internal edition.
 
     Returns
     -------
@@ -151,7 +155,7 @@ def report(
     )
     progress("verifying", 0, 5)
     subject = _subject(release, original, policy, control, tuple(earlier))
-    wishes = ReportOptions(attacks, bound, seed, thread_count(threads), progress)
+    wishes = ReportOptions(attacks, bound, seed, thread_count(threads), progress, tuple(decisions))
     return ReleaseReport(content_of(subject, wishes))
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets, known
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.table.encoding import EncodedAttribute
@@ -87,7 +87,6 @@ def _set_column(
     low, high = members.codes[members.starts[:-1]], members.codes[members.starts[1:] - 1]
     mixed = (low < high) & (high == attribute.size)
     leaves = np.where(mixed, attribute.domain_size, np.diff(members.starts)).astype(np.int32)
-    # Metrics read no label but `*`.
-    labels = pl.select(pl.when(pl.Series(mixed)).then(pl.lit("*"))).to_series()
+    written = known(pl.Series(["*" if each else None for each in mixed.tolist()], dtype=pl.String))
     level = (low < high).astype(np.int32)
-    return GeneralizedColumn(attribute, Form.SET, per_class, labels, low, high, leaves, level, members)
+    return GeneralizedColumn(attribute, Form.SET, per_class, written, low, high, leaves, level, members, mixed)

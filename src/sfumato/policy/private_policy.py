@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
-from sfumato.anonymizers.private.task import Choice, Counting
+from sfumato.anonymizers.private.task import Choice, Counting, in_cells
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.policy.columns import columns_of
@@ -22,6 +22,7 @@ from sfumato.policy.parts import Column, Columns, Output, Source
 from sfumato.policy.policy import attributes_of
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.table import Table
 
 ModelPart: Any = entry_for(DifferentialPrivacy)
 BinsSetting = int | tuple[float, ...]
@@ -148,6 +149,16 @@ class PrivatePolicy(WholePolicy):
             wished_l=columns.wished_l,
             publish=columns.publish,
         )
+
+    def in_cells(self, table: Table) -> Table:
+        """Return a table with each value as the label of the cell that it falls into, and no columns but the counted.
+
+        Raises
+        ------
+        PolicyError
+            When a column has no declared domain.
+        """
+        return in_cells(table, self.to_counting())
 
     def reading(self) -> dict[str, Any]:
         """Return how a file is read, as arguments for :func:`sfumato.read_table`."""

@@ -52,7 +52,7 @@ class Domain:
         """Labels by code; None for the missing value."""
         return [*self.labels, *([None] if self.missing else [])]
 
-    def column(self, name: str, codes: NDArray[np.integer]) -> pl.Series:
+    def column(self, name: str, codes: NDArray[np.integer] | pl.Series) -> pl.Series:
         """Write codes as labels."""
         texts = pl.Series(name, self.texts, dtype=pl.String)
         return texts.gather(codes)
@@ -84,6 +84,39 @@ class Domain:
         if len(numbers) != len(labels) + 1 or not all(low < high for low, high in pairwise(numbers)):
             raise ValueError
         return cls(tuple(labels), numbers, missing)
+
+
+@dataclass(frozen=True)
+class SeriesSpent:
+    """What all releases about the same people have spent, up to one of them.
+
+    Attributes
+    ----------
+    release : int
+        How many there are.
+    epsilon, delta : float
+        Their sums.
+    """
+
+    release: int
+    epsilon: float
+    delta: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"release": self.release, "epsilon": self.epsilon, "delta": self.delta}
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> SeriesSpent:
+        """Read plain values, or raise ValueError, KeyError or TypeError."""
+        release, epsilon, delta = entry["release"], float(entry["epsilon"]), float(entry["delta"])
+        if not isinstance(release, int) or release < 1 or not 0 < epsilon < math.inf or not 0 <= delta < math.inf:
+            raise ValueError
+        return cls(release, epsilon, delta)
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        return f"release {self.release:,}; all up to it have spent ε = {self.epsilon:g}, δ = {self.delta:g}"
 
 
 def cells_of(names: Sequence[str], domains: Mapping[str, Domain]) -> int:

@@ -6,13 +6,16 @@ distinct generalized values, and over those afterwards: a label is written once,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets
-from sfumato.recoding.ends import rounded_ranges, rounded_texts
-from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
+from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, known, stars
+from sfumato.recoding.ends import rounded_ranges, rounded_texts, with_grid
+from sfumato.recoding.notation import node_texts, range_texts, set_texts, with_stars
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Kind
@@ -39,7 +42,7 @@ def interval_column(
         Not read: both ends are values.
     """
     per_class, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
-    return _intervals(attribute, per_class, range_texts(attribute, low, high), low, high)
+    return _intervals(attribute, per_class, partial(range_texts, attribute, low, high), low, high)
 
 
 def rounded_column(
@@ -58,17 +61,17 @@ def rounded_column(
     own
         The attribute of what is published, whose values decide the grid; None: that of all.
     """
-    own = own or attribute
+    own = with_grid(own or attribute)
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high, own))
-    return _intervals(attribute, intervals[ranges], rounded_texts(attribute, low, high, own), low, high)
+    return _intervals(attribute, intervals[ranges], partial(rounded_texts, attribute, low, high, own), low, high)
 
 
 def _intervals(
-    attribute: EncodedAttribute, per_class: Indices, labels: pl.Series, low: Indices, high: Indices
+    attribute: EncodedAttribute, per_class: Indices, written: Callable[[], pl.Series], low: Indices, high: Indices
 ) -> GeneralizedColumn:
     leaves, level = _codes_between(attribute, low, high), _changed(low, high)
-    return GeneralizedColumn(attribute, Form.INTERVAL, per_class, labels, low, high, leaves, level)
+    return GeneralizedColumn(attribute, Form.INTERVAL, per_class, written, low, high, leaves, level)
 
 
 def ancestor_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
@@ -87,28 +90,28 @@ def ancestor_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> Gen
     nodes, low, high = _distinct_ranges(attribute, low, high)
     one_range = np.empty(len(low), dtype=np.int64)
     one_range[nodes] = np.arange(len(nodes))
-    labels, level = labels.gather(one_range), level[one_range]
+    labels, level = labels[pl.Series(one_range)], level[one_range]
     leaves = _codes_between(attribute, low, high)
-    return GeneralizedColumn(attribute, Form.ANCESTOR, nodes[ranges], labels, low, high, leaves, level)
+    return GeneralizedColumn(attribute, Form.ANCESTOR, nodes[ranges], known(labels), low, high, leaves, level)
 
 
 def _nodes(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[Indices, Indices, Indices, pl.Series]:
     """Climb from each range to its common ancestor: first and last code, level and label of the node."""
     hierarchy = attribute.hierarchy
     assert hierarchy is not None
-    first, last, level, labels = low.copy(), high.copy(), np.zeros_like(low), exact_texts(attribute, low)
+    first, last, level = low.copy(), high.copy(), np.zeros_like(low)
     inner = (low < high) & (high < attribute.size)
     level[inner] = hierarchy.common_ancestor(low[inner], high[inner])
-    for step in range(1, hierarchy.height + 1):
+    for step in np.unique(level[inner]).tolist():
         climbed = np.flatnonzero(level == step)
         starts = np.asarray(hierarchy.levels[step].starts, dtype=np.int32)
         nodes = hierarchy.node_of[step, low[climbed]]
         first[climbed], last[climbed] = starts[nodes], starts[nodes + 1] - 1
-        labels = labels.scatter(climbed, pl.Series(hierarchy.levels[step].labels).gather(nodes))
+    labels = node_texts(attribute, low, level)
     # A root called `*` looks like a cell that mixes missing and present values, so it stands for both.
-    whole = (low < high) & ((high == attribute.size) | labels.eq_missing(STAR).to_numpy())
+    whole = (low < high) & ((high == attribute.size) | stars(labels))
     first[whole], last[whole], level[whole] = 0, attribute.size, hierarchy.height
-    return first, last, level, labels.scatter(np.flatnonzero(whole), STAR)
+    return first, last, level, with_stars(labels, whole)
 
 
 def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSets) -> GeneralizedColumn:
@@ -127,8 +130,10 @@ def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSe
     high = members.codes[members.starts[1:] - 1]
     level = set_levels(attribute, low, high)
     leaves = np.diff(members.starts).astype(np.int32)
-    labels = set_texts(attribute, members)
-    return GeneralizedColumn(attribute, Form.SET, per_class, labels, low, high, leaves, level, members)
+    written = partial(set_texts, attribute, members)
+    # A value `*` is written otherwise in a set.
+    starred = np.zeros(len(low), dtype=np.bool_)
+    return GeneralizedColumn(attribute, Form.SET, per_class, written, low, high, leaves, level, members, starred)
 
 
 def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indices:
@@ -182,7 +187,7 @@ def mean_column(
         .alias(attribute.name)
     ).to_series()
     leaves = _codes_between(attribute, low, high)
-    return GeneralizedColumn(attribute, Form.MEAN, per_class, labels, low, high, leaves, _changed(low, high))
+    return GeneralizedColumn(attribute, Form.MEAN, per_class, known(labels), low, high, leaves, _changed(low, high))
 
 
 def _widened(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Codes, Codes]:

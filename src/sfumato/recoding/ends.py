@@ -8,7 +8,7 @@ grid on which these are at most four.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import NamedTuple
@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.recoding.notation import STAR, exact_texts, range_texts
+from sfumato.recoding.notation import STAR, exact_texts, range_texts, with_stars
 from sfumato.recoding.occurring import LARGEST_EXACT
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
 from sfumato.table.rounding import Rounding
 from sfumato.table.schema import Kind
+from sfumato.table.text_order import FEW
 
 Numbers = NDArray[np.float64]
 Codes = NDArray[np.integer]
@@ -106,6 +107,12 @@ def rounding_of(attribute: EncodedAttribute) -> Rounding | None:
     return Rounding(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
 
 
+def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
+    """Return the attribute with its grid settled, so that it is not worked out from its values again."""
+    settled = rounding_of(attribute)
+    return attribute if settled is None else replace(attribute, rounding=settled)
+
+
 def rounded_intervals(
     attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
 ) -> RoundedIntervals:
@@ -180,17 +187,34 @@ def rounded_texts(
     own = own or attribute
     if not roundable(own):
         return range_texts(attribute, low, high)
-    texts = exact_texts(attribute, low)
     several = np.flatnonzero((low < high) & (high < attribute.size))
-    if len(several):
-        ends = rounded_intervals(attribute, low[several], high[several], own)
-        texts = texts.scatter(several, _written(own, *_inside_domain(own, ends.first, ends.stop)))
-    return texts.scatter(np.flatnonzero((low < high) & (high == attribute.size)), STAR)
+    ends = rounded_intervals(attribute, low[several], high[several], own)
+    written = _written(own, *_inside_domain(own, ends.first, ends.stop))
+    whole = (low < high) & (high == attribute.size)
+    if attribute.size + len(low) <= FEW:
+        return _few_rounded_texts(attribute, low, several, written, whole)
+    return with_stars(exact_texts(attribute, low).scatter(several, written), whole)
+
+
+def _few_rounded_texts(
+    attribute: EncodedAttribute, low: Indices, several: NDArray[np.intp], written: pl.Series, whole: NDArray[np.bool_]
+) -> pl.Series:
+    interval_of = dict(zip(several.tolist(), written.to_list(), strict=True))
+    starred = whole.tolist()
+    texts = [
+        STAR if starred[place] else interval_of.get(place, attribute.texts[code])
+        for place, code in enumerate(low.tolist())
+    ]
+    return pl.Series(attribute.name, texts, dtype=pl.String)
 
 
 def _written(attribute: EncodedAttribute, first: Numbers, stop: Numbers) -> pl.Series:
     closed = _whole(attribute)
     begin, end = _texts(attribute, first), _texts(attribute, stop - closed)
+    if len(first) <= FEW:
+        bracket = "]" if closed else ")"
+        pairs = zip(begin.to_list(), end.to_list(), strict=True)
+        return pl.Series([f"[{one}..{other}{bracket}" for one, other in pairs], dtype=pl.String)
     closing = pl.lit("]" if closed else ")")
     return pl.select(pl.concat_str(pl.lit("["), begin, pl.lit(".."), end, closing)).to_series()
 
@@ -267,7 +291,7 @@ def _decimal_grid(mantissa: int, exponent: int) -> Grid:
         bins += start(bins + 1) <= values
         return bins
 
-    return Grid(float(start(np.ones(1))[0]), bin_of, start)
+    return Grid(mantissa * scale if exponent >= 0 else mantissa / scale, bin_of, start)
 
 
 def _whole_unit(numbers: Numbers) -> tuple[int, int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
@@ -15,6 +14,7 @@ from sfumato.parallel import worth_starting
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.recode import recode
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.text_order import dense_ranks
 
 
 def recode_as_published(
@@ -74,6 +74,5 @@ def _distinct_labels(column: GeneralizedColumn) -> NDArray[np.int32]:
     """Return a number for each class that is equal where the published text is; int32 (c,)."""
     if column.labels.n_unique() == column.count:
         return column.per_class
-    rank_of = column.labels.rank("dense").fill_null(0).cast(pl.Int32).to_numpy()
-    numbers: NDArray[np.int32] = rank_of[column.per_class]
+    numbers: NDArray[np.int32] = dense_ranks(column.labels).astype(np.int32)[column.per_class]
     return numbers

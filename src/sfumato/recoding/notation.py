@@ -27,6 +27,8 @@ PIECE = 1 << 15
 
 def exact_texts(attribute: EncodedAttribute, codes: NDArray[np.integer]) -> pl.Series:
     """Write single values; the missing value's code gives null."""
+    if attribute.size + len(codes) <= FEW:
+        return pl.Series(attribute.name, [attribute.texts[code] for code in codes.tolist()], dtype=pl.String)
     return attribute.labels.extend_constant(None, 1)[codes]
 
 
@@ -46,13 +48,38 @@ def range_texts(attribute: EncodedAttribute, low: NDArray[np.integer], high: NDA
 
 
 def _few_range_texts(attribute: EncodedAttribute, low: list[int], high: list[int]) -> pl.Series:
-    exact: list[str | None] = [*attribute.labels.to_list(), None]
-    missing = attribute.size
+    exact, missing = attribute.texts, attribute.size
     texts = [
         exact[first] if first == last else STAR if last == missing else f"[{exact[first]}..{exact[last]}]"
         for first, last in zip(low, high, strict=True)
     ]
     return pl.Series(attribute.name, texts, dtype=pl.String)
+
+
+def node_texts(attribute: EncodedAttribute, low: NDArray[np.integer], level: NDArray[np.integer]) -> pl.Series:
+    """Write the nodes of a hierarchy: on each level the one above a first code; the missing value gives null."""
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    if attribute.size + len(low) <= FEW:
+        # The missing value has no node, and is on level 0.
+        nodes = hierarchy.node_of[level, np.minimum(low, attribute.size - 1)].tolist()
+        places = zip(low.tolist(), level.tolist(), nodes, strict=True)
+        texts = [hierarchy.levels[step].labels[node] if step else attribute.texts[code] for code, step, node in places]
+        return pl.Series(attribute.name, texts, dtype=pl.String)
+    labels = exact_texts(attribute, low)
+    for step in range(1, hierarchy.height + 1):
+        climbed = np.flatnonzero(level == step)
+        nodes_there = pl.Series(hierarchy.node_of[step, low[climbed]])
+        labels = labels.scatter(climbed, pl.Series(hierarchy.levels[step].labels, dtype=pl.String).gather(nodes_there))
+    return labels
+
+
+def with_stars(texts: pl.Series, starred: NDArray[np.bool_]) -> pl.Series:
+    """Return the texts with ``*`` in some places; bool (g,)."""
+    if len(texts) > FEW:
+        return texts.scatter(np.flatnonzero(starred), STAR)
+    pairs = zip(texts.to_list(), starred.tolist(), strict=True)
+    return pl.Series(texts.name, [STAR if star else text for text, star in pairs], dtype=pl.String)
 
 
 def set_texts(attribute: EncodedAttribute, members: ValueSets) -> pl.Series:
@@ -94,7 +121,7 @@ def _texts_of(attribute: EncodedAttribute, order: NDArray[np.int64], members: Va
 
 def _few_set_texts(attribute: EncodedAttribute, starts: NDArray[np.int64], codes: NDArray[np.int64]) -> pl.Series:
     """Write a few value sets: set ``i`` has the `codes` from ``starts[i]`` to before ``starts[i+1]``, in text order."""
-    labels: list[str] = attribute.labels.to_list()
+    labels = [label for label in attribute.texts if label is not None]
     written = [*(label.replace("\\", "\\\\").replace("|", "\\|") for label in labels), MISSING_MEMBER]
     exact = [*(f"\\{label}" if _confusing(label) else label for label in labels), None]
     member_texts = [written[code] for code in codes.tolist()]

@@ -13,6 +13,7 @@ from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
+from sfumato.table.text_order import FEW
 
 
 def publish(
@@ -53,13 +54,13 @@ def publish(
     """
     raise_all(InputError, _problems(generalized, table, order))
     classes = generalized.class_of[order]
-    complete = not np.any(classes < 0)
+    complete, records = not np.any(classes < 0), pl.Series(order)
     published = {column.attribute.name: column for column in generalized.columns}
 
     def written(series: pl.Series) -> pl.Series:
         if series.name not in published:
-            return carried_over(series[order])
-        return _quasi_identifying(series, published[series.name], order, classes, complete)
+            return carried_over(series[records])
+        return _quasi_identifying(series, published[series.name], records, classes, complete)
 
     return pl.DataFrame(each(written, table.frame, worth_starting(threads, len(order))))
 
@@ -79,7 +80,7 @@ def _problems(generalized: GeneralizedTable, table: Table, order: NDArray[np.int
 def _quasi_identifying(
     series: pl.Series,
     column: GeneralizedColumn,
-    records: NDArray[np.integer],
+    records: pl.Series,
     classes: NDArray[np.int32],
     complete: bool,
 ) -> pl.Series:
@@ -99,10 +100,12 @@ def carried_over(series: pl.Series) -> pl.Series:
     """Return a column as it is published unchanged: categories as an Enum that lists those that occur, sorted."""
     if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         return series
-    return series.cast(enum_of(series.unique().cast(pl.String)))
+    return series.cast(enum_of(series if len(series) <= FEW else series.unique().cast(pl.String)))
 
 
 def enum_of(labels: pl.Series) -> pl.Enum:
     """Return a type that lists the texts that occur, sorted, so that neither others nor an order can be read off it."""
+    if len(labels) <= FEW:
+        return pl.Enum(sorted({label for label in labels.to_list() if label is not None}))
     known = labels.drop_nulls() if labels.null_count() else labels
     return pl.Enum((known if known.n_unique() == len(known) else known.unique()).sort())

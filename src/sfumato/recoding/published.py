@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, known, stars
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import Coverage, parse
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
@@ -128,7 +127,7 @@ def _column(
         encoded.attributes[index],
         form,
         per_class,
-        labels,
+        known(labels),
         coverage.low,
         coverage.high,
         coverage.leaves,
@@ -141,7 +140,7 @@ def _without_stars(
     rows_in: NDArray[np.int32], columns: tuple[GeneralizedColumn, ...]
 ) -> tuple[NDArray[np.int32], tuple[GeneralizedColumn, ...]]:
     """Turn the class that publishes nothing but `*`, if there is one, into suppressed rows."""
-    starred = np.logical_and.reduce([column.labels.eq_missing(STAR).to_numpy()[column.per_class] for column in columns])
+    starred = np.logical_and.reduce([stars(column.labels)[column.per_class] for column in columns])
     number = np.where(starred, -1, np.cumsum(~starred) - 1).astype(np.int32)
     kept = tuple(replace(column, per_class=column.per_class[~starred]) for column in columns)
     return number[rows_in], kept

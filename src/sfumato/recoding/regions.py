@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets
+from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, known, stars
 from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.parallel import each
 from sfumato.recoding.borders import border_texts
 from sfumato.recoding.columns import interval_column, set_column
-from sfumato.recoding.notation import STAR, exact_texts, set_texts
+from sfumato.recoding.notation import node_texts, set_texts, with_stars
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.text_order import FEW
 
 Indices = NDArray[np.int32]
 
@@ -59,7 +61,8 @@ def region_columns(
             return _node_column(attribute, low, high, level)
         if attribute.is_numeric:
             column = interval_column(attribute, low, high)
-            return replace(column, labels=border_texts(attribute, column.low, column.high)) if between else column
+            borders = partial(border_texts, attribute, column.low, column.high)
+            return replace(column, written=borders) if between else column
         if index in regions.sets:
             return _member_column(attribute, regions.sets[index])
         return _code_set_column(attribute, low, high)
@@ -87,29 +90,36 @@ def _node_column(attribute: EncodedAttribute, low: Indices, high: Indices, level
     hierarchy = attribute.hierarchy
     assert hierarchy is not None
     per_class, low, high, level = _distinct_nodes(attribute, low, high, level)
-    labels = exact_texts(attribute, low)
-    for step in range(1, hierarchy.height + 1):
-        climbed = np.flatnonzero((level == step) & (low < attribute.size))
-        nodes = hierarchy.node_of[step, low[climbed]]
-        labels = labels.scatter(climbed, pl.Series(hierarchy.levels[step].labels, dtype=pl.String).gather(nodes))
-    whole = high > low
-    whole &= (high == attribute.size) | labels.eq_missing(STAR).to_numpy()
+    labels = node_texts(attribute, low, np.where(low < attribute.size, level, 0))
+    whole = (high > low) & ((high == attribute.size) | stars(labels))
     low, high = np.where(whole, 0, low).astype(np.int32), np.where(whole, attribute.size, high).astype(np.int32)
-    labels = labels.scatter(np.flatnonzero(whole), STAR)
+    labels = with_stars(labels, whole)
     leaves = np.where(whole, attribute.domain_size, high - low + 1).astype(np.int32)
     level = _lowest_levels(hierarchy, low, level, labels)
-    return GeneralizedColumn(attribute, Form.ANCESTOR, per_class, labels, low, high, leaves, level)
+    return GeneralizedColumn(attribute, Form.ANCESTOR, per_class, known(labels), low, high, leaves, level)
 
 
 def _lowest_levels(hierarchy: Hierarchy, low: Indices, level: Indices, labels: pl.Series) -> Indices:
     """Step down while the label stays: a reader of the release cannot distinguish the levels of a repeated node."""
     lowest = level.copy()
+    if hierarchy.size + len(low) <= FEW:
+        nodes = zip(low.tolist(), level.tolist(), labels.to_list(), strict=True)
+        return np.array([_lowest_level(hierarchy, *each) for each in nodes], dtype=level.dtype)
     for step in range(hierarchy.height, 0, -1):
         there = np.flatnonzero((lowest == step) & (low < hierarchy.size))
         below = pl.Series(hierarchy.levels[step - 1].labels, dtype=pl.String)
         same = below.gather(hierarchy.node_of[step - 1, low[there]]).eq_missing(labels.gather(there)).to_numpy()
         lowest[there[same]] = step - 1
     return lowest
+
+
+def _lowest_level(hierarchy: Hierarchy, low: int, level: int, label: str | None) -> int:
+    if low >= hierarchy.size:
+        return level
+    nodes = hierarchy.node_of[:, low].tolist()
+    while level and hierarchy.levels[level - 1].labels[nodes[level - 1]] == label:
+        level -= 1
+    return level
 
 
 def _distinct_nodes(
@@ -134,12 +144,12 @@ def _code_set_column(attribute: EncodedAttribute, low: Indices, high: Indices) -
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     codes = (np.arange(starts[-1]) - np.repeat(starts[:-1] - first, sizes)).astype(np.int32)
     members = ValueSets(starts, codes)
-    labels = set_texts(attribute, members).scatter(np.flatnonzero(whole), STAR)
     leaves = np.where(whole, attribute.domain_size, sizes).astype(np.int32)
     level = (first < last).astype(np.int32)
     return GeneralizedColumn(
-        attribute, Form.SET, per_class.astype(np.int32), labels, first, last, leaves, level, members
-    )
+        attribute, Form.SET, per_class.astype(np.int32), partial(_starred_texts, attribute, members, whole),
+        first, last, leaves, level, members, whole,
+    )  # fmt: skip
 
 
 def _member_column(attribute: EncodedAttribute, covered: NDArray[np.bool_]) -> GeneralizedColumn:
@@ -153,4 +163,9 @@ def _member_column(attribute: EncodedAttribute, covered: NDArray[np.bool_]) -> G
     members = ValueSets(starts, np.nonzero(distinct)[1].astype(np.int32))
     column = set_column(attribute, per_class.reshape(-1).astype(np.int32), members)
     leaves = np.where(whole, attribute.domain_size, column.leaves).astype(np.int32)
-    return replace(column, labels=column.labels.scatter(np.flatnonzero(whole), STAR), leaves=leaves)
+    written = partial(_starred_texts, attribute, members, whole)
+    return replace(column, written=written, leaves=leaves, starred=whole)
+
+
+def _starred_texts(attribute: EncodedAttribute, members: ValueSets, whole: NDArray[np.bool_]) -> pl.Series:
+    return with_stars(set_texts(attribute, members), whole)

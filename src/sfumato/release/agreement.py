@@ -203,7 +203,7 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
         said = _names(columns.get(role, []))
         if not set(found) <= set(said) or (not chosen and set(found) != set(said)):
             yield Difference(f"{role} columns", named(said) or "none", named(found) or "none")
-    said = (*_names(columns.get("insensitive", [])), *_names(columns.get("publish", [])))
+    said = tuple(dict.fromkeys([*_names(columns.get("insensitive", [])), *_names(columns.get("publish", []))]))
     if columns.get("others") != "keep" and not set(roles.unprotected) <= set(said):
         yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
 

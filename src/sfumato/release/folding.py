@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
@@ -21,6 +22,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted
+from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.release.alike import Judged, read_as_one
 from sfumato.release.apart import apart_problems, solution_apart
@@ -32,6 +34,8 @@ from sfumato.table.folding import FoldedTable, fold, numbered_by_content
 PROMISED, PROMISED_L = "promised_k", "promised_l"
 """The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
 Solve = Callable[[Problem], Partition]
+# The people are kept as well, so that no others get their identity.
+_FOLDED: OnceForEach[EncodedTable, tuple[tuple[str, ...], int], tuple[NDArray[np.int32], FoldedTable]] = OnceForEach()
 
 
 def folding_problems(task: Task) -> list[str]:
@@ -128,12 +132,11 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     UnsatisfiableError
         When there is no solution, or none whose suppressed people have few enough records.
     """
-    carry = carried(problem.table, task.table)
-    table = looked_at(problem)
     if task.people.rows == "apart":
-        numbers = numbered_by_content(table, people.numbers, (carry, people.wishes))
+        carry = carried(problem.table, task.table)
+        numbers = numbered_by_content(looked_at(problem), people.numbers, (carry, people.wishes))
         return solution_apart(problem, people, numbers, task, solve)
-    folded = fold(table, people.numbers, carry, people.wishes, people.wished_l)
+    folded = _folded(problem, people, task)
     allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
@@ -149,6 +152,20 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
             f"suppressed, and the limit allows {problem.suppression_limit:,} records; raise the suppression limit or "
             "lower the models' parameters"
         ) from None
+
+
+def _folded(problem: Problem, people: PeopleBehind, task: Task) -> FoldedTable:
+    """Fold the table of a problem; once for all tasks on it that look at the same attributes and wish nothing."""
+    table, numbers = looked_at(problem), people.numbers
+
+    def work() -> tuple[NDArray[np.int32], FoldedTable]:
+        carry = carried(problem.table, task.table)
+        return numbers, fold(table, numbers, carry, people.wishes, people.wished_l)
+
+    if people.most:
+        return work()[1]
+    names = tuple(attribute.name for attribute in table.sensitive)
+    return _FOLDED.of(problem.table, (names, id(numbers)), work)[1]
 
 
 def looked_at(problem: Problem) -> EncodedTable:

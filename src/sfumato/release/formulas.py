@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.numbers import counted
@@ -30,18 +32,30 @@ def formula_cells(published: Published) -> dict[str, int]:
     return cells_like_formulas(published.tables.values())
 
 
-def cells_like_formulas(frames: Iterable[pl.DataFrame]) -> dict[str, int]:
+def cells_like_formulas(frames: Iterable[pl.DataFrame], *, names: bool = True) -> dict[str, int]:
     """Count the cells of text columns that begin like a formula and are no number; columns without any are left out.
 
-    A column whose name does counts one more.
+    With `names` a column whose name does counts one more.
     """
     found: dict[str, int] = {}
     for frame in frames:
         for column in frame:
             cells = _cells(column) if isinstance(column.dtype, _TEXTS) else 0
-            if count := cells + int(_begins(pl.Series([column.name])).sum()):
+            if count := cells + (len(names_like_formulas([column.name])) if names else 0):
                 found[column.name] = found.get(column.name, 0) + count
     return found
+
+
+def names_like_formulas(names: Iterable[str]) -> list[str]:
+    """Return the names of columns that begin like a formula."""
+    listed = list(names)
+    return pl.Series(listed, dtype=pl.String).filter(_begins(pl.Series(listed, dtype=pl.String))).to_list()
+
+
+def values_like_formulas(values: Mapping[str, pl.Series]) -> dict[str, NDArray[np.bool_]]:
+    """Tell which values of each text column begin like a formula; columns of which none does are left out."""
+    begins = {name: _begins(column) for name, column in values.items() if isinstance(column.dtype, _TEXTS)}
+    return {name: found.to_numpy() for name, found in begins.items() if found.any()}
 
 
 def formula_lines(cells: Mapping[str, int]) -> list[str]:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedTable, stars
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
@@ -30,7 +30,6 @@ from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.recoding.notation import STAR
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
@@ -288,9 +287,9 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
     """
     starred = np.ones(len(generalized.sizes), dtype=np.bool_)
     for column in generalized.columns:
-        starred &= (column.labels == STAR).fill_null(False).to_numpy()[column.per_class]
-    stars = int(np.argmax(starred)) if starred.any() else len(starred)
-    return np.where(generalized.class_of < 0, np.int32(stars), generalized.class_of)
+        starred &= stars(column.labels)[column.per_class]
+    left_out = int(np.argmax(starred)) if starred.any() else len(starred)
+    return np.where(generalized.class_of < 0, np.int32(left_out), generalized.class_of)
 
 
 def _limits(task: Task) -> tuple[str, ...]:
@@ -306,8 +305,8 @@ def _report(
     task: Task,
 ) -> Report:
     # Records that are published as stars are a class to every reader.
-    stars = verification.records - int(generalized.sizes.sum())
-    sizes = np.append(generalized.sizes, stars) if stars else generalized.sizes
+    left_out = verification.records - int(generalized.sizes.sum())
+    sizes = np.append(generalized.sizes, left_out) if left_out else generalized.sizes
     return Report(
         anonymizer=repr(task.anonymizer),
         original=len(generalized.class_of),

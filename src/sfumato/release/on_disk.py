@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form
 from sfumato.engines.disk.dealing import part_count
-from sfumato.engines.disk.publishing import PublishedParts
+from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
 from sfumato.engines.protocol import Engine
 from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
@@ -40,7 +40,13 @@ from sfumato.release.description import (
 )
 from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.formulas import (
+    Formulas,
+    cells_like_formulas,
+    frames_without_formulas,
+    names_like_formulas,
+    values_like_formulas,
+)
 from sfumato.release.loss_report import Report
 from sfumato.release.parts import recounted_in_parts, write_parts
 from sfumato.release.passing import passing_notes, passing_problems
@@ -56,8 +62,8 @@ from sfumato.table.large.values import CodedColumn
 from sfumato.table.reading import named
 from sfumato.table.writing import PLAIN, Format
 
-PartsWriter = Callable[[PublishedParts, Path, Format, Formulas], tuple[TableFacts, dict[str, int]]]
-"""Writes the parts of a release into its folder; returns what is said of them, and the cells like formulas."""
+PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format], TableFacts]
+"""Writes the parts of a release, given as numbers, into its folder; returns what is said of them."""
 
 STEPS = 6
 UNKNOWN_FREE = 4 << 30
@@ -247,9 +253,7 @@ class _Task:
         format, frames = self.policy.output.format, made.frames
         if self.writer is None or made.parts == 1:
             return write_parts(frames.frames(), folder, format, single=made.parts == 1)
-        facts, cells = self.writer(frames.published, folder, format, frames.formulas)
-        frames.cells |= cells
-        return facts
+        return self.writer(frames.columns, frames.numbers(), folder, format)
 
     def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         self.progress("encoding", 1, STEPS)
@@ -327,26 +331,43 @@ class _Made:
 
 
 class _Formulas:
-    """Counts the cells of frames that begin like a formula, and does what is to be done about them."""
+    """Counts the cells of parts that begin like a formula, and does what is to be done about them."""
 
     def __init__(self, published: PublishedParts, formulas: Formulas, parts: int) -> None:
         if formulas == "escape" and parts > 1:
             raise PolicyError(
                 "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
             )
-        self.published, self.formulas = published, formulas
-        self.cells: dict[str, int] = {}
+        self._published, self._formulas = published, formulas
+        self.columns = published.columns
+        self.cells: dict[str, int] = dict.fromkeys(names_like_formulas(self.columns.names), 1)
         self.escaped = False
+
+    def numbers(self) -> Iterator[pl.DataFrame]:
+        """Yield every part as numbers of what it publishes."""
+        begins = values_like_formulas(self.columns.values)
+        for numbers in self._published.numbers():
+            of_values = {name: column for name, column in self._named(numbers) if name in self.columns.values}
+            as_they_are = pl.DataFrame([column for name, column in self._named(numbers) if name not in of_values])
+            found = cells_like_formulas([as_they_are], names=False)
+            found |= {name: int(begins[name][of_values[name].to_numpy()].sum()) for name in begins}
+            for name, count in found.items():
+                self.cells[name] = self.cells.get(name, 0) + count
+            if self._formulas == "refuse" and any(self.cells.values()):
+                frames_without_formulas({"data": self.columns.frame(numbers)}, "refuse")
+            yield numbers
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield every part as it is to be written."""
-        for frame in self.published.frames():
-            for name, count in cells_like_formulas([frame]).items():
-                self.cells[name] = self.cells.get(name, 0) + count
-            tables = {"data": frame}
-            without = frames_without_formulas(tables, self.formulas)
+        for numbers in self.numbers():
+            tables = {"data": self.columns.frame(numbers)}
+            without = frames_without_formulas(tables, self._formulas) if self._formulas == "escape" else tables
             self.escaped |= without is not tables
             yield without["data"]
+
+    def _named(self, numbers: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+        for name, column in zip(self.columns.names, numbers.get_columns(), strict=True):
+            yield name, column.alias(name)
 
 
 def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Iterator[str]:

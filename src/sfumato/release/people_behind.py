@@ -13,6 +13,7 @@ from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
+from sfumato.table.text_order import dense_ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,5 +64,5 @@ def carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
     """
     # Categories are compared as texts: their numbers may follow the order of the input.
     texts = (table.frame[name].cast(pl.String) for name in table.schema.insensitive)
-    insensitive = [text.rank("dense").fill_null(0).to_numpy().astype(np.uint64) for text in texts]
+    insensitive = [dense_ranks(text).astype(np.uint64) for text in texts]
     return content_hash(np.column_stack([encoded.sensitive_codes.astype(np.uint64), *insensitive]))

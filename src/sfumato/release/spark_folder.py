@@ -31,7 +31,7 @@ ASKED_AT_ONCE = 8
 """Parts whose columns are asked for at the same time."""
 UNREADABLE = "Spark cannot read all files of this folder; see whether it may look there, and what its own log says"
 NO_RELEASE = f"Spark finds no {MARK} there; check the path as the server sees it, and whether it may look there"
-UNLISTED = "Spark may list no files whose names begin with . or _"
+UNLISTED = "it may list no files whose names begin with . or _"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,7 +97,7 @@ class SparkFolder:
         detail = detail or ("" if records == self.facts.rows else f"{MARK} counts other rows")
         yield Check(promise, Outcome.BROKEN if detail else Outcome.HOLDS, detail=detail)
         strangers = sorted({*self.hashes} - {*written, *self.texts})
-        promise = "the folder holds nothing else"
+        promise = "Spark lists nothing else in the folder"
         if strangers:
             detail = f"there is {named(strangers)}, which {MARK} does not list; take it away"
             yield Check(promise, Outcome.BROKEN, detail=detail)

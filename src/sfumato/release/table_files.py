@@ -87,16 +87,16 @@ def refuse_too_large(folder: Path, facts: TableFacts) -> None:
 
 def _read_table(folder: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
     if not facts.parts:
-        return _read(folder / facts.file, facts, description)
+        return read_table_file(folder / facts.file, facts, description)
     refuse_too_large(folder, facts)
-    parts = [_read(folder / name, facts, description) for name in facts.files]
+    parts = [read_table_file(folder / name, facts, description) for name in facts.files]
     # Categories of one part are numbered otherwise than those of another; columns may stand in another order.
     texts = pl.col(pl.Categorical).cast(pl.String)
     return pl.concat([part.with_columns(texts).select(facts.columns) for part in parts], how="vertical_relaxed")
 
 
-def _read(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
-    """Read one table: sensitive values as their kind, buckets and counts as numbers, everything else as text."""
+def read_table_file(path: Path, facts: TableFacts, description: Description) -> pl.DataFrame:
+    """Read one table as a recipient does: sensitive values as their kind, counts as numbers, all else as text."""
     names = open_source(path, CsvFormat(strip=False)).names
     check_columns(path.name, names, facts)
     return read_written(path, schema_of(names, description)).frame

@@ -94,7 +94,7 @@ def verify(
         table.
     progress
         Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
-        The work is then done in a thread of its own.
+        The work is then done in a thread of its own. Not called while Spark counts.
 
     Returns
     -------
@@ -116,7 +116,11 @@ def verify(
     _refuse_no_table(population)
     raise_all(PolicyError, _engine_problems(engine, release, audit, population))
     asked = _Asked(audit, schema, population, engine)
-    found = beating(progress, "recounting", lambda _: _verified(release, asked))
+    if engine == "spark":
+        # An active session is known to the thread of the caller alone.
+        found = _verified(release, asked)
+    else:
+        found = beating(progress, "recounting", lambda _: _verified(release, asked))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -134,6 +138,10 @@ class _Asked:
     schema: str | None
     population: Table | None
     engine: Engine
+
+
+class _CannotCountError(PolicyError):
+    """The engine that was asked for cannot count such a release."""
 
 
 def _engine_problems(engine: str, release: object, audit: str | Path | None, population: Table | None) -> Iterator[str]:
@@ -174,7 +182,7 @@ def _verified(release: Any, asked: _Asked) -> Verification:
             stored = stored_release(str(release), schema, grouped=grouped)
             return _recount_stored(stored, private, population)
         return _recount_folder(Path(release), private, population, whole=asked.engine == "memory")
-    except (VerificationError, PopulationError, PolicyError):
+    except (VerificationError, PopulationError, _CannotCountError):
         raise
     except SfumatoError as error:
         # What is wrong with a table that somebody hands in is, of a release, a promise that does not hold.
@@ -214,7 +222,7 @@ def _recount_on_spark(address: str) -> Verification:
 
     with spark_folder(address) as folder:
         if not counted_by_record(folder.description):
-            raise PolicyError(
+            raise _CannotCountError(
                 "engine: Spark counts the records of generalized tables, class by class, and this release is about "
                 "people, of another kind, or about single published values; use --engine memory"
             )
@@ -244,11 +252,11 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.parts import recounted_in_parts
 
         if counted := recounted_in_parts(opened.path, opened.description, opened.files):
-            return _judged(counted[0], opened, mark, counted[1])
+            return judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
 
 
-def _judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+def judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
     """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
     roles = Roles() if counted.roles is None else counted.roles
     return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))

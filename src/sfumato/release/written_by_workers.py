@@ -11,18 +11,17 @@ import io
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts
+from sfumato.engines.disk.publishing import PublishedColumns
 from sfumato.engines.spark.tasks import run_on_spark
 from sfumato.errors import InputError, raise_all
 from sfumato.release.description import PartFacts, TableFacts
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.parts import TABLE, part_name
 from sfumato.table.writing import Format, write_data
 
@@ -37,14 +36,6 @@ NOT_SHARED = (
 )
 
 
-@dataclass(frozen=True)
-class WrittenPart:
-    """What a task says of the file that it has written."""
-
-    facts: PartFacts
-    cells: dict[str, int]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class PartWriter:
     """Writes a part; sent to workers.
@@ -55,7 +46,6 @@ class PartWriter:
     folder : str
         Of the release.
     format : str
-    formulas : str
     token : str
         What the file of that name holds.
     """
@@ -63,22 +53,18 @@ class PartWriter:
     columns: PublishedColumns
     folder: str
     format: Format
-    formulas: Formulas
     token: str
 
-    def __call__(self, part: tuple[int, bytes]) -> WrittenPart:
+    def __call__(self, part: tuple[int, bytes]) -> PartFacts:
         """Write a part.
 
         Raises
         ------
         InputError
             When the folder is not that of the release, or cannot be written.
-        PolicyError
-            When cells that begin like a formula are refused.
         """
         number, numbers = part
         frame = self.columns.frame(pl.read_ipc(io.BytesIO(numbers)))
-        frames_without_formulas({TABLE: frame}, self.formulas)
         name, writing = part_name(number, self.format), Path(self.folder) / WRITING
         try:
             is_shared = (writing / TOKEN).read_text() == self.token
@@ -91,7 +77,7 @@ class PartWriter:
             os.replace(path, Path(self.folder) / TABLE / name)
         except OSError:
             raise InputError(NOT_SHARED) from None
-        return WrittenPart(PartFacts(name, sha256, frame.height), cells_like_formulas([frame]))
+        return PartFacts(name, sha256, frame.height)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,9 +92,9 @@ class WorkersWrite:
     session: Any
 
     def __call__(
-        self, published: PublishedParts, folder: Path, format: Format, formulas: Formulas
-    ) -> tuple[TableFacts, dict[str, int]]:
-        """Write the parts into the folder of a release; return what is said of them, and cells like formulas.
+        self, columns: PublishedColumns, parts: Iterable[pl.DataFrame], folder: Path, format: Format
+    ) -> TableFacts:
+        """Write the parts, given as numbers, into the folder of a release; return what is said of them.
 
         Raises
         ------
@@ -119,21 +105,17 @@ class WorkersWrite:
         for made in (writing, place):
             made.mkdir()
         (writing / TOKEN).write_text(token)
-        writer = PartWriter(published.columns, str(folder.absolute()), format, formulas, token)
-        found = sorted(run_on_spark(self.session, writer, _payloads(published)))
+        writer = PartWriter(columns, str(folder.absolute()), format, token)
+        written = [facts for _, facts in run_on_spark(self.session, writer, _payloads(parts))]
         # An attempt that still runs finds no folder any more.
         shutil.rmtree(writing, ignore_errors=True)
-        parts = [written.facts for _, written in found]
-        raise_all(InputError, [] if all((place / part.file).is_file() for part in parts) else [NOT_SHARED])
-        cells: dict[str, int] = {}
-        for _, written in found:
-            for name, count in written.cells.items():
-                cells[name] = cells.get(name, 0) + count
-        return TableFacts.in_parts(TABLE, parts, published.columns.names), cells
+        written.sort(key=lambda part: part.file)
+        raise_all(InputError, [] if all((place / part.file).is_file() for part in written) else [NOT_SHARED])
+        return TableFacts.in_parts(TABLE, written, columns.names)
 
 
-def _payloads(published: PublishedParts) -> Iterator[tuple[int, bytes]]:
-    for number, numbers in enumerate(published.numbers()):
+def _payloads(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[int, bytes]]:
+    for number, numbers in enumerate(parts):
         payload = io.BytesIO()
         numbers.write_ipc(payload, compression="lz4")
         yield number, payload.getvalue()

@@ -5,7 +5,6 @@ Letters: n newcomers.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,29 +13,23 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
+from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
-from sfumato.parallel import each, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.randomness import another, permutation
-from sfumato.recoding.publish import carried_over
 from sfumato.release.description import Description, SensitiveDescription
 from sfumato.release.formulas import formula_cells, formula_lines
 from sfumato.release.generalizing import released, solved_task
 from sfumato.release.loss_report import Report
-from sfumato.release.opening import open_folder
 from sfumato.release.task import Task
 from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import Batch
+from sfumato.series.carried import content_of, first_of, put_among
 from sfumato.series.next_release import Made, Work
 from sfumato.series.reading import ReadRelease
-from sfumato.table.distinct import as_categories
-from sfumato.table.kinds import text_of
-from sfumato.table.writing import Format, sha256_of
-
-REPEATS = 10
-"""How often each text of a column occurs on average, at least, where it is worth to number them."""
+from sfumato.series.table_bytes import rows_of
+from sfumato.table.writing import Format
 
 
 def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
@@ -48,7 +41,9 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         When the newcomers alone cannot satisfy the models.
     """
     refuse_too_few(batch)
-    how = work.how
+    how, older = work.how, earlier[-1] if earlier else None
+    # Hashed at once: a release that was changed stops the work before it begins.
+    content = b"" if older is None else content_of(older, work.format)
     task = Task(batch.table, batch.policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
     assert isinstance(anonymizer, Anonymizer)
@@ -57,17 +52,35 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     assert isinstance(release.published, PublishedTable)
     assert isinstance(release.report, Report)
     notes = _formula_notes(release.published) if work.format == "csv" else ()
-    written = as_written(release.published.data, release.published.quasi_identifying, work.format)
+    rows, order, description = release.published.data, solved.order, release.description
+    if older is not None:
+        rows = rows.select(older.opened.files["data"].columns)
+        if how.seed is not None:
+            # Drawn from a seed, the order would show that in which people were handed in.
+            sorted_rows = rows.select(pl.arg_sort_by(rows.columns)).to_series().to_numpy()
+            places = sorted_rows[permutation(rows.height, another(how.seed, 1))]
+            rows, order = rows[places], order[places]
+    carried = first_of(rows, release.published, work.format)
     # Numbered as whoever reads the files will number them.
-    shown = numbered_classes(replace(release.published, data=written))
+    shown = numbered_classes(carried.newcomers)
     class_of = np.empty(len(shown), dtype=np.int64)
-    class_of[solved.order] = shown
-    if not earlier:
-        return Made(release.published, release.description, release.report, class_of, notes=notes)
-    published = replace(release.published, data=_mixed(written, written_rows(earlier[-1], work.format), work.how.seed))
-    sensitive = _joined(earlier[-1].description, release.description)
-    description = replace(release.description, sensitive=sensitive)
-    return Made(published, description, release.report, class_of, notes=notes)
+    class_of[order] = shown
+    if older is not None:
+        carried = put_among(older, content, carried, work.kept, another(how.seed, 2))
+        description = replace(description, sensitive=_joined(older.description, description))
+    kept = carried.counted.content(carried.sha256)
+    return Made(carried.newcomers, description, release.report, class_of, kept, notes, carried=carried)
+
+
+def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
+    """Read a table just as it was written: every cell of CSV as its text, and every label as text.
+
+    Raises
+    ------
+    VerificationError
+        When it was changed.
+    """
+    return rows_of(content_of(older, format), format, older.published.quasi_identifying)
 
 
 def _formula_notes(newcomers: PublishedTable) -> tuple[str, ...]:
@@ -81,53 +94,6 @@ def refuse_too_few(batch: Batch) -> None:
     if batch.table.height < least:
         people = counted(batch.table.height, "person")
         raise UnsatisfiableError(f"A class needs at least {least:,} people, and there are {people} to come.")
-
-
-def _mixed(new: pl.DataFrame, before: pl.DataFrame, seed: int | None) -> pl.DataFrame:
-    """Put the rows of the older release and those of the newcomers into one random order."""
-    rows = pl.concat([before, new.select(before.columns)])
-    rows = pl.DataFrame(each(_labelled, rows, worth_starting(pl.thread_pool_size(), rows.height)))
-    if seed is not None:
-        # Drawn from a seed, the order would show that in which people were handed in.
-        rows = rows.sort(rows.columns)
-    return rows[permutation(rows.height, another(seed, 1))]
-
-
-def _labelled(column: pl.Series) -> pl.Series:
-    """Return texts that repeat as an Enum, which is quicker to mix, to recount and to write."""
-    if column.dtype != pl.String:
-        return column
-    (categories,) = as_categories([column])
-    return carried_over(categories) if categories.n_unique() <= len(column) // REPEATS else column
-
-
-def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
-    """Read a table just as it was written: every cell of CSV as its text, and every label as text.
-
-    Raises
-    ------
-    VerificationError
-        When it was changed.
-    """
-    facts = open_folder(older.path).files["data"]
-    path = older.path / facts.file
-    if sha256_of(path) != facts.sha256 or path.suffix != f".{format}":
-        raise VerificationError(f"{older.path}: {facts.file} was changed; put back what was published")
-    if format == "csv":
-        return pl.read_csv(path, infer_schema=False)
-    return _labels_as_text(pl.read_parquet(path), older.published.quasi_identifying)
-
-
-def as_written(rows: pl.DataFrame, labels: Sequence[str], format: Format) -> pl.DataFrame:
-    """Return a table as :func:`written_rows` will read it."""
-    if format == "csv":
-        return pl.read_csv(io.BytesIO(rows.write_csv().encode()), infer_schema=False)
-    return _labels_as_text(rows, labels)
-
-
-def _labels_as_text(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
-    written = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    return written.with_columns(text_of(written[name]).alias(name) for name in labels)
 
 
 def _joined(older: Description, newer: Description) -> dict[str, SensitiveDescription]:

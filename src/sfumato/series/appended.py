@@ -17,7 +17,7 @@ from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
-from sfumato.release.description import build_model
+from sfumato.release.description import Description, known_models
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.table.distinct import as_categories
@@ -37,23 +37,29 @@ def recount_append(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[
     if not earlier:
         return ()
     older = earlier[-1]
-    kept = f"the rows of release {_number(older)} are there, unchanged"
+    kept = rows_kept(newer)
     if sorted(older.published.data.columns) != sorted(newer.published.data.columns):
         return (Check(kept, Outcome.BROKEN, detail="the releases have other columns"),)
     missing, fresh = new_rows(older.published.data, newer.published.data)
     if missing:
         detail = f"{counted(missing, 'row')} of {older.published.data.height:,} cannot be found again"
         return (Check(kept, Outcome.BROKEN, detail=detail),)
-    return (Check(kept, Outcome.HOLDS), *_of_the_new(newer, fresh))
-
-
-def _of_the_new(newer: ReadRelease, fresh: Rows) -> tuple[Check, ...]:
     if not len(fresh):
-        return (Check("there are new rows", Outcome.BROKEN, detail="the release adds nothing to the one before"),)
-    batch = replace(newer.published, data=newer.published.data[fresh])
-    models = [model for entry in newer.description.models if (model := build_model(entry)) is not None]
-    found = recount(batch, models, newer.description.attributes())
-    where = f"among the {counted(len(fresh), 'new row')}"
+        nothing = Check("there are new rows", Outcome.BROKEN, detail="the release adds nothing to the one before")
+        return (Check(kept, Outcome.HOLDS), nothing)
+    newcomers = replace(newer.published, data=newer.published.data[fresh])
+    return (Check(kept, Outcome.HOLDS), *newcomer_checks(newcomers, newer.description))
+
+
+def rows_kept(newer: ReadRelease) -> str:
+    """Say what an appended release promises of the rows of the one before."""
+    return f"the rows of release {_number(newer) - 1} are there, unchanged"
+
+
+def newcomer_checks(newcomers: PublishedTable, description: Description) -> tuple[Check, ...]:
+    """Recount every promise of a release among the rows of newcomers alone."""
+    found = recount(newcomers, known_models(description), description.attributes())
+    where = f"among the {counted(newcomers.data.height, 'new row')}"
     return tuple(replace(check, promise=f"{check.promise} {where}") for check in found.checks)
 
 

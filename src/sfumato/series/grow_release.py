@@ -25,7 +25,7 @@ from sfumato.release.formulas import formula_cells, formula_lines
 from sfumato.release.generalizing import SolvedTask, released
 from sfumato.release.loss_report import Report
 from sfumato.release.task import Task
-from sfumato.series.append import as_written, refuse_too_few
+from sfumato.series.append import refuse_too_few
 from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
 from sfumato.series.frozen import Frozen
@@ -39,6 +39,7 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.histories import follow_all
 from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
+from sfumato.series.table_bytes import as_written
 from sfumato.series.ways import ARRIVED
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 from sfumato.table.kinds import text_of
@@ -165,7 +166,7 @@ def _values(
     """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
     table, encoded = everybody.table, everybody.encoded
     names = [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
-    rows = as_written(table.frame.select(names), (), format) if names else pl.DataFrame(height=table.height)
+    rows = as_written(table.frame.select(names), format, ()) if names else pl.DataFrame(height=table.height)
     own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
     value_of, *theirs = values_of([own, *(each.others for each in earlier)])
     count = int(value_of.max(initial=-1)) + 1
@@ -191,7 +192,7 @@ def _made(work: Work, batch: Batch, everybody: _Everybody, grown: Grown, solved:
     assert isinstance(release.report, Report)
     notes = tuple(f"{line}: kept" for line in formula_lines(formula_cells(release.published)))
     published = _with_arrivals(release.published, grown, solved.order)
-    written = as_written(published.data, published.quasi_identifying, work.format)
+    written = as_written(published.data, work.format, published.quasi_identifying)
     class_of = np.empty(grown.count, dtype=np.int64)
     shown = numbered_classes(replace(published, data=written))
     class_of[grown.class_of[solved.order]] = shown

@@ -13,6 +13,8 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.problem import Problem
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.kernels.jit import repeated
+from sfumato.kernels.series.growing import best_cut, loss_of, part_allowed
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
@@ -244,7 +246,8 @@ def _next(
     back = 0
     for move in (settle, make_anew):
         standing = ground.forget(nodes[0].below())
-        move(ground, nodes[0])
+        with repeated(best_cut, len(standing)), repeated(loss_of, len(standing)), repeated(part_allowed, len(standing)):
+            move(ground, nodes[0])
         more, followed = taken_back(ground, nodes[0], standing, guard)
         back += more
     grown = _finished(people, ground, nodes[0], len(earlier), labels)

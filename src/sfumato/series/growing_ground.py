@@ -239,9 +239,15 @@ def ranged(axes: Axes) -> NDArray[np.bool_]:
     return np.asarray((axes.kinds == NUMERIC) | (axes.kinds == TREE))
 
 
-def small_release(ground: Ground, classes: Sequence[Numbers]) -> Released:
-    """Return some classes as a recipient would hold them, without anybody else."""
+def small_releases(ground: Ground, parts: Sequence[Sequence[Numbers]]) -> tuple[Released, Numbers]:
+    """Return the classes of several parts of a table as recipients would hold them, and the part of each class.
+
+    Parts have nobody in common, and so no two of them meet: the number of the part is one more attribute.
+    """
+    classes = [rows for part in parts for rows in part]
+    part_of = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     rows = np.concatenate(classes)
     class_of = np.repeat(np.arange(len(classes)), [len(each) for each in classes])
     boxes = tight_boxes(ground.attributes, ground.codes[rows], class_of, len(classes))
-    return Released(class_of, ground.value_of[rows], boxes)
+    apart = Boxes(np.column_stack([boxes.low, part_of]), np.column_stack([boxes.high, part_of]), boxes.sets)
+    return Released(class_of, ground.value_of[rows], apart), part_of

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.series.growing import best_cut
 from sfumato.kernels.space import NUMERIC
-from sfumato.series.growing_ground import Ground, ranged, small_release
+from sfumato.series.growing_ground import Ground, ranged, small_releases
 from sfumato.series.growing_tree import Node, Standing, cut
 from sfumato.series.recount.pair import recount_pair
 
@@ -150,45 +151,83 @@ def _push(ground: Ground, node: Node) -> None:
             break
 
 
+class _Trial(NamedTuple):
+    """A subtree that may be made anew.
+
+    Attributes
+    ----------
+    node : Node
+        Its root.
+    below : list of Node
+        Of the subtree.
+    classes : list of Standing
+        In it, all nodes together.
+    free : Node
+        The root of the new subtree.
+    leaves : list of numpy.ndarray
+        People of each new class.
+    """
+
+    node: Node
+    below: list[Node]
+    classes: list[Standing]
+    free: Node
+    leaves: list[Numbers]
+
+
 def make_anew(ground: Ground, root: Node) -> None:
     """Cut small subtrees anew that have people above their leaves, where all can be mixed and much loss is saved."""
     for node in reversed(list(root.below())):
         node.touched |= any(child.touched for child in node.children)
     waiting = [root]
     while waiting:
-        node = waiting.pop()
-        if not node.children or not node.touched:
-            continue
-        if node.classes and _made_anew(ground, node):
-            continue
-        waiting.extend(node.children)
+        # Those that wait are apart from each other, so that all are recounted at once.
+        waiting = [node for node in waiting if node.children and node.touched]
+        trials = [trial for node in waiting if node.classes and (trial := _tried(ground, node))]
+        made = {id(trial.node) for trial in _withstanding(ground, trials) if _make_anew(ground, trial)}
+        waiting = [child for node in waiting if id(node) not in made for child in node.children]
 
 
-def _made_anew(ground: Ground, node: Node) -> bool:
+def _tried(ground: Ground, node: Node) -> _Trial | None:
     below = list(node.below())
     classes = [each for part in below for each in part.classes]
     people = sum(len(each.rows) for each in classes)
     if people > MOST_MIXED * max(1, ground.smallest) // 10 or people < 2 * ground.smallest or len(classes) < 2:
-        return False
-    rows = np.concatenate([each.rows for each in classes])
-    free = Node(classes=[Standing(rows, -1)])
+        return None
+    free = Node(classes=[Standing(np.concatenate([each.rows for each in classes]), -1)])
     leaves = _cut_freely(ground, free)
     now = sum(ground.loss(each.rows) for each in classes)
     if sum(ground.loss(each) for each in leaves) > WORTH * now:
-        return False
-    found = recount_pair(small_release(ground, [each.rows for each in classes]), small_release(ground, leaves))
-    if found.least is not None and found.least < ground.smallest:
-        return False
-    origin = ground.join([*(each.origin for each in classes), *(part.cut_by for part in below)])
+        return None
+    return _Trial(node, below, classes, free, leaves)
+
+
+def _withstanding(ground: Ground, trials: Sequence[_Trial]) -> list[_Trial]:
+    """Return those after which old and new classes leave everybody enough rows."""
+    if not trials:
+        return []
+    older, part_of = small_releases(ground, [[each.rows for each in trial.classes] for trial in trials])
+    newer, new_part_of = small_releases(ground, [trial.leaves for trial in trials])
+    found = recount_pair(older, newer)
+    least = np.full(len(trials), ground.smallest, dtype=np.int64)
+    for rows, parts in ((found.both_rows, part_of[found.older]), (found.new_rows, new_part_of)):
+        np.minimum.at(least, parts[rows > 0], rows[rows > 0])
+    return [trial for trial, rows in zip(trials, least.tolist(), strict=True) if rows >= ground.smallest]
+
+
+def _make_anew(ground: Ground, trial: _Trial) -> Node:
+    """Put the new subtree into the place of the old one."""
+    node, free = trial.node, trial.free
+    origin = ground.join([*(each.origin for each in trial.classes), *(part.cut_by for part in trial.below)])
     ground.remember(node)
-    for part in below:
+    for part in trial.below:
         part.classes = []
     node.attribute, node.left, node.children, node.classes = free.attribute, free.left, free.children, free.classes
     node.cut_by = origin
     for part in node.below():
         for each in part.classes:
             each.origin = origin
-    return True
+    return node
 
 
 def _cut_freely(ground: Ground, root: Node) -> list[Numbers]:

@@ -6,7 +6,8 @@ Letters: p pairs of classes of two releases that meet, c classes of the newer on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -48,9 +49,20 @@ class _Recounting:
     releases: Sequence[Released]
     models: Sequence[PrivacyModel]
     values: SensitiveValues
+    _pairs: dict[int, PairRecount] = field(default_factory=dict)
 
     @classmethod
     def of(cls, earlier: Sequence[ReadRelease], newer: ReadRelease) -> _Recounting:
+        """Read releases, the oldest first; what was read and counted of them is kept as long as the newest one is."""
+        known = _KNOWN.get(newer)
+        if known is None or known[0] != tuple(earlier):
+            # No more than one is kept: pairs of large releases take room.
+            _KNOWN.clear()
+            known = _KNOWN[newer] = tuple(earlier), cls._read(earlier, newer)
+        return known[1]
+
+    @classmethod
+    def _read(cls, earlier: Sequence[ReadRelease], newer: ReadRelease) -> _Recounting:
         releases = recipients([Labelled.read(each) for each in (*earlier, newer)])
         models = [model for entry in newer.description.models if (model := build_model(entry)) is not None]
         rows = RowsOfClasses.of(newer.published.data, newer.published.quasi_identifying, newer.description.attributes())
@@ -59,9 +71,25 @@ class _Recounting:
         codes[releases[-1].value_of] = rows.codes
         return cls(releases, models, SensitiveValues(rows.sensitive, codes))
 
+    def pair(self, older: int) -> PairRecount:
+        """Return the recount of an earlier release and the newest one.
+
+        Raises
+        ------
+        InputError
+            When they do not belong together.
+        """
+        if older not in self._pairs:
+            self._pairs[older] = recount_pair(self.releases[older], self.releases[-1])
+        return self._pairs[older]
+
     def breaks(self, left: Places) -> Marks:
         """Tell which lists of rows break a model; empty ones are nobody's, and break none."""
         return ~holds_on(left, self.models, self.values)
+
+
+_KNOWN: WeakKeyDictionary[ReadRelease, tuple[tuple[ReadRelease, ...], _Recounting]] = WeakKeyDictionary()
+"""A release is recounted as its recipient will, and again with everybody in their classes."""
 
 
 def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
@@ -89,7 +117,7 @@ def _beside(recounting: _Recounting, number: int) -> Check:
     promise = PROMISE.format(number + 1)
     older, newer = recounting.releases[number], recounting.releases[-1]
     try:
-        found = recount_pair(older, newer)
+        found = recounting.pair(number)
     except InputError as error:
         return Check(promise, Outcome.BROKEN, detail=" ".join(error.problems))
     both, new = found.both_rows > 0, found.new_rows > 0
@@ -162,7 +190,7 @@ def attest_grown(
     recounting = _Recounting.of(earlier, newer)
     failing = [_failing(recounting, classes, older) for older in range(number - 1)]
     if not any(failing):
-        left = follow_all(recounting.releases, classes)
+        left = follow_all(recounting.releases, classes, recounting.pair(number - 2))
         failing.append(int(recounting.breaks(left.left)[left.history_of].sum()))
     promise = f"release {number} and those before leave everybody who is there enough rows"
     return (*checks, _said(promise, not any(failing), f"{counted(max(failing), 'person')} are left too few"))
@@ -188,7 +216,7 @@ def _in_their_classes(newer: ReadRelease, classes: Classes, now: PeopleOfRelease
 
 def _failing(recounting: _Recounting, classes: Classes, older: int) -> int:
     """Count the people whom an older release and the newest one leave too little."""
-    found = recount_pair(recounting.releases[older], recounting.releases[-1])
+    found = recounting.pair(older)
     before, now = classes[:, older].astype(np.int64), classes[:, -1].astype(np.int64)
     width = int(found.older.max(initial=0)) + 1
     keys, stays = found.newer * width + found.older, before >= 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.rows import group_rows
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
+from sfumato.release.table_files import assembled
 from sfumato.series.appended import numbered_classes
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.released import Boxes, Released
@@ -69,11 +71,19 @@ class Labelled:
 
     @classmethod
     def read(cls, release: ReadRelease) -> Labelled:
-        """Read a release as it was written: no reader decides what its texts mean."""
-        published, facts = release.published, release.opened.files["data"]
-        path = release.path / facts.file
-        rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
-        return cls.of(replace(published, data=rows.select(published.data.columns)))
+        """Read a release as it was written, once: no reader decides what its texts mean."""
+        if release not in _READ:
+            facts = release.opened.files["data"]
+            path = release.path / facts.file
+            rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
+            published = assembled(release.description, {"data": rows.select(facts.columns)})
+            assert isinstance(published, PublishedTable)
+            _READ[release] = cls.of(published)
+        return _READ[release]
+
+
+_READ: WeakKeyDictionary[ReadRelease, Labelled] = WeakKeyDictionary()
+"""Releases are read for what is made of them, and again for each recount."""
 
 
 def values_of(tables: Sequence[pl.DataFrame]) -> list[Numbers]:

@@ -23,6 +23,7 @@ from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
+from sfumato.series.carried import CarriedOver
 from sfumato.series.description import KEY, Place
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
@@ -84,6 +85,9 @@ class Made:
         Everybody, where the way has to know the class of all people; None: newcomers are written down alone.
     frozen : Frozen or None
         What the series fixes from now on, where that hangs on everybody; None: as the newcomers have it.
+    carried : CarriedOver or None
+        The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
+        `published`.
     """
 
     published: PublishedTable
@@ -94,18 +98,24 @@ class Made:
     notes: tuple[str, ...] = ()
     people: PeopleOfRelease | None = None
     frozen: Frozen | None = None
+    carried: CarriedOver | None = None
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
-        facts = write_tables(self.published, folder, format)
+        carried = self.carried
+        facts = write_tables(self.published, folder, format) if carried is None else {"data": carried.write(folder)}
         content: dict[str, Any] = {**self.description.to_dict(tables=facts), KEY: place.to_dict()}
         write_texts(folder, content, self._whole_report(place), policy)
 
     def _whole_report(self, place: Place) -> Report:
         """Return the report of everybody: what a recipient can count."""
         models = [model for entry in self.description.models if (model := build_model(entry)) is not None]
-        found = recount(self.published, models, self.description.attributes())
-        sizes = class_sizes(self.published)
+        if self.carried is None:
+            found = recount(self.published, models, self.description.attributes())
+            sizes = class_sizes(self.published)
+        else:
+            found = self.carried.counted.recounted(self.published, self.description)
+            sizes = self.carried.counted.class_sizes(self.published)
         return replace(
             self.report,
             original=found.records,

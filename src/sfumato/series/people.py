@@ -30,9 +30,16 @@ def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
     Who does not have the secret can neither find a person by trying names nor tell two series apart by them. Keys are
     compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another.
     """
-    hashed = {text: _tag(text, key) for text in plain_keys(keys).unique().drop_nulls().to_list()}
-    found = [None if text is None else hashed[text] for text in plain_keys(keys).to_list()]
-    return pl.Series("tag", found, dtype=pl.Binary)
+    # The secret key is taken in once; a copy goes on from there.
+    keyed = hashlib.blake2b(digest_size=TAG_BYTES, key=key, person=_PURPOSE)
+
+    def tag(text: bytes) -> bytes:
+        hashed = keyed.copy()
+        hashed.update(text)
+        return hashed.digest()
+
+    texts = plain_keys(keys).cast(pl.Binary).to_list()
+    return pl.Series("tag", [None if text is None else tag(text) for text in texts], dtype=pl.Binary)
 
 
 def plain_keys(keys: pl.Series) -> pl.Series:
@@ -50,12 +57,6 @@ def plain_keys(keys: pl.Series) -> pl.Series:
         return texts
     formed = [None if text is None else unicodedata.normalize("NFC", text) for text in texts.to_list()]
     return pl.Series(keys.name, formed, dtype=pl.String)
-
-
-def _tag(text: str, key: bytes) -> bytes:
-    return hashlib.blake2b(
-        text.encode("utf-8", "surrogatepass"), digest_size=TAG_BYTES, key=key, person=_PURPOSE
-    ).digest()
 
 
 def mark_of_series(series: str, key: bytes) -> str:

@@ -257,7 +257,8 @@ class Series:
         *Guarantee.* Whoever knows the quasi-identifying values of one person, and with which release the person came,
         is left with rows that satisfy every model, by any two releases and by the whole series. Every pair of releases
         is recounted with everybody in their classes before one is published; from the folders alone as far as they
-        decide it. It does not hold against somebody who knows these values of *everybody*: take :meth:`append` there.
+        decide it. It does not hold against somebody who knows these values of *everybody*, nor, where rows publish
+        values, against who takes the exact months of arrival of classes into account: take :meth:`append` there.
         """
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step

@@ -209,4 +209,5 @@ def _next_state(ledger: Ledger, state: State, made: Made, release: str) -> State
     assert made.people is not None
     file = PrivateFile.write(ledger.files, "people", made.people.content())
     entry = Entry(release, WITHDRAWAL, len(made.people.tags), 0, 0.0, file)
-    return replace(state, entries=(*state.entries, entry))
+    # What the maker of the last release left is of another table.
+    return replace(state, entries=(*state.entries, entry), kept=None)

@@ -7,15 +7,15 @@ from importlib import resources
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from sfumato.policy.policy import Policy
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
-from sfumato.studio.pages import answering
-from sfumato.studio.routes import attack, columns, compare, hierarchies, history, look, promises, runs, sign
+from sfumato.studio.project import Project
+from sfumato.studio.routes import attack, columns, compare, hierarchies, history, layout, look, promises, runs, sign
 
 STATIC = {
     "studio.css": "text/css",
@@ -41,17 +41,76 @@ def studio_app(desk: Desk, port: int, *, stop: Callable[[], None] = lambda: None
     **guard
         More settings of :class:`sfumato.studio.guard.Guard`.
     """
-    groups = (columns, hierarchies, promises, runs, look, compare, attack, sign, history)
+    return Guard(_pages(desk, stop), port, **guard)
+
+
+def opening_app(opening: Opening, port: int, **guard: Any) -> Guard:
+    """Return the application that asks how a table is to be read, guarded."""
+    return Guard(opening, port, **guard)
+
+
+class Opening:
+    """Pages that ask how a table is read, until it can be; then those of the project.
+
+    Parameters
+    ----------
+    project
+    policy
+        A setup to begin with, once the table can be read.
+    stop
+        Called when somebody quits.
+
+    Attributes
+    ----------
+    desk : Desk or None
+        The open project, once there is one.
+    """
+
+    def __init__(self, project: Project, policy: Policy | None, stop: Callable[[], None]) -> None:
+        self.project, self._policy, self._stop = project, policy, stop
+        self.desk: Desk | None = None
+        routes = [*layout.OPENING, Route("/static/{name}", static), _quit(stop)]
+        self._app: Any = Starlette(
+            routes=routes, exception_handlers={404: _elsewhere, 405: _missing, Exception: _fault}
+        )
+        self._app.state.opening = self
+
+    def open(self, source: dict[str, Any] | None) -> None:
+        """Open the project with a table that is read in another way, or raise SfumatoError."""
+        before = self.project.source
+        self.project.source = dict(source or {})
+        try:
+            self.desk = Desk.of(self.project, self._policy)
+        except BaseException:
+            self.project.source = before
+            raise
+        self.project.keep_source(source)
+        self._app = _pages(self.desk, self._stop)
+
+    def close(self) -> None:
+        """End jobs and let go of the project."""
+        self.desk.close() if self.desk is not None else self.project.close()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer with whichever pages there are."""
+        await self._app(scope, receive, send)
+
+
+def _pages(desk: Desk, stop: Callable[[], None]) -> Starlette:
+    groups = (columns, layout, hierarchies, promises, runs, look, compare, attack, sign, history)
     routes = [route for group in groups for route in group.ROUTES]
-
-    def leave(request: Request, sent: FormData) -> str:
-        stop()
-        return "The studio has stopped. You can close this page."
-
-    routes += [Route("/static/{name}", static), Route("/quit", answering(leave), methods=["POST"])]
+    routes += [Route("/static/{name}", static), _quit(stop)]
     app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing, Exception: _fault})
     app.state.desk = desk
-    return Guard(app, port, **guard)
+    return app
+
+
+def _quit(stop: Callable[[], None]) -> Route:
+    async def leave(request: Request) -> Response:
+        stop()
+        return JSONResponse({"said": "The studio has stopped. You can close this page.", "entry": 0})
+
+    return Route("/quit", leave, methods=["POST"])
 
 
 def static(request: Request) -> Response:
@@ -61,6 +120,11 @@ def static(request: Request) -> Response:
         return PlainTextResponse("There is no such file.\n", 404)
     content = resources.files("sfumato.studio").joinpath("static", name).read_bytes()
     return Response(content, media_type=STATIC[name])
+
+
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    # A page of the project that somebody had open before.
+    return RedirectResponse("/", 303) if request.method == "GET" else await _missing(request, error)
 
 
 async def _missing(request: Request, error: Exception) -> Response:

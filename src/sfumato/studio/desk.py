@@ -21,7 +21,7 @@ from sfumato.studio.history import Entry
 from sfumato.studio.jobs import Job, Jobs
 from sfumato.studio.orders import POLICY, RELEASE
 from sfumato.studio.profile import ColumnProfile, profiled
-from sfumato.studio.project import Project
+from sfumato.studio.project import Project, as_written
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
 
@@ -34,6 +34,8 @@ class Desk:
     ----------
     project : Project
     table : RawTable
+    source : Source
+        How the table was read.
     preview : Preview
     jobs : Jobs
     is_blank : bool
@@ -44,6 +46,7 @@ class Desk:
 
     project: Project
     table: RawTable
+    source: Source
     preview: Preview
     jobs: Jobs
     is_blank: bool = False
@@ -61,12 +64,10 @@ class Desk:
         SfumatoError
             When the table cannot be read, or the policy does not fit it.
         """
-        table = open_table(project.table, **checked(Source, project.source).reading())
-        table.read(table.names)
-        if not table.height:
-            raise InputError(f"{table.source}: the table has no records")
+        source = checked(Source, project.source)
+        table = _whole_table(project.table, source)
         project.begin(list(table.names), policy)
-        return cls(project, table, Preview(table), Jobs(project.folder / "jobs", spare=spare))
+        return cls(project, table, source, Preview(table), Jobs(project.folder / "jobs", spare=spare))
 
     @property
     def head(self) -> Entry:
@@ -96,7 +97,32 @@ class Desk:
             if after == before.draft:
                 return before, False
             branches = before.number != self.head.number
-            return self.project.history.add(after, in_words(before.draft, after), before.number), branches
+            fresh = self._read_as(after)
+            if fresh is not None:
+                after = after.with_names(fresh[1].names)
+            made = self.project.history.add(after, in_words(before.draft, after), before.number)
+            self._take(fresh)
+            return made, branches
+
+    def go_to(self, number: int) -> Entry:
+        """Let an entry of the history stand; the table is read as that entry says."""
+        with self.lock:
+            fresh = self._read_as(self.project.history.entry(number).draft)
+            entry = self.project.history.go_to(number)
+            self._take(fresh)
+            return entry
+
+    def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
+        """Read the table anew where a draft says that it is read in another way; None where it is not."""
+        meant = checked(Source, draft.rest.get("source", {}))
+        return None if meant == self.source else (meant, _whole_table(self.project.table, meant))
+
+    def _take(self, fresh: tuple[Source, RawTable] | None) -> None:
+        if fresh is None:
+            return
+        self.source, self.table = fresh
+        self.preview, self._sheet = Preview(self.table), None
+        self.project.keep_source(as_written(self.source))
 
     def profile(self, column: str) -> ColumnProfile:
         """Look at one column."""
@@ -166,3 +192,11 @@ class Desk:
         """End jobs and let go of the project."""
         self.jobs.close()
         self.project.close()
+
+
+def _whole_table(path: Path, source: Source) -> RawTable:
+    table = open_table(path, **source.reading())
+    table.read(table.names)
+    if not table.height:
+        raise InputError(f"{table.source}: the table has no records")
+    return table

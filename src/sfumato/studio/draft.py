@@ -111,6 +111,13 @@ class Draft:
         kept = {name: its for name, its in self.rest.items() if name != key}
         return replace(self, rest=kept if value is None else {**kept, key: value})
 
+    def with_names(self, names: Sequence[str]) -> Draft:
+        """Return the draft for a table with other columns: those that stay keep their role, new ones have none."""
+        kept = {name: self.roles.get(name, UNDECIDED) for name in names}
+        settings = {name: its for name, its in self.settings.items() if name in kept}
+        levels = {name: its for name, its in self.levels.items() if name in kept}
+        return replace(self, roles=kept, settings=settings, levels=levels)
+
     def mapping(self) -> dict[str, Any]:
         """Return the policy's plain values, whether or not they make one."""
         columns: dict[str, Any] = {role: names for role in _LISTS if (names := self.of_role(role))}

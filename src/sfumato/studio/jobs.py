@@ -25,6 +25,8 @@ WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", 
 ENDED = (DONE, FAILED, CANCELLED, LOST)
 RECORD = "job.json"
 _MOST_LINES = 50
+LATER = 2.0
+"""Seconds after which the first spare process is started."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,10 @@ class Jobs:
         self._ready: subprocess.Popen[str] | None = None
         self._watcher: threading.Thread | None = None
         self._closed = False
-        self._prepare()
+        # The first page comes first: both processes load the same library.
+        self._preparing = threading.Timer(LATER, self._prepare_now)
+        self._preparing.daemon = True
+        self._preparing.start()
 
     @property
     def all(self) -> list[Job]:
@@ -194,6 +199,7 @@ class Jobs:
             self._closed = True
             under_way = [job.number for job in self._jobs.values() if not job.has_ended]
             ready, self._ready = self._ready, None
+        self._preparing.cancel()
         for number in under_way:
             self.cancel(number)
         if ready is not None:
@@ -214,6 +220,11 @@ class Jobs:
                 continue
             with suppress(OSError):
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def _prepare_now(self) -> None:
+        with self._lock:
+            if self._running is None:
+                self._prepare()
 
     def _prepare(self) -> None:
         if self._keeps_spare and self._ready is None and not self._closed:

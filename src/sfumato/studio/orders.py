@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
 from sfumato.policy.policy import Policy
 from sfumato.studio.history import Entry
 from sfumato.studio.jobs import Job
 from sfumato.studio.project import Project
+from sfumato.whole_files import PRIVATE, write_whole
 
 Making = Callable[[int, Path], Job]
-RELEASE, REPORT, POLICY, COMPARISON = "release", "report.html", "policy.toml", "comparison"
+RELEASE, REPORT, POLICY, DECISIONS = "release", "report.html", "policy.toml", "decisions.json"
 HELD_OUT = 0.2
 
 
@@ -68,16 +71,18 @@ def attack_order(project: Project, entry: Entry, run: Job, folder_of_run: Path, 
 
 
 def report_order(
-    project: Project, entry: Entry, run: Job, folder_of_run: Path, edition: str, earlier: Sequence[Path]
+    project: Project, run: Job, folder_of_run: Path, edition: str, earlier: Sequence[Path], log: Sequence[Decision]
 ) -> Making:
-    """Order the report on a release, in an edition."""
+    """Order the report on a release, in an edition, with what was decided on the way."""
     if edition not in ("internal", "public"):
         raise InputError("edition: choose the internal or the public one")
-    policy = Policy.from_file(folder_of_run / POLICY)
+    policy, entry = Policy.from_file(folder_of_run / POLICY), project.history.entry(run.entry)
 
     def make(number: int, folder: Path) -> Job:
+        write_whole(folder / DECISIONS, json.dumps([decision.to_dict() for decision in log]), PRIVATE)
         words = ["report", str(folder_of_run / RELEASE), "--original", str(project.table)]
         words += ["--policy", _written(policy, folder), "--edition", edition, "--out", str(folder / REPORT), "--quiet"]
+        words += ["--decisions", str(folder / DECISIONS)]
         words += [word for path in earlier for word in ("--earlier", str(path))]
         job = _job(project, entry, policy, number, "report", f"{edition} report on release {run.number}", words)
         return replace(job, about=run.number)

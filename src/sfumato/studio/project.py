@@ -17,7 +17,7 @@ from sfumato.errors import InputError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.policy.policy import Policy
-from sfumato.studio.draft import Draft
+from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.history import History, made_private
 from sfumato.whole_files import PRIVATE, write_whole
 
@@ -40,6 +40,8 @@ class Project:
     sha256 : str
         Of the original, when the project was opened.
     history : History
+    earlier : str or None
+        Name of the release of last time, beside the table; empty: there is none; None: nobody has said.
     """
 
     folder: Path
@@ -47,6 +49,7 @@ class Project:
     source: dict[str, Any]
     sha256: str
     history: History
+    earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
 
     @classmethod
@@ -77,9 +80,9 @@ class Project:
             made_private(folder / part)
         layout = {**said.get("source", {}), **source}
         checked(Source, layout)
-        project = cls(folder, place.resolve(), layout, _sha256(place), History(folder / "history"), _locked(folder))
-        content = {"format": FORMAT, "table": str(project.table), "sha256": project.sha256, "source": layout}
-        write_whole(folder / MARK, tomli_w.dumps(content), PRIVATE)
+        kept = History(folder / "history"), said.get("earlier"), _locked(folder)
+        project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
+        _mark(project)
         return project
 
     @property
@@ -91,11 +94,14 @@ class Project:
             return True
 
     def begin(self, names: list[str], policy: Policy | None = None) -> None:
-        """Write the first entry of the history, unless there is one."""
+        """Write the first entry of the history, unless there is one; and one where the table is read otherwise now."""
+        source = as_written(checked(Source, self.source))
         if not self.history:
-            source = checked(Source, self.source).model_dump(mode="json", by_alias=True, exclude_none=True)
-            blank = Draft.of_columns(names, source if self.source else None)
-            self.history.add(blank, "table opened", None)
+            self.history.add(Draft.of_columns(names, source), "table opened", None)
+        head = self.history.head
+        if checked(Source, head.draft.rest.get("source", {})) != checked(Source, self.source):
+            draft = head.draft.with_rest("source", source).with_names(names)
+            self.history.add(draft, in_words(head.draft, draft), head.number)
         if policy is not None:
             draft = Draft.of_policy(policy, names)
             if draft != self.history.head.draft:
@@ -109,11 +115,39 @@ class Project:
             write_whole(path, text, PRIVATE)
         return path
 
+    def keep_source(self, source: Mapping[str, Any] | None) -> None:
+        """Remember how the table is read."""
+        self.source = dict(source or {})
+        _mark(self)
+
+    def keep_earlier(self, name: str) -> None:
+        """Remember which release is that of last time."""
+        self.earlier = name
+        _mark(self)
+
     def close(self) -> None:
         """Let others open the project."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def as_written(source: Source) -> dict[str, Any] | None:
+    """Return how a table is read as a policy writes it; None where nothing is said."""
+    said = source.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None if source == Source() else said
+
+
+def _mark(project: Project) -> None:
+    said = {} if project.earlier is None else {"earlier": project.earlier}
+    content = {
+        "format": FORMAT,
+        "table": str(project.table),
+        "sha256": project.sha256,
+        **said,
+        "source": project.source,
+    }
+    write_whole(project.folder / MARK, tomli_w.dumps(content), PRIVATE)
 
 
 def _read(folder: Path) -> dict[str, Any]:

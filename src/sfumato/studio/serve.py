@@ -9,13 +9,17 @@ import sys
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
+
+if TYPE_CHECKING:
+    from sfumato.studio.guard import Guard
+    from sfumato.studio.project import Project
 
 NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
 
@@ -59,24 +63,46 @@ def run_studio(
         When the project or the table cannot be opened.
     """
     check_installed()
-    from sfumato.studio.app import studio_app
-    from sfumato.studio.desk import Desk
     from sfumato.studio.project import Project
 
     with _folder(project, table) as folder, listening_socket(port) as listening:
         opened = Project.opened(folder, table, source or {})
-        desk = Desk.of(opened, policy)
+        number = int(listening.getsockname()[1])
+        served: list[Any] = []
+        app, close, problems = _opened_or_asking(opened, policy, number, served)
         try:
-            number = int(listening.getsockname()[1])
-            served: list[Any] = []
-            app = studio_app(desk, number, stop=lambda: _stop(served), say=say)
             say(f"The studio is open at {app.address}")
             say("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+            for line in problems:
+                say(f"{line}. The page asks how the file is to be read.")
             if opens:
                 threading.Thread(target=webbrowser.open, args=(app.address,), daemon=True).start()
             serve(app, listening, served)
         finally:
-            desk.close()
+            close()
+
+
+def _opened_or_asking(
+    project: Project, policy: Policy | None, port: int, served: list[Any]
+) -> tuple[Guard, Callable[[], None], Sequence[str]]:
+    """Return the pages of a project; where its table is text that cannot be read, those that ask how to, and why."""
+    from sfumato.studio.app import Opening, opening_app, studio_app
+    from sfumato.studio.desk import Desk
+    from sfumato.studio.layout import is_text
+
+    settings: dict[str, Any] = {"stop": lambda: _stop(served), "say": say}
+    try:
+        desk = Desk.of(project, policy)
+    except InputError as error:
+        if not is_text(project.table):
+            project.close()
+            raise
+        opening = Opening(project, policy, settings["stop"])
+        return opening_app(opening, port, say=say), opening.close, error.problems
+    except BaseException:
+        project.close()
+        raise
+    return studio_app(desk, port, **settings), desk.close, ()
 
 
 def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:

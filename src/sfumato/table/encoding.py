@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -69,10 +70,15 @@ class EncodedAttribute:
     domain_low: float = 0.0
     rounding: Rounding | None = None
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of codes of original values; the missing value's code is `size`."""
         return len(self.labels)
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The labels, and None for the missing value: faster than a series where they are few."""
+        return (*self.labels.to_list(), None)
 
     @property
     def cardinality(self) -> int:

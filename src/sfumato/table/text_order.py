@@ -1,4 +1,4 @@
-"""Distinct texts in text order."""
+"""Texts in text order."""
 
 from __future__ import annotations
 
@@ -20,3 +20,15 @@ def text_order(texts: pl.Series) -> NDArray[np.int64]:
         return texts.arg_sort().to_numpy().astype(np.int64)
     known: list[str] = texts.to_list()
     return np.array(sorted(range(len(known)), key=known.__getitem__), dtype=np.int64)
+
+
+def dense_ranks(texts: pl.Series) -> NDArray[np.int64]:
+    """Return numbers of texts in text order: 0 for the missing one, 1 for the first, equal ones alike; int64 (n,).
+
+    Cost O(n log n).
+    """
+    if len(texts) > FEW:
+        return texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    known: list[str | None] = texts.to_list()
+    rank_of = {text: rank for rank, text in enumerate(sorted({text for text in known if text is not None}), start=1)}
+    return np.array([0 if text is None else rank_of[text] for text in known], dtype=np.int64)

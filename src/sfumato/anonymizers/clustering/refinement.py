@@ -214,14 +214,16 @@ def _pieces(records: DistinctRecords, classes: Classes, number: int) -> list[NDA
     They are put in order by the search tree, or by the mean code of one attribute and then the tree, another one every
     time, so that classes which a border parts are together the next time.
     """
-    sizes = np.bincount(classes.class_of, minlength=classes.count)
     record_of = records.record_of
+    count = max(1, round(len(record_of) / PIECE))
+    if count == 1:
+        return [np.arange(len(record_of))]
+    sizes = np.bincount(classes.class_of, minlength=classes.count)
     width = records.codes.shape[1]
     columns = [record_of, *(records.codes[record_of, place] for place in range(width))]
     keys = [columns[0]] if number % (width + 1) == 0 else [columns[0], columns[number % (width + 1)]]
     means = [np.bincount(classes.class_of, weights=key, minlength=classes.count) / sizes for key in keys]
     order = np.lexsort(means)
-    count = max(1, round(len(record_of) / PIECE))
     piece_of = np.empty(classes.count, dtype=np.int64)
     piece_of[order] = (np.cumsum(sizes[order]) - sizes[order]) * count // len(record_of)
     of_row = piece_of[classes.class_of]

@@ -18,7 +18,7 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.models.compiled import CompiledRules, compile_rules, rule_arrays
+from sfumato.models.compiled import CompiledRules, rule_arrays
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.reference import is_fixed
 from sfumato.models.rule_traits import lasting, ruled, smallest
@@ -276,7 +276,7 @@ class SuppressionRule:
 
 def suppression_rule(problem: Problem) -> SuppressionRule:
     """Compile the models of a problem. Cost O(n)."""
-    rules = compile_rules(problem.models, problem.table)
+    rules = problem.rules
     size = smallest(rules.arrays)
     regions = RegionModels.of(problem)
     limit = problem.suppression_limit

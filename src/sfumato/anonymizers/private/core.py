@@ -11,9 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.errors import PolicyError
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.checks.private.budget import Mechanism
 from sfumato.table.sources.extras import library
+
+TOO_LITTLE = "epsilon: is so small that no noise of this size can be drawn; raise it"
+LARGEST = 1e30
+"""Scale up to which noise is drawn; whole numbers of 64 bits end long before."""
 
 CHOICE_SHARE = Fraction(1, 5)
 """Of the budget, for choosing pairs where they are chosen by data."""
@@ -77,8 +82,10 @@ class NoiseCore:
         if self.mechanism == "discrete Laplace":
             return Fraction(model.epsilon)
         # The conversion depends on ρ alone, so that any measurement which costs ρ will do. Larger scales cost less.
-        low, high = -40.0, 80.0
-        for _ in range(70):
+        low, high = -20.0, 80.0
+        if self._epsilon(2.0**high, model.delta) > model.epsilon:
+            raise PolicyError(TOO_LITTLE)
+        for _ in range(60):
             middle = (low + high) / 2
             if self._epsilon(2.0**middle, model.delta) <= model.epsilon:
                 high = middle
@@ -120,8 +127,16 @@ class NoiseCore:
 
 
 def smallest_scale(cost: Callable[[float], Fraction], budget: Fraction, first: float) -> float:
-    """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it."""
+    """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it.
+
+    Raises
+    ------
+    PolicyError
+        When the budget asks for more noise than can be drawn.
+    """
     scale, step = first, 2.0**-50
-    while cost(scale) > budget:
+    while scale <= LARGEST and cost(scale) > budget:
         scale, step = scale * (1 + step), 2 * step
+    if scale > LARGEST:
+        raise PolicyError(TOO_LITTLE)
     return scale

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.private.consistency import cliques_of
@@ -16,6 +17,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.private import MOST_CELLS, Domain, cells_of
 from sfumato.randomness import permutation
+from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
 Names = tuple[str, ...]
@@ -125,6 +127,34 @@ def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -
         int(complete.sum()) - len(chosen),
         int((~complete).sum()),
     )
+
+
+def in_cells(table: Table, counting: Counting) -> Table:
+    """Return the table with each value as the label of its cell; all columns that are counted, and no others.
+
+    Raises
+    ------
+    PolicyError
+        When a column has no declared domain.
+    """
+    columns, problems = _columns(table, counting)
+    raise_all(PolicyError, problems)
+    frame = pl.DataFrame([column.domain.column(column.name, _shown(column, table)) for column in columns])
+    settings = {column.name: Attribute(kind=Kind.CATEGORICAL, domain=column.domain.labels) for column in columns}
+    secret = {name: settings[name] for name in table.schema.sensitive if name in settings}
+    schema = Schema(
+        quasi_identifying={name: setting for name, setting in settings.items() if name not in secret},
+        sensitive=secret,
+        person=table.schema.person,
+    )
+    kinds = dict.fromkeys(settings, Kind.CATEGORICAL)
+    return Table(frame.cast(pl.Categorical), schema, kinds, table.source, table.people, keyless=table.keyless)
+
+
+def _shown(column: DeclaredColumn, table: Table) -> pl.Series:
+    """Return codes; those of values that count nowhere are null."""
+    codes = pl.Series(column.codes(table.frame[column.name]))
+    return codes.set(codes < 0, None)
 
 
 def _bounded(table: Table, complete: NDArray[np.bool_], most: int) -> NDArray[np.int64]:

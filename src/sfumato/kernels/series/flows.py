@@ -50,12 +50,15 @@ class Search(NamedTuple):
         place before it that gives rows away.
     met : numpy.ndarray
         bool (f,), all False between searches.
+    changed : numpy.ndarray
+        int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed.
     """
 
     queue: Int64s
     came_by: Int64s
     moved: Int64s
     met: Flags
+    changed: Int64s
 
 
 @kernel
@@ -71,22 +74,47 @@ def rows_at_once(network: Network, groups: Int64s, together: Int64s, fixed: Int6
     flow, load = np.zeros(len(network.older), dtype=np.int64), np.zeros(size, dtype=np.int64)
     search = Search(
         np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64),
-        np.zeros(size, dtype=np.bool_),
+        np.zeros(size, dtype=np.bool_), np.zeros(len(flow) + 1, dtype=np.int64),
     )  # fmt: skip
     homeless = _place_all(network, flow, load, search)
     if homeless > 0:
         return homeless
     kept_flow, kept_load = flow.copy(), load.copy()
+    search.changed[0] = 0
     for group in range(len(groups) - 1):
         places = slice(groups[group, 1], groups[group + 1, 1])
         edges = slice(network.older_starts[groups[group, 0]], network.older_starts[groups[group + 1, 0]])
         for place in range(places.start, places.stop):
             fixed[place] = load[place] - _push_out(place, load[place], -1, network, flow, load, search)
-            flow[edges], load[places] = kept_flow[edges], kept_load[places]
+            _put_back(network, flow, load, kept_flow, kept_load, edges, places, search.changed)
         for edge in range(edges.start, edges.stop):
             together[edge] = _most_on(edge, network, flow, load, search)
-            flow[edges], load[places] = kept_flow[edges], kept_load[places]
+            _put_back(network, flow, load, kept_flow, kept_load, edges, places, search.changed)
     return homeless
+
+
+@inlined
+def _note(edge: int, changed: Int64s) -> None:
+    """Note that the flow of an edge was changed."""
+    changed[0] += 1
+    if changed[0] < len(changed):
+        changed[changed[0]] = edge
+
+
+@inlined
+def _put_back(
+    network: Network, flow: Int64s, load: Int64s, kept_flow: Int64s, kept_load: Int64s, edges: slice, places: slice,
+    changed: Int64s,
+) -> None:  # fmt: skip
+    """Put back what was changed: group by group it would take as long as all edges of a group for each of them."""
+    if changed[0] >= len(changed):
+        flow[edges], load[places] = kept_flow[edges], kept_load[places]
+    else:
+        for number in range(1, changed[0] + 1):
+            edge = changed[number]
+            flow[edge] = kept_flow[edge]
+            load[network.newer[edge]] = kept_load[network.newer[edge]]
+    changed[0] = 0
 
 
 @inlined
@@ -122,6 +150,8 @@ def _most_on(edge: int, network: Network, flow: Int64s, load: Int64s, search: Se
             load[there] += flow[other]
             flow[edge] += flow[other]
             flow[other] = 0
+            _note(other, search.changed)
+    _note(edge, search.changed)
     over = int64(load[there] - network.room[there])
     if over > 0:
         over -= _push_out(there, over, edge, network, flow, load, search)
@@ -147,6 +177,8 @@ def _push_out(
         while place != start:
             flow[search.came_by[place]] += most
             flow[search.moved[place]] -= most
+            _note(search.came_by[place], search.changed)
+            _note(search.moved[place], search.changed)
             place = network.newer[search.moved[place]]
         load[start] -= most
         load[end] += most

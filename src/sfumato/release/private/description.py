@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.checks.private.budget import Budget
-from sfumato.published.private import NOBODYS, SYNTHETIC, Domain, PrivateMarginals
+from sfumato.published.private import NOBODYS, SYNTHETIC, Domain, PrivateMarginals, SeriesSpent
 from sfumato.release.description import (
     FORMAT,
     PRIVATE,
@@ -37,6 +37,8 @@ class PrivateDescription:
     model : DifferentialPrivacy
     synthetic : bool
         Whether there are synthetic records.
+    series : SeriesSpent or None
+        What releases about the same people have spent, if that is told.
     """
 
     domains: Mapping[str, Domain]
@@ -45,11 +47,20 @@ class PrivateDescription:
     budget: Budget
     model: DifferentialPrivacy
     synthetic: bool
+    series: SeriesSpent | None = None
 
     @classmethod
-    def of(cls, published: PrivateMarginals, budget: Budget, model: DifferentialPrivacy) -> PrivateDescription:
+    def of(
+        cls,
+        published: PrivateMarginals,
+        budget: Budget,
+        model: DifferentialPrivacy,
+        series: SeriesSpent | None = None,
+    ) -> PrivateDescription:
         """Describe marginals."""
-        return cls(published.domains, published.sets, published.sensitive, budget, model, published.records is not None)
+        return cls(
+            published.domains, published.sets, published.sensitive, budget, model, published.records is not None, series
+        )
 
     @property
     def structure(self) -> dict[str, Any]:
@@ -66,6 +77,7 @@ class PrivateDescription:
                 **structure,
                 "neighbours": self.model.neighbours,
                 "budget": self.budget.to_dict(),
+                **({} if self.series is None else {"series": self.series.to_dict()}),
                 **({SYNTHETIC: NOBODYS} if self.synthetic else {}),
             },
             "sensitive": {},
@@ -111,7 +123,9 @@ def _read(content: Mapping[str, Any]) -> tuple[PrivateDescription, dict[str, Tab
     # Records that are not said to be synthetic would pass for somebody's.
     if structure["neighbours"] != model.neighbours or structure.get(SYNTHETIC) != (NOBODYS if is_synthetic else None):
         raise ValueError
-    description = PrivateDescription(domains, sets, sensitive, Budget.of(structure["budget"]), model, is_synthetic)
+    series = SeriesSpent.of(structure["series"]) if "series" in structure else None
+    budget = Budget.of(structure["budget"])
+    description = PrivateDescription(domains, sets, sensitive, budget, model, is_synthetic, series)
     return description, _facts(content["tables"], description)
 
 

@@ -71,7 +71,7 @@ def save_private(
     if format == "csv":
         shown = _without_formulas(shown, formulas)
     report = private_report(release, policy)
-    description = PrivateDescription.of(shown, release.budget, release.model)
+    description = PrivateDescription.of(shown, release.budget, release.model, release.series)
     with whole_folder(target, overwrite=overwrite) as part:
         facts = {}
         for name, frame in shown.tables.items():
@@ -98,6 +98,7 @@ def private_report(release: PrivateRelease, policy: PrivatePolicy | None = None)
         0 if records is None else len(records),
         release.verification,
         release.notes,
+        release.series,
         None if policy is None else policy.purpose,
         None if policy is None else policy.recipient,
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
+from sfumato.anonymizers.private.core import opendp
 from sfumato.anonymizers.private.domains import Bins
 from sfumato.anonymizers.private.solving import SolvedMarginals, solve_private
 from sfumato.anonymizers.private.task import Choice, Counting, PrivateTask, private_task
@@ -14,6 +16,7 @@ from sfumato.numbers import counted
 from sfumato.policy.private_policy import PrivatePolicy
 from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.promises import private_verification
+from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.release import PrivateRelease
 from sfumato.release.repeated_notes import repeated_notes
 from sfumato.table.table import Table
@@ -34,6 +37,7 @@ def publish_privately(
     levels: Mapping[str, int] | None = None,
     complete: Sequence[str] | None = None,
     synthetic: bool | None = None,
+    ledger: str | Path | None = None,
     seed: None = None,
     progress: Progress | None = None,
 ) -> PrivateRelease:
@@ -63,6 +67,9 @@ def publish_privately(
         Columns that have no cell for missing values. Records without a value there count nowhere.
     synthetic
         Whether records are drawn from the fitted distribution, too: as many as it has, and nobody's.
+    ledger
+        File of a :class:`sfumato.PrivacyLedger`, into which the cost is written before noise is drawn. None: nobody
+        adds up what this and other releases of the same people spend.
     seed
         Refused: noise that can be drawn again hides nobody.
     progress
@@ -77,7 +84,9 @@ def publish_privately(
     PolicyError
         With every setting that is none, column without a domain, unknown column and marginal that is too large.
     InputError
-        When OpenDP is not installed.
+        When OpenDP is not installed, or the ledger cannot be read or written.
+    UnsatisfiableError
+        When the ledger has too little left.
 
     Notes
     -----
@@ -108,7 +117,7 @@ def publish_privately(
         "marginals": marginals, "two_way": two_way, "choice": choice, "bins": bins, "levels": levels,
         "complete": complete, "synthetic": synthetic,
     }  # fmt: skip
-    raise_all(PolicyError, _wrong_types(table, model, said, seed))
+    raise_all(PolicyError, _wrong_types(table, model, said, seed, ledger))
     if isinstance(model, PrivatePolicy):
         policy = model
         raise_all(PolicyError, _misfits(table, policy))
@@ -118,12 +127,16 @@ def publish_privately(
     wanted = policy.to_model()
     task = private_task(table, wanted, policy.to_counting())
     told = progress or shown
+    # Before anything is spent it is clear that noise can be drawn.
+    opendp()
+    series = None if ledger is None else PrivacyLedger.spend(ledger, wanted)
     solved = solve_private(task, told)
     told("verifying", 2, 2)
-    verification = private_verification(solved.published, solved.budget, wanted)
+    verification = private_verification(solved.published, solved.budget, wanted, series)
     if not verification.ok:
         raise VerificationError("the marginals break their promise; nothing is published. Please report this")
-    return PrivateRelease(solved.published, wanted, solved.budget, verification, _notes(task, solved, table), policy)
+    notes = _notes(task, solved, table)
+    return PrivateRelease(solved.published, wanted, solved.budget, verification, notes, policy, series)
 
 
 def _settled(value: Any) -> Any:
@@ -132,8 +145,10 @@ def _settled(value: Any) -> Any:
     return tuple(_settled(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object) -> list[str]:
+def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:
     problems = []
+    if ledger is not None and not isinstance(ledger, (str, Path)):
+        problems.append("ledger must be the path of a file")
     if not isinstance(table, Table):
         problems.append("table is not a Table; read it with sfumato.read_table(...)")
     if not isinstance(model, (PrivatePolicy, DifferentialPrivacy)):

@@ -14,8 +14,9 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.private.budget import Budget
 from sfumato.published.marginal import MarginalTables
-from sfumato.published.private import NOISY, PrivateMarginals
+from sfumato.published.private import NOISY, PrivateMarginals, SeriesSpent
 from sfumato.published.randomized import RandomizedTable
+from sfumato.table.table import Table
 
 if TYPE_CHECKING:
     # Who verifies a release loads no maker.
@@ -40,6 +41,8 @@ class PrivateRelease:
         For the steward alone: they count records, without noise.
     policy : PrivatePolicy or None
         What the release was made from.
+    series : SeriesSpent or None
+        What all releases of its ledger have spent, this one included.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class PrivateRelease:
     verification: Verification
     notes: tuple[str, ...] = ()
     policy: PrivatePolicy | None = None
+    series: SeriesSpent | None = None
 
     def __post_init__(self) -> None:
         """Refuse what does not hold."""
@@ -91,12 +95,30 @@ class PrivateRelease:
         quasi = self.published.quasi_identifying
         return RandomizedTable(self.published.synthetic, quasi, self.published.sensitive)
 
+    def in_cells(self, table: Table) -> Table:
+        """Return a table of people with each value as the cell that it falls into: what attacks and utility compare.
+
+        Parameters
+        ----------
+        table
+            People, in the data or not, read as the original was.
+
+        Raises
+        ------
+        PolicyError
+            When the table has other columns, or the release does not say how it was made.
+        """
+        if self.policy is None:
+            raise PolicyError("the release does not say how it was made; make it with sfumato.publish_privately(...)")
+        return self.policy.in_cells(table)
+
     def to_dict(self) -> dict[str, object]:
         """Return plain values, for JSON; all but the notes may be published."""
         return {
             "model": {"name": self.model.name, **self.model.parameters()},
             "neighbours": self.model.neighbours,
             "budget": self.budget.to_dict(),
+            **({} if self.series is None else {"series": self.series.to_dict()}),
             "marginals": [list(names) for names in self.published.sets],
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),

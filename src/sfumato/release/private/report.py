@@ -10,7 +10,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted, figure
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.private.budget import Budget, Step
-from sfumato.published.private import NOBODYS
+from sfumato.published.private import NOBODYS, SeriesSpent
 from sfumato.published.roles import named
 from sfumato.release.description import PRIVATE
 from sfumato.release.report_lines import occasion_lines, promise_lines, section
@@ -39,6 +39,8 @@ class PrivateReport:
     verification : Verification
     notes : tuple of str
         What the steward should know; not for the folder, as they count records without noise.
+    series : SeriesSpent or None
+        What all releases of its ledger have spent.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
     """
@@ -49,6 +51,7 @@ class PrivateReport:
     synthetic: int
     verification: Verification
     notes: tuple[str, ...] = ()
+    series: SeriesSpent | None = None
     purpose: str | None = None
     recipient: str | None = None
 
@@ -66,6 +69,7 @@ class PrivateReport:
             "delta": self.model.delta,
             "neighbours": self.model.neighbours,
             "budget": self.budget.to_dict(),
+            **({} if self.series is None else {"series": self.series.to_dict()}),
             "noise": {"mechanism": self.budget.mechanism, "standard_deviation": self.budget.deviation()},
             "marginals": [list(names) for names in self.marginals],
             "records": {"published": self.synthetic, "suppression_limit": 0.0},
@@ -92,6 +96,7 @@ class PrivateReport:
                 f"Noise        {self.budget.mechanism}, by OpenDP; standard deviation of a noisy count up to "
                 f"{figure(self.budget.deviation(), 4)}",
                 *section("Budget", (self._line(step) for step in self.budget.steps)),
+                *([] if self.series is None else [f"Series       {self.series}"]),
                 *section("Marginals", (named(names) for names in self.marginals)),
                 *([f"Synthetic    {NOBODYS}"] if self.synthetic else []),
                 *section(

@@ -28,7 +28,7 @@ from sfumato.table.sources import open_source
 
 def verify_private(release: PrivateRelease) -> Verification:
     """Recount a release in memory anew."""
-    return private_verification(release.published, release.budget, release.model)
+    return private_verification(release.published, release.budget, release.model, release.series)
 
 
 def verify_private_folder(folder: Path, text: str) -> Verification:
@@ -47,7 +47,7 @@ def verify_private_folder(folder: Path, text: str) -> Verification:
     tables = {name: _read(folder / entry.file, entry, columns[name]) for name, entry in facts.items()}
     whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
     published = PrivateMarginals.assemble(tables, description.structure)
-    verification = private_verification(published, description.budget, description.model)
+    verification = private_verification(published, description.budget, description.model, description.series)
     agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(private_differences, description=description))
     files = text_checks(folder, text, [entry.file for entry in facts.values()], 0.0, verification)
     return replace(verification, checks=(*whole, *verification.checks, *agreement, *files))

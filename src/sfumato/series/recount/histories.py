@@ -30,7 +30,7 @@ class Followed(NamedTuple):
     left: Places
 
 
-def follow_all(releases: Sequence[Released], classes: NDArray[np.int32]) -> Followed:
+def follow_all(releases: Sequence[Released], classes: NDArray[np.int32], newest: PairRecount | None = None) -> Followed:
     """Follow everybody from the first release to the last one.
 
     Parameters
@@ -39,10 +39,13 @@ def follow_all(releases: Sequence[Released], classes: NDArray[np.int32]) -> Foll
         At least one.
     classes
         int32 (n, releases): the class of everybody in each, −1 for who was not published.
+    newest
+        The recount of the last two releases, where it is at hand.
     """
     now = Followed(classes[:, 0].astype(np.int64), classes[:, 0], releases[0].places)
     for number in range(1, len(releases)):
-        now = follow(now, recount_pair(releases[number - 1], releases[number]), classes[:, number])
+        known = newest if number == len(releases) - 1 else None
+        now = follow(now, known or recount_pair(releases[number - 1], releases[number]), classes[:, number])
     return now
 
 

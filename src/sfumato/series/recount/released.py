@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.kernels.series.meeting import Shapes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,6 +76,21 @@ class Boxes:
             low[:, index] = members.argmax(axis=1)
             high[:, index] = members.shape[1] - 1 - members[:, ::-1].argmax(axis=1)
         return low, high
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The boxes as kernels compare them."""
+        bits = [_as_words(self.sets.get(index, self.low[:, :0] > 0)) for index in range(self.width)]
+        words = np.cumsum([0, *(each.shape[1] for each in bits)], dtype=np.int64)
+        bits.append(np.zeros((self.count, 0), dtype=np.uint64))
+        return Shapes(*self.hulls, np.ascontiguousarray(np.concatenate(bits, axis=1)), words)
+
+
+def _as_words(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return sets as bits of whole words; uint64 (c, words)."""
+    padded = np.zeros((len(members), -(-members.shape[1] // 64) * 64), dtype=np.bool_)
+    padded[:, : members.shape[1]] = members
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

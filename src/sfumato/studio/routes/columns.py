@@ -14,6 +14,7 @@ from sfumato.evaluation.preview import ClassSizes
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import WITH_SETTINGS, Draft
 from sfumato.studio.grid import MOST_ROWS, Sheet, ordered
+from sfumato.studio.layout import SEPARATORS, is_text
 from sfumato.studio.pages import answering, desk_of, entry_of, fragment, page, reading, text, whole
 
 COUNTED_AT_ONCE = 2_000_000
@@ -25,7 +26,15 @@ DEFAULT_K = 5
 def table(request: Request) -> Response:
     """Show the table as it is."""
     desk = desk_of(request)
-    return page(request, "table.html", "/", changed=desk.project.has_changed)
+    names, can_change = desk.table.names, is_text(desk.project.table)
+    return page(
+        request,
+        "table.html",
+        "/",
+        changed=desk.project.has_changed,
+        can_change=can_change,
+        looks_parted=can_change and len(names) == 1 and any(mark in names[0] for mark in SEPARATORS),
+    )
 
 
 def columns(request: Request) -> Response:

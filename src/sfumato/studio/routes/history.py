@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
-from sfumato.studio.draft import in_words
+from sfumato.studio.decisions import difference
 from sfumato.studio.pages import answering, desk_of, page, reading, text, whole
 
 
@@ -16,16 +16,19 @@ def history(request: Request) -> Response:
     """Show the tree of all states; two of them can be compared in words."""
     desk = desk_of(request)
     kept = desk.project.history
-    other = request.query_params.get("with")
-    said = None if other is None else in_words(kept.entry(whole(other, "with")).draft, desk.draft)
+    asked = request.query_params
+    other = asked.get("from", asked.get("with"))
+    before = None if other is None else kept.entry(whole(other, "from"))
+    after = kept.entry(whole(asked["to"], "to")) if "to" in asked else kept.head
     return page(
         request,
         "history.html",
         "",
         entries=kept.entries[::-1],
         depths=kept.depths(),
-        compared=other,
-        difference=said,
+        before=before,
+        after=after,
+        difference=None if before is None else difference(desk, before, after),
     )
 
 
@@ -37,7 +40,7 @@ def go(request: Request, sent: FormData) -> str:
         number = kept.undone() if to == "undo" else kept.redone() if to == "redo" else whole(to, "to")
         if number is None:
             raise InputError("there is nothing to undo" if to == "undo" else "there is nothing to redo")
-        entry = kept.go_to(number)
+        entry = desk.go_to(number)
     return f"State {entry.number}: {entry.note}"
 
 

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.studio.answers import Answer, answers
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import FAILED, RUNNING, Job
@@ -39,9 +40,19 @@ def runs(request: Request) -> Response:
         jobs=[(job, figures(job), desk.staleness(job) if job.state == "done" else "") for job in releases],
         current=[job for job in desk.jobs.all if not job.has_ended],
         relaxing={job.number: _relaxing(desk, job) for job in releases[:1] if job.state == FAILED and job.code == 1},
+        answers=_answers(desk, releases),
         dots=_dots(desk),
         before=_seconds(releases),
     )
+
+
+def _answers(desk: Desk, releases: list[Job]) -> dict[int, list[Answer]]:
+    """Return the answers to what reading the table asked in the last run, by its number."""
+    last = next(iter(releases), None)
+    if last is None or last.state != FAILED:
+        return {}
+    found = answers(last.problems, desk.table.names)
+    return {last.number: found} if found else {}
 
 
 def _seconds(releases: list[Job]) -> float | None:

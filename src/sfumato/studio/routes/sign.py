@@ -7,17 +7,20 @@ from pathlib import Path
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from sfumato.errors import InputError
+from sfumato.dossier.receipt import receipt
+from sfumato.errors import InputError, SfumatoError
 from sfumato.release.folder import whole_folder
-from sfumato.studio.desk import Desk
+from sfumato.studio import last_time
+from sfumato.studio.decisions import decisions
 from sfumato.studio.guard import FRAMED
-from sfumato.studio.jobs import Job
 from sfumato.studio.orders import POLICY, REPORT, attack_order, report_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import figures, promise
+from sfumato.whole_files import PUBLIC, write_whole
 
 
 def sign(request: Request) -> Response:
@@ -29,6 +32,7 @@ def sign(request: Request) -> Response:
     number = request.path_params.get("number")
     job, _ = desk.release(releases[0].number if number is None else int(number))
     reports = [each for each in desk.jobs.of_kind("report") if each.about == job.number]
+    earlier = last_time.chosen(desk)
     return page(
         request,
         "sign.html",
@@ -43,40 +47,24 @@ def sign(request: Request) -> Response:
         failed=reports[0] if reports and reports[0].state == "failed" else None,
         policy=desk.policy_of(job).to_toml(),
         folder=desk.release_folder(job),
-        decisions=_decisions(desk, job),
+        decisions=decisions(desk, desk.project.history.entry(job.entry)),
         beside=desk.beside(),
-        checked=_checked_against(desk, job),
+        earlier=earlier,
+        differences=last_time.differences(desk, desk.beside()[earlier]) if earlier else [],
+        checked=last_time.played_beside(desk, job),
+        lacking=last_time.lacking(desk, job),
+        playing=[each for each in desk.jobs.of_kind("attack") if each.about == job.number and not each.has_ended],
     )
-
-
-def _decisions(desk: Desk, job: Job) -> list[tuple[str, str]]:
-    """Return the changes that led to a release, the first one first."""
-    found, entry = list[tuple[str, str]](), desk.project.history.entry(job.entry)
-    while True:
-        found.append((entry.made, entry.note))
-        if entry.parent is None:
-            return found[::-1]
-        entry = desk.project.history.entry(entry.parent)
-
-
-def _checked_against(desk: Desk, job: Job) -> dict[str, Job]:
-    """Return the earlier releases that the release was attacked beside."""
-    attacks = [each for each in desk.jobs.of_kind("attack") if each.about == job.number and each.state == "done"]
-    return {
-        Path(each.words[each.words.index("--earlier") + 1]).name: each
-        for each in reversed(attacks)
-        if "--earlier" in each.words
-    }
 
 
 def make_report(request: Request, sent: FormData) -> str:
     """Order the report."""
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
-    earlier = [_earlier(desk, text(sent, "earlier"))] if text(sent, "earlier") else []
-    entry = desk.project.history.entry(job.entry)
-    folder = desk.jobs.folder_of(job.number)
-    desk.jobs.add(report_order(desk.project, entry, job, folder, text(sent, "edition", "internal"), earlier))
+    earlier = [last_time.beside(desk, text(sent, "earlier"))] if text(sent, "earlier") else []
+    folder, edition = desk.jobs.folder_of(job.number), text(sent, "edition", "internal")
+    log = decisions(desk, desk.project.history.entry(job.entry))
+    desk.jobs.add(report_order(desk.project, job, folder, edition, earlier, log))
     return "The report is being made."
 
 
@@ -84,31 +72,59 @@ def attack_beside(request: Request, sent: FormData) -> str:
     """Order attacks on a release, beside the one of last time if it is named."""
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
-    earlier = _earlier(desk, text(sent, "earlier")) if text(sent, "earlier") else None
+    earlier = last_time.beside(desk, text(sent, "earlier")) if text(sent, "earlier") else None
     entry = desk.project.history.entry(entry_of(sent))
     desk.jobs.add(attack_order(desk.project, entry, job, desk.jobs.folder_of(job.number), earlier))
     return "The attacks are in the queue."
 
 
-def _earlier(desk: Desk, name: str) -> Path:
-    beside = desk.beside()
-    if name not in beside:
-        raise InputError("earlier: choose one of the releases beside the table")
-    return beside[name]
+def say_earlier(request: Request, sent: FormData) -> str:
+    """Say which release is that of last time, or that there is none."""
+    desk, name = desk_of(request), text(sent, "earlier")
+    last_time.choose(desk, name)
+    return f"The release of last time is {name}." if name else "These people were not published before."
+
+
+def replay(request: Request, sent: FormData) -> str:
+    """Make the policy of last time the setup."""
+    desk = desk_of(request)
+    draft = last_time.replayed(desk, last_time.beside(desk, text(sent, "earlier")))
+    _, branches = desk.change(entry_of(sent), lambda before: draft)
+    left = f" {len(draft.undecided)} column(s) are new and undecided." if draft.undecided else ""
+    return BRANCHED if branches else f"The policy of last time is the setup now.{left}"
 
 
 def hand_over(request: Request, sent: FormData) -> str:
-    """Copy a release into a folder beside the table."""
+    """Copy a release into a folder beside the table, and write a receipt for its recipient beside that."""
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
     name = text(sent, "name").strip()
     if not name or name in (".", "..") or Path(name).name != name or "\\" in name or "\0" in name:
         raise InputError("name: give the name of a new folder, without a path")
+    if lack := last_time.lacking(desk, job):
+        raise InputError(lack)
     target = desk.project.table.parent / name
+    proof = target.with_name(f"{name}-receipt.html")
+    if proof.exists():
+        raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
+    page = receipt(desk.release_folder(job), name)
     with whole_folder(target) as part:
         for path in desk.release_folder(job).iterdir():
             shutil.copyfile(path, part / path.name)
-    return f"The release is in {target}."
+    write_whole(proof, page, PUBLIC)
+    return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
+
+
+def show_receipt(request: Request) -> Response:
+    """Show the receipt of a release, as its recipient gets it."""
+    desk = desk_of(request)
+    try:
+        job, _ = desk.release(int(request.path_params["number"]))
+        name = desk.project.table.stem + "-release"
+        page = receipt(desk.release_folder(job), name)
+    except SfumatoError:
+        return PlainTextResponse("There is no such file.\n", 404)
+    return HTMLResponse(page, headers={"Content-Security-Policy": FRAMED})
 
 
 def files(request: Request) -> Response:
@@ -129,6 +145,9 @@ def files(request: Request) -> Response:
 ROUTES = [
     Route("/sign", reading(sign)),
     Route("/sign/{number:int}", reading(sign)),
+    Route("/sign/{number:int}/receipt", show_receipt),
+    Route("/sign/earlier", answering(say_earlier), methods=["POST"]),
+    Route("/sign/replay", answering(replay), methods=["POST"]),
     Route("/sign/report", answering(make_report), methods=["POST"]),
     Route("/sign/attack", answering(attack_beside), methods=["POST"]),
     Route("/sign/hand-over", answering(hand_over), methods=["POST"]),

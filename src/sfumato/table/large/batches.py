@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol
@@ -169,12 +168,14 @@ class CsvBatches:
 
     def _pieces_of_files(self) -> Iterator[bytes]:
         quote = self.source.layout.quote
-        yield from _whole_rows(_blocks(self.source.file.open), quote)
+        with self.source.file.open() as stream:
+            yield from _whole_rows(_blocks(stream), quote)
         for path in self.others:
-            pieces = _whole_rows(_blocks(partial(_opened, path)), quote)
-            _, _, first = next(pieces, b"").partition(b"\n")
-            yield from ([first] if first else [])
-            yield from pieces
+            with path.open("rb") as stream:
+                pieces = _whole_rows(_blocks(stream), quote)
+                _, _, first = next(pieces, b"").partition(b"\n")
+                yield from ([first] if first else [])
+                yield from pieces
 
     def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
         layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
@@ -215,14 +216,9 @@ def header_of(path: Path, quote: str | None) -> bytes | None:
     return line.rstrip(b"\r\n") or None if has_end and marks % 2 == 0 else None
 
 
-def _opened(path: Path) -> BinaryIO:
-    return path.open("rb")
-
-
-def _blocks(opened: Callable[[], BinaryIO]) -> Iterator[bytes]:
-    with opened() as stream:
-        while block := stream.read(BYTES):
-            yield block
+def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+    while block := stream.read(BYTES):
+        yield block
 
 
 def _together(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -19,6 +19,8 @@ from sfumato.table.sources.protocol import Family, Given
 COUNT = "count"
 AT_ONCE = 3_000_000
 """Records whose counts are asked for at once; those of more come partition by partition."""
+TOGETHER = 1 << 17
+"""Rows that are handed on at a time, at least."""
 GONE = (
     "the Spark server does not answer any more; nothing was published. See that it runs and can be reached, and run "
     "again"
@@ -115,14 +117,20 @@ def _in_batches(frame: Any) -> Iterator[pl.DataFrame]:
     """Yield the rows of a frame as its partitions come; all at once where workers have no Python for that."""
     import pyarrow as pa
 
-    began = False
+    began, held = False, list[pl.DataFrame]()
     try:
         with asking_spark(NO_WORKERS):
             for batch in pa.RecordBatchReader.from_stream(frame):
                 rows = pl.from_arrow(batch)
                 assert isinstance(rows, pl.DataFrame)
                 began = True
-                yield rows
+                held.append(rows)
+                # Servers send some thousand rows at a time, which are hardly worth a step.
+                if sum(each.height for each in held) >= TOGETHER:
+                    yield pl.concat(held)
+                    held = []
+        if held:
+            yield pl.concat(held)
     except InputError:
         if began:
             raise

@@ -84,8 +84,8 @@ def deviation(mechanism: Mechanism, scale: float) -> float:
     """Return the standard deviation of noise of this scale (of discrete Gaussian noise no less than it has)."""
     if mechanism == "discrete Gaussian":
         return scale
-    # 2q/(1-q)² for q = exp(-1/b), written so that nothing cancels.
-    return 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
+    # The root of 2q/(1-q)² for q = exp(-1/b), written so that nothing cancels; of tiny scales nothing is left of it.
+    return 0.0 if scale < 1e-3 else 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
 
 
 def step_cost(mechanism: Mechanism, step: Step, records: int) -> Fraction:

@@ -13,7 +13,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted, figure
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.private.budget import Budget, is_within
-from sfumato.published.private import PrivateMarginals
+from sfumato.published.private import PrivateMarginals, SeriesSpent
 from sfumato.published.roles import Roles
 
 ATTESTED = (
@@ -24,7 +24,9 @@ CLOSE = 1e-6
 """Difference of counts, a cell, that comes of writing them with six places."""
 
 
-def private_verification(published: PrivateMarginals, budget: Budget, model: DifferentialPrivacy) -> Verification:
+def private_verification(
+    published: PrivateMarginals, budget: Budget, model: DifferentialPrivacy, series: SeriesSpent | None = None
+) -> Verification:
     """Recount what follows from the published tables, and say what of the promise does not."""
     checks = (
         _attested(model),
@@ -32,6 +34,7 @@ def private_verification(published: PrivateMarginals, budget: Budget, model: Dif
         _spent(published, budget, model),
         _consistent(published),
         *_synthetic(published),
+        *_series(model, series),
     )
     cells = sum(noisy.size for noisy in published.noisy)
     records = 0 if published.records is None else len(published.records)
@@ -89,6 +92,18 @@ def _summed(counts: NDArray[np.float64], names: tuple[str, ...], kept: list[str]
     rest = [name for name in names if name in kept]
     summed: NDArray[np.float64] = np.transpose(counts.sum(axis=gone), [rest.index(name) for name in kept])
     return summed
+
+
+def _series(model: DifferentialPrivacy, series: SeriesSpent | None) -> Iterator[Check]:
+    """Say what a series is said to have spent; other releases are not here, but this one is part of the sum."""
+    if series is None:
+        return
+    promise = f"the series has spent no more than ε = {series.epsilon:g}, δ = {series.delta:g} up to this release"
+    if series.epsilon < model.epsilon or series.delta < model.delta:
+        yield Check(promise, Outcome.BROKEN, detail="this release alone spends more")
+    else:
+        detail = "other releases are not part of this one; the steward attests what they spent"
+        yield Check(promise, Outcome.UNDECIDABLE, detail=detail, required=False)
 
 
 def _synthetic(published: PrivateMarginals) -> Iterator[Check]:

@@ -1,0 +1,45 @@
+"""``sfumato private ledger``: what all releases about the same people may spend, and have spent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.kernels import say_result
+from sfumato.cli.options import PRIVACY, AsJson
+from sfumato.errors import PolicyError
+
+EXAMPLE = """\b
+Example:
+  sfumato private ledger clinic.budget.json --total-epsilon 2 \\
+      --total-delta 1e-5
+  sfumato private ledger clinic.budget.json
+"""
+
+
+def ledger(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The steward's ledger.")],
+    total_epsilon: Annotated[
+        float | None, typer.Option(help="Start a ledger: ε of all releases together.", rich_help_panel=PRIVACY)
+    ] = None,
+    total_delta: Annotated[
+        float | None, typer.Option(help="With --total-epsilon: δ of all; default 0.", rich_help_panel=PRIVACY)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what releases about the same people have spent of their privacy budget, or start a ledger of it.
+
+    A release that names it with --ledger writes down what it costs before anything is drawn, and is refused if that
+    would go beyond the total.
+    """
+    from sfumato.release.private.ledger import PrivacyLedger
+
+    if total_epsilon is not None:
+        PrivacyLedger.start(file, total_epsilon, 0.0 if total_delta is None else total_delta)
+        return
+    if total_delta is not None:
+        raise PolicyError("--total-delta: starts a ledger together with --total-epsilon; add it, or leave this out")
+    found = PrivacyLedger.read(file)
+    say_result({**found.to_dict(), "spent": found.spent.to_dict()}, str(found), as_json=as_json)

@@ -1,0 +1,337 @@
+"""The ways of series held against each other on the same arrivals: loss of each month, who waits, what attacks find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, SfumatoError, UnsatisfiableError, raise_all
+from sfumato.evaluation.losses import measure
+from sfumato.numbers import counted, percent
+from sfumato.policy.columns import columns_of
+from sfumato.policy.policy import Policy
+from sfumato.progress import Progress, silent
+from sfumato.series.acceptable import key_column
+from sfumato.series.attacked import SeriesAttacks, attack_releases
+from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.series.reading import ReadRelease
+from sfumato.series.series import Series
+from sfumato.series.step import Step
+from sfumato.series.ways import WAYS, ways_of_series
+from sfumato.table.reading import label_of, read_table
+from sfumato.table.schema import Schema
+from sfumato.table.sources import open_source
+
+FEWEST_MONTHS = 2
+_KEPT_OF_SOURCE = ("missing", "strip", "decimal", "thousands", "dates")
+
+
+@dataclass(frozen=True)
+class MonthOfWay:
+    """What a way made of one month.
+
+    Attributes
+    ----------
+    arrived : int
+        People in the table of the month.
+    number : int or None
+        Of the release; None where nothing was published.
+    rows : int
+        Of the last release, counterfeits among them.
+    waiting : int
+        People of this month and those before who are in no release.
+    counterfeits : int
+    ncp : float or None
+        Normalized NCP over everybody who came so far, the waiting counted as suppressed; None without a release.
+    reason : str or None
+        Why nothing was published.
+    """
+
+    arrived: int
+    number: int | None
+    rows: int
+    waiting: int
+    counterfeits: int
+    ncp: float | None
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        if self.number is None:
+            return f"nothing published, {counted(self.waiting, 'person')} wait: {self.reason}"
+        loss = "" if self.ncp is None else f"NCP {percent(self.ncp, 3)}"
+        others = [f"{counted(self.waiting, 'person')} wait"] if self.waiting else []
+        others += [f"{counted(self.counterfeits, 'counterfeit')}"] if self.counterfeits else []
+        return ", ".join([loss, *others])
+
+
+@dataclass(frozen=True)
+class WayCompared:
+    """What came of one way.
+
+    Attributes
+    ----------
+    way : str
+    months : tuple of MonthOfWay
+        Empty where the way was refused.
+    attacks : SeriesAttacks or None
+    refused : str or None
+        Why the way, or the attacks, could not be played.
+    """
+
+    way: str
+    months: tuple[MonthOfWay, ...]
+    attacks: SeriesAttacks | None = None
+    refused: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "way": self.way,
+            "months": [asdict(each) for each in self.months],
+            "attacks": None if self.attacks is None else self.attacks.to_dict(),
+            "refused": self.refused,
+        }
+
+
+@dataclass(frozen=True)
+class WaysCompared:
+    """The ways of series on the same arrivals.
+
+    Attributes
+    ----------
+    people, months : int
+    ways : tuple of WayCompared
+    """
+
+    people: int
+    months: int
+    ways: tuple[WayCompared, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"people": self.people, "months": self.months, "ways": [each.to_dict() for each in self.ways]}
+
+    def __str__(self) -> str:
+        """Return a part for each way."""
+        lines = [f"{counted(self.people, 'person')} in {counted(self.months, 'month')}"]
+        for each in self.ways:
+            lines.append(each.way if each.months else f"{each.way}: not made, because {each.refused}")
+            lines += [f"  month {number}: {month}" for number, month in enumerate(each.months, 1)]
+            if each.attacks is not None:
+                lines += [f"  {line}" for line in str(each.attacks).splitlines()]
+            elif each.months:
+                lines.append(f"  attacks: not played, because {each.refused}")
+        return "\n".join(lines)
+
+
+def compare_ways(
+    tables: Sequence[object],
+    policy: Policy,
+    *,
+    key: str | None = None,
+    m: int | None = None,
+    ways: Sequence[str] = (),
+    most_counterfeits: float = 0.05,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> WaysCompared:
+    """Publish the same arrivals in every way of series, measure each month, and attack what came of it.
+
+    Parameters
+    ----------
+    tables
+        The newcomers of each month, the first month first; two or more. Nobody leaves.
+    policy
+        Of the series. A way that cannot have it is listed with the reason.
+    key
+        The identifying column that says who a record is about; None: the only one.
+    m
+        For m-invariance: different sensitive values of each class, in the place of the policy's models; None: these.
+    ways
+        Which; empty: all.
+    most_counterfeits
+        For m-invariance: invented rows that are allowed.
+    seed, progress
+        As of :meth:`sfumato.Series.append`.
+
+    Returns
+    -------
+    WaysCompared
+
+    Raises
+    ------
+    PolicyError
+        When a way is unknown.
+    InputError
+        When a table cannot be read, or there are fewer than two.
+
+    Notes
+    -----
+    The series are made in a folder that is taken away. Attackers know who came with which release, as the attacks on
+    series have it. Losses of a month are those of its release on everybody who came so far. Cost of all releases.
+    """
+    chosen = tuple(ways) or tuple(ways_of_series())
+    raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen
+                            if way not in ways_of_series()])  # fmt: skip
+    if len(tables) < FEWEST_MONTHS:
+        raise InputError("series compare: give the tables of two months or more, the first month first")
+    column = key_column(policy, key)
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        arrivals = _Arrivals.of(tables, policy, column, place)
+        found = []
+        for number, way in enumerate(chosen):
+            progress(f"publishing: {way}", number, len(chosen))
+            asked = arrivals.policy if m is None or not WAYS[way].everybody else _with_m(arrivals.policy, m)
+            found.append(_compared(way, arrivals, asked, place / way, most_counterfeits, seed))
+        return WaysCompared(arrivals.so_far[-1].height, len(tables), tuple(found))
+
+
+def _with_m(policy: Policy, m: int) -> Policy:
+    models = [
+        {"name": "k-anonymity", "k": m},
+        {"name": "distinct-l-diversity", "l": m},
+        {"name": "probabilistic-l-diversity", "l": m},
+    ]
+    return Policy.from_mapping({**policy.to_mapping(), "models": models})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Arrivals:
+    """The newcomers of each month, as they were written, in files that one policy reads.
+
+    Attributes
+    ----------
+    frames : list of polars.DataFrame
+    so_far : list of polars.DataFrame
+        Everybody up to each month.
+    text : bool
+        Whether cells are text as of a CSV file.
+    folder : Path
+    policy : Policy
+    key : str
+    """
+
+    frames: list[pl.DataFrame]
+    so_far: list[pl.DataFrame]
+    text: bool
+    folder: Path
+    policy: Policy
+    key: str
+
+    @classmethod
+    def of(cls, tables: Sequence[object], policy: Policy, key: str, folder: Path) -> _Arrivals:
+        schema, layout = policy.to_schema(), policy.source.layout()
+        names = [key, *schema.quasi_identifying, *schema.sensitive, *schema.insensitive]
+        frames, text = [], list[bool]()
+        for table in tables:
+            opened = open_source(table, layout, policy.source.place())
+            missing = [name for name in names if name not in opened.names]
+            label = label_of(table, policy.source.table)
+            raise_all(InputError, [f"{label}: has no column {name!r}" for name in missing])
+            frame = pl.DataFrame(opened.read(tuple(names)))
+            # Dictionaries of texts differ from table to table.
+            frames.append(frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
+            text.append(opened.is_text)
+        if len(set(text)) > 1:
+            raise InputError("series compare: tables of text and tables with types together; give one sort of files")
+        mapping = policy.to_mapping()
+        kept = {name: said for name, said in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
+        others = {**mapping, "source": kept, "columns": {**mapping["columns"], "identifying": [key], "others": "drop"}}
+        so_far = [pl.concat(frames[: number + 1], how="vertical_relaxed") for number in range(len(frames))]
+        return cls(frames, so_far, text[0], folder, Policy.from_mapping(others), key)
+
+    def written(self, frame: pl.DataFrame, name: str) -> Path:
+        """Write a table so that the policy reads it as it read the original one."""
+        path = self.folder / f"{name}.{'csv' if self.text else 'parquet'}"
+        if self.text:
+            frame.write_csv(path)
+        else:
+            frame.write_parquet(path)
+        return path
+
+    def losses_on(self, frame: pl.DataFrame, release: Path) -> float:
+        """Return the normalized NCP of a release over some people; who is not in it counts as suppressed."""
+        schema = self.policy.to_schema()
+        columns = columns_of(Schema(quasi_identifying=schema.quasi_identifying, others="drop"))
+        table = read_table(self.written(frame, "measured"), self.policy.model_copy(update={"columns": columns}))
+        return float(measure(table, release).normalized_ncp)
+
+
+def _compared(
+    way: str, arrivals: _Arrivals, policy: Policy, folder: Path, most_counterfeits: float, seed: int | None
+) -> WayCompared:
+    try:
+        made = _made_present if WAYS[way].everybody else _made_of_newcomers
+        months, attack = made(way, arrivals, policy, folder, most_counterfeits, seed)
+    except SfumatoError as error:
+        return WayCompared(way, (), refused=" ".join(error.problems))
+    if sum(month.number is not None for month in months) < FEWEST_MONTHS:
+        return WayCompared(way, months, refused="fewer than two releases came of it")
+    try:
+        return WayCompared(way, months, attack())
+    except SfumatoError as error:
+        return WayCompared(way, months, refused=" ".join(error.problems))
+
+
+Made = tuple[tuple[MonthOfWay, ...], Callable[[], SeriesAttacks]]
+
+
+def _made_of_newcomers(way: str, arrivals: _Arrivals, policy: Policy, folder: Path, _: float, seed: int | None) -> Made:
+    """Publish newcomers month by month; who waits comes with the next release, all together."""
+    series = Series.start(folder, policy, way=way, key=arrivals.key)
+    months, came, waiting = list[MonthOfWay](), list[Path](), list[pl.DataFrame]()
+    for number, frame in enumerate(arrivals.frames):
+        waiting.append(frame)
+        step = getattr(series, way)(arrivals.written(frame, "month"), seed=seed, progress=silent)
+        if step.number is None:
+            months.append(MonthOfWay(frame.height, None, _rows(series), step.waiting, 0, None, step.reason))
+            continue
+        came.append(arrivals.written(pl.concat(waiting, how="vertical_relaxed"), f"{way}-{number}"))
+        waiting = []
+        ncp = arrivals.losses_on(arrivals.so_far[number], series.releases[-1])
+        months.append(MonthOfWay(frame.height, step.number, _rows(series), step.waiting, 0, ncp))
+    return tuple(months), lambda: attack_releases(series.releases, came, arrivals.policy)
+
+
+def _made_present(
+    way: str, arrivals: _Arrivals, policy: Policy, folder: Path, most_counterfeits: float, seed: int | None
+) -> Made:
+    """Publish everybody so far month by month; a month that cannot be published is left out."""
+    from sfumato.series.next_release import Running
+    from sfumato.series.starting import started
+
+    series = Series(folder, folder.with_name(f"{folder.name}.ledger"))
+    months, there, published = list[MonthOfWay](), list[Path](), 0
+    for number, everybody in enumerate(arrivals.so_far):
+        table, arrived = arrivals.written(everybody, f"{way}-{number}"), arrivals.frames[number].height
+        try:
+            if there:
+                step: Step | None = series.republish(
+                    table, most_counterfeits=most_counterfeits, seed=seed, progress=silent
+                )
+            else:
+                how = Running(seed, None, silent, most_counterfeits)
+                step = started(series, policy, key=arrivals.key, table=table, way=way, how=how)
+        except UnsatisfiableError as error:
+            waiting = everybody.height - published
+            reason = " ".join(error.problems)
+            months.append(MonthOfWay(arrived, None, _rows(series) if there else 0, waiting, 0, None, reason))
+            continue
+        assert step is not None
+        assert step.report is not None
+        there.append(table)
+        published = everybody.height
+        rows, losses = _rows(series), step.report.losses
+        months.append(MonthOfWay(arrived, step.number, rows, 0, rows - published, losses.normalized_ncp))
+    return tuple(months), lambda: attack_with_keys(series.releases, there, arrivals.key, arrivals.policy)
+
+
+def _rows(series: Series) -> int:
+    return ReadRelease.of(series.releases[-1]).published.data.height if series.releases else 0

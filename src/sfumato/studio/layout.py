@@ -1,0 +1,158 @@
+"""How a text file would be read in one way or another: its first rows, the row that breaks, and what fits better."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from sfumato.errors import InputError, SfumatoError
+from sfumato.policy.entries import checked
+from sfumato.policy.parts import Source
+from sfumato.table.csv_file import CsvFile, open_csv
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.raw_table import open_table
+
+SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
+"""Endings of files that are text, so that their layout is a question."""
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+ENCODINGS = ("utf-8", "cp1252", "iso-8859-15", "cp850", "mac-roman", "utf-16")
+SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
+"""Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
+LONGEST = 200
+"""Characters of a cell that is shown."""
+_ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The first row that does not fit.
+
+    Attributes
+    ----------
+    number : int
+        Of the record, from 1; 0 is the row of names.
+    cells : list of str
+    why : str
+    """
+
+    number: int
+    cells: list[str]
+    why: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What comes of reading a file in one way.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the columns.
+    rows : list of list of str
+        The first ones.
+    broken : Broken or None
+    problems : list of str
+        Why the file cannot be read in this way; empty if it can.
+    better : list of (str, dict)
+        Ways that seem to fit better: what is said of them, and what changes.
+    """
+
+    names: list[str]
+    rows: list[list[str]]
+    broken: Broken | None
+    problems: list[str]
+    better: list[tuple[str, dict[str, str]]]
+
+
+def is_text(path: Path) -> bool:
+    """Tell whether the layout of a file is a question."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def tried(path: Path, source: Mapping[str, Any]) -> Trial:
+    """Read a text file in one way, and say what comes of it; no value stands in what is said.
+
+    Notes
+    -----
+    Cost O(bytes): only a whole file shows whether it can be read.
+    """
+    layout, problems = checked(Source, source).layout(), _problems(path, source)
+    rows = list(islice(_rows(path, layout), SHOWN + 1))
+    names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
+    width = len(names)
+    broken = _broken(path, layout, width) if problems else None
+    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems))
+
+
+def columns_of(path: Path, source: Mapping[str, Any]) -> list[str]:
+    """Return names for the columns of a file whose first row is a record already."""
+    first = next(_rows(path, checked(Source, {**source, "header": True, "columns": None}).layout()), [])
+    return [f"column {number}" for number in range(1, len(first) + 1)]
+
+
+def _problems(path: Path, source: Mapping[str, Any]) -> list[str]:
+    try:
+        table = open_table(path, **checked(Source, source).reading())
+        table.read(table.names)
+        return [] if table.height else [f"{table.source}: the table has no records"]
+    except SfumatoError as error:
+        return list(error.problems)
+
+
+def _rows(path: Path, layout: CsvFormat) -> Iterator[list[str]]:
+    """Read rows whatever they hold: bytes that are not in the encoding are shown as such."""
+    try:
+        file = open_csv(path, CsvFormat())
+    except InputError:
+        # UTF-16, which is refused under another name, is never packed here.
+        file = CsvFile(path)
+    encoding = "utf-8-sig" if layout.encoding.lower() in ("utf-8", "utf8") else layout.encoding
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.quote else csv.QUOTE_NONE
+    with io.TextIOWrapper(file.open(), encoding=encoding, errors="replace", newline="") as text:
+        lines = (line.replace("\0", "\ufffd") for line in text)
+        reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote or '"', quoting=quoting)
+        try:
+            yield from (_shown(row) for row in reader if row)
+        except (csv.Error, UnicodeError, InputError):
+            # Whoever reads the whole file says why.
+            return
+
+
+def _shown(row: Sequence[str]) -> list[str]:
+    return [cell if len(cell) <= LONGEST else f"{cell[:LONGEST]}…" for cell in row]
+
+
+def _broken(path: Path, layout: CsvFormat, width: int) -> Broken | None:
+    for number, row in enumerate(islice(_rows(path, layout), SCANNED), 1 - layout.header):
+        if any("\ufffd" in cell for cell in row):
+            return Broken(number, row, f"has bytes that are not {layout.encoding}")
+        if len(row) != width:
+            return Broken(number, row, f"has {len(row):,} fields, where the first row has {width:,}")
+    return None
+
+
+def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    found = []
+    for separator, name in SEPARATORS.items():
+        if separator == layout.separator:
+            continue
+        rows = list(islice(_rows(path, _with(layout, separator)), LOOKED_AT))
+        widths = {len(row) for row in rows}
+        if len(widths) == 1 and (width := widths.pop()) > 1:
+            found.append((f"{name}s part each of the first {len(rows)} rows into {width:,} fields", separator))
+    better = [(said, {"separator": separator}) for said, separator in found]
+    for line in problems:
+        named = "utf-8" if "the file is UTF-8" in line else (_ENCODING.search(line) or [""] * 2)[1]
+        if named and named != layout.encoding:
+            better.append((f"the letters read as {named}", {"encoding": named}))
+    return list({tuple(its.items()): (said, its) for said, its in better}.values())
+
+
+def _with(layout: CsvFormat, separator: str) -> CsvFormat:
+    return CsvFormat(separator, layout.encoding, layout.quote)

@@ -1,0 +1,140 @@
+"""The reader that recounts small series over all worlds: hand cases, a few series of each way, and what is broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from benchmarks.series_fuzz import WAYS, Fuzz, main
+from benchmarks.series_recount import (
+    GrownWorlds,
+    Person,
+    Row,
+    TooManyError,
+    appended_left,
+    covers,
+    dated_left,
+    grown_left,
+    invariant_surest,
+    keeps,
+    label,
+    new_rows,
+)
+
+from series.tables import people
+
+
+def row(age: str, disease: str, *, city: str = "A", arrived: str = "1") -> Row:
+    return {"age": age, "city": city, "disease": disease, "arrived": arrived}
+
+
+def test_a_few_series_of_each_way_keep_their_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--first", "100000", "--series", "2"]) == 0
+    told = capsys.readouterr().out
+    assert "0 below the promise" in told
+    assert all(way in told for way in WAYS)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_worlds_of_a_batch_are_those_of_all_orders(seed: int) -> None:
+    """Sets of rows say the same as going through every order of the rows."""
+    batch: list[Person] = [(name, int(str(age)), city, disease) for name, age, city, disease in people(5, seed=seed)]
+    bounds = sorted(person[1] for person in batch)
+    labels = [f"[{bounds[0]}..{bounds[2]}]", f"[{bounds[1]}..{bounds[4]}]", "*"]
+    rows = [row(labels[(seed + n) % 3], person[3], city="*") for n, person in enumerate(batch)]
+    worlds = [
+        places
+        for places in permutations(range(5))
+        if all(covers(rows[place], person) for place, person in zip(places, batch, strict=True))
+    ]
+    if not worlds:
+        with pytest.raises(AssertionError, match="no world fits"):
+            appended_left(batch, rows, {})
+        return
+    for number, left in enumerate(appended_left(batch, rows, {})):
+        assert left == Counter(rows[place]["disease"] for place in {world[number] for world in worlds})
+
+
+def test_the_example_of_the_explanation() -> None:
+    """E: 3 flu, 2 fever; F: 4 flu, 1 fever: four rows are left together."""
+    older = [row("[20..39]", each) for each in ("flu",) * 3 + ("fever",) * 2]
+    newer = [row("[20..29]", each, arrived="[1..2]") for each in ("flu",) * 4 + ("fever",)]
+    newer += [row("[30..39]", each, arrived="[1..2]") for each in ("fever",) * 2]
+    classes = [{"x": label(older[0])}, {"x": label(newer[0]), "new": label(newer[0])}]
+    found = dict(grown_left([older, newer], classes))
+    assert found["x"] == {"flu": 3, "fever": 1}
+    # At least three of the four flu are old: one is left to who came later, and the fever may be new.
+    assert found["new"] == {"flu": 1, "fever": 1}
+
+
+def test_a_single_newcomer_in_an_old_class_is_found() -> None:
+    older = [row("[20..39]", each) for each in ("flu", "flu", "fever")]
+    newer = [row("[20..39]", each, arrived="[1..2]") for each in ("flu", "flu", "fever", "ulcer")]
+    classes = [{}, {"new": label(newer[0])}]
+    left = dict(grown_left([older, newer], classes))["new"]
+    assert left == {"ulcer": 1}
+    assert not keeps(left, 2, 1)
+
+
+def test_what_classes_say_of_arrivals_tells_more_than_the_recount_takes_from_it() -> None:
+    """Two classes of the older one: the class of old people alone has its cold, so the third old row is a flu."""
+    older = [row("[20..24]", each) for each in ("flu", "flu", "cold")]
+    newer = [row("24", each, arrived="[1..2]") for each in ("flu", "flu", "cold")]
+    newer += [row("[20..23]", each) for each in ("cold", "flu")]
+    classes = [{"x": label(older[0])}, {"x": label(newer[0]), "new": label(newer[0])}]
+    assert dict(grown_left([older, newer], classes))["x"] == {"flu": 2, "cold": 1}
+    found = dict(dated_left([older, newer], classes))
+    assert found["x"] == {"flu": 2}
+    assert found["new"] == {"flu": 2, "cold": 1}
+
+
+def test_both_ends_of_arrivals_are_somebodys() -> None:
+    """A class of two, one of each month: the old one can have no cold, so the newcomer has it."""
+    older = [row("[20..39]", "flu") for _ in range(3)]
+    newer = [row("[20..29]", each, arrived="[1..2]") for each in ("flu", "cold")]
+    newer += [row("[30..39]", "flu", arrived="[1..2]") for _ in range(3)]
+    classes = [{}, {"new": label(newer[0])}]
+    assert dict(grown_left([older, newer], classes))["new"] == {"flu": 1, "cold": 1}
+    assert dict(dated_left([older, newer], classes))["new"] == {"cold": 1}
+
+
+def test_months_of_arrival_bind() -> None:
+    """A class of newcomers alone takes no old row, though its label would."""
+    older = [row("[20..39]", "flu"), row("[20..39]", "flu")]
+    newer = [*older, row("[20..39]", "flu", arrived="2")]
+    assert len(GrownWorlds([older, newer], [1, 2], dated=True).worlds("flu")) == 1
+
+
+def test_values_that_are_exchanged_are_equally_likely() -> None:
+    classes = {"a": "1", "b": "1"}, {"1": frozenset({"flu", "cold"})}
+    assert invariant_surest([classes]) == Fraction(1, 2)
+    other = {"a": "1", "c": "1"}, {"1": frozenset({"flu", "gout"})}
+    assert invariant_surest([classes, other]) == 1
+
+
+def test_too_many_worlds_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("benchmarks.series_recount.MOST_WORLDS", 1)
+    with pytest.raises(TooManyError):
+        invariant_surest([({"a": "1", "b": "1"}, {"1": frozenset({"flu", "cold"})})])
+    fuzz = Fuzz(tmp_path)
+    fuzz.try_one("m-invariance", 0)
+    assert fuzz.outcomes["m-invariance: too many worlds"] == 1
+
+
+def test_new_rows_are_those_that_are_there_more_often() -> None:
+    one, other = row("20", "flu"), row("30", "flu")
+    assert new_rows([one], [one, one, other]) == [one, other]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_broken_is_found(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a promise that no series made, people are below it."""
+    monkeypatch.setattr("benchmarks.series_fuzz.keeps", lambda left, k, least: keeps(left, k + 6, least))
+    monkeypatch.setattr("benchmarks.series_fuzz.invariant_surest", lambda seen: 2 * invariant_surest(seen))
+    fuzz = Fuzz(tmp_path)
+    for number in range(4):
+        fuzz.try_one(way, number)
+    assert fuzz.broken

@@ -1,0 +1,204 @@
+"""How the studio asks how a file is to be read, before it is open and afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+import sfumato as sf
+from sfumato.studio.answers import Answer, answered, answers
+from sfumato.studio.app import Opening, opening_app
+from sfumato.studio.draft import Draft
+from sfumato.studio.layout import tried
+from sfumato.studio.project import Project
+from studio.desks import OURS, PORT, opened, people
+
+SECRET = "Zyxwvut"
+
+
+def written(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_the_row_that_breaks_and_a_way_that_fits(tmp_path):
+    lines = ["name;age", *(f"{SECRET}{row}, M.;{row}" for row in range(9)), "a,b,c;3"]
+    path = written(tmp_path / "t.csv", "\n".join(lines))
+    trial = tried(path, {})
+    assert trial.problems
+    assert SECRET not in " ".join(trial.problems)
+    assert trial.broken.number == 1
+    assert trial.broken.cells == [f"{SECRET}0", " M.;0"]
+    assert trial.broken.why == "has 2 fields, where the first row has 1"
+    [(words, changes)] = trial.better
+    assert changes == {"separator": ";"}
+    assert words == "semicolons part each of the first 11 rows into 2 fields"
+    better = tried(path, changes)
+    assert (better.problems, better.broken, better.names) == ([], None, ["name", "age"])
+    assert better.rows[0] == [f"{SECRET}0, M.", "0"]
+    assert len(better.rows) == 8
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"), [("cp1252", "stadt,x\nKöln,1\nMünchen,2\n"), ("utf-16", "stadt,x\nKöln,1\nMünchen,2\n")]
+)
+def test_letters_in_another_encoding(tmp_path, encoding, text):
+    path = written(tmp_path / "t.csv", text, encoding)
+    trial = tried(path, {})
+    assert trial.problems
+    assert {"encoding": encoding} in [changes for _, changes in trial.better]
+    better = tried(path, {"encoding": encoding})
+    assert (better.problems, better.rows[0]) == ([], ["Köln", "1"])
+
+
+def test_a_broken_row_far_down_is_found_with_its_number(tmp_path):
+    rows = [f"{row},x" for row in range(1, 5_001)]
+    rows[3_999] += ",too,many"
+    path = written(tmp_path / "t.csv", "\n".join(["a,b", *rows]))
+    trial = tried(path, {})
+    assert "first row 4000" in " ".join(trial.problems)
+    assert (trial.broken.number, trial.broken.cells) == (4_000, ["4000", "x", "too", "many"])
+    assert trial.names == ["a", "b"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"a,b\n", b"\0\0\0", b'"open', b"\xff" * 300, b"\x1f\x8bxx"])
+def test_what_is_no_table_is_said(tmp_path, content):
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    trial = tried(path, {})
+    assert trial.problems
+    assert all(line.startswith("t.csv") for line in trial.problems)
+
+
+class Asked:
+    """A client of a studio that asks how its table is read."""
+
+    def __init__(self, path, folder):
+        self.opening = Opening(Project.opened(folder, path, {}), None, lambda: None)
+        app = opening_app(self.opening, PORT)
+        self.client = TestClient(app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
+        assert self.client.get(app.address).status_code == 303
+
+    def post(self, **fields):
+        return self.client.post("/setup/layout", data=fields, headers=OURS)
+
+
+def test_a_file_that_cannot_be_read_is_asked_about_and_opened(tmp_path):
+    path = written(tmp_path / "t.csv", "name;age\n" + "".join(f"{SECRET}, {row};{row}\n" for row in range(30)))
+    asked = Asked(path, tmp_path / "project")
+    try:
+        page = asked.client.get("/").text
+        assert "The row that breaks" in page
+        assert "What seems to fit" in page
+        assert 'id="read-so"' not in page
+        assert 'id="read-so"' in asked.client.get("/layout?separator=%3B").text
+        assert asked.client.get("/columns").status_code == 303
+        refused = asked.post(separator=",")
+        assert refused.status_code == 422
+        assert SECRET not in refused.text
+        assert asked.opening.desk is None
+        assert asked.post(separator=";").status_code == 200
+        assert "30" in asked.client.get("/").text
+        assert "undecided" in asked.client.get("/columns").text
+        assert asked.opening.desk.draft.rest["source"]["separator"] == ";"
+    finally:
+        asked.opening.close()
+    # It is not asked again.
+    with opened(tmp_path) as studio:
+        assert studio.desk.table.names == ("name", "age")
+
+
+def test_an_open_table_is_read_in_another_way_and_back(tmp_path):
+    path = written(tmp_path / "t.csv", "a;b\n" + "".join(f"{row},5;{row}\n" for row in range(30)))
+    with opened(tmp_path, path, source={"separator": ";"}) as studio:
+        studio.enter()
+        studio.post("/setup/column", column="a", what="role", value="quasi-identifying")
+        assert studio.desk.table.typed("a")[1] == "categorical"
+        assert "Between fields" in studio.get("/layout").text
+        assert studio.post("/setup/layout", decimal=",").status_code == 200
+        assert studio.desk.table.typed("a")[1] == "numeric"
+        assert studio.desk.draft.roles["a"] == "quasi-identifying"
+        assert studio.post("/setup/layout", header="no").status_code == 200
+        assert studio.desk.table.names == ("column 1", "column 2")
+        assert studio.desk.table.height == 31
+        assert studio.desk.draft.roles["column 1"] == "undecided"
+        for _ in range(2):
+            assert studio.post("/history/go", to="undo").status_code == 200
+        assert studio.desk.table.names == ("a", "b")
+        assert studio.desk.table.typed("a")[1] == "categorical"
+        before = studio.desk.head.number
+        assert studio.post("/setup/layout", separator="xx").status_code == 422
+        assert studio.post("/setup/layout", encoding="utf-16").status_code == 422
+        assert (studio.desk.head.number, studio.desk.table.names) == (before, ("a", "b"))
+        assert "must be one ASCII character" in studio.get("/layout?separator=xx").text
+
+
+def test_one_column_whose_name_holds_separators_is_told(tmp_path):
+    path = written(tmp_path / "t.csv", "a;b\n1;2\n")
+    with opened(tmp_path, path) as studio:
+        assert "See how else the file could be read" in studio.enter().get("/").text
+
+
+def test_a_file_that_is_no_text_has_no_layout(tmp_path):
+    import polars as pl
+
+    pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "t.parquet")
+    with opened(tmp_path, tmp_path / "t.parquet") as studio:
+        assert studio.enter().get("/layout").status_code == 404
+        assert "/layout" not in studio.get("/").text
+
+
+def test_questions_become_answers():
+    said = [
+        "t.csv: every value of column 'pay' reads as a number; declare it: --decimal , (in a policy decimal = "
+        '"," in [source]); or read it as text: --categorical pay',
+        "t.csv: every value of column 'born at' reads as a date, as dd/mm/yyyy and mm/dd/yyyy, and only you "
+        "know which: --dates dd/mm/yyyy or --dates mm/dd/yyyy; or read it as text: --categorical 'born at'",
+        "t.csv: column 'x' holds numbers: dates (--dates x=yyyymmdd), codes (--categorical x) or (--numeric x)",
+        "add --separator ';'",
+    ]
+    found = answers(said, ["pay", "born at", "x"])
+    assert found == [
+        Answer("decimal", "", ","),
+        Answer("categorical", "pay", ""),
+        Answer("dates", "", "dd/mm/yyyy"),
+        Answer("dates", "", "mm/dd/yyyy"),
+        Answer("categorical", "born at", ""),
+        Answer("dates", "x", "yyyymmdd"),
+        Answer("categorical", "x", ""),
+        Answer("numeric", "x", ""),
+        Answer("separator", "", ";"),
+    ]
+    draft = Draft.of_columns(["x"])
+    for answer in (Answer("king", "", "1"), Answer("unit", "", "€")):
+        with pytest.raises(sf.InputError):
+            answered(draft, answer)
+    with pytest.raises(sf.PolicyError):
+        answered(draft, Answer("numeric", "y", ""))
+
+
+def test_a_question_of_a_run_is_answered_by_a_button_and_the_run_is_made(tmp_path):
+    text = "age,pay,sick\n" + "".join(f'{20 + row % 3},"{row % 4},5",flu\n' for row in range(60))
+    path = written(tmp_path / "t.csv", text)
+    with opened(tmp_path, path) as studio:
+        studio.enter()
+        roles = {"age": "quasi-identifying", "pay": "quasi-identifying", "sick": "sensitive"}
+        for column, role in roles.items():
+            studio.post("/setup/column", column=column, what="role", value=role)
+        studio.post("/setup/promises", what="add", name="k-anonymity")
+        studio.post("/runs/start", what="release")
+        failed = studio.desk.jobs.wait(1, 120)
+        assert failed.state == "failed"
+        assert "“,” stands before fractions" in studio.get("/runs").text
+        assert studio.post("/setup/answer", option="decimal", column="", value=",").status_code == 200
+        studio.post("/runs/start", what="release")
+        assert studio.desk.jobs.wait(2, 120).state == "done"
+        assert studio.post("/setup/answer", option="king", column="", value=",").status_code == 422
+
+
+def test_hidden_values_stay_hidden_in_the_preview(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv")) as studio:
+        studio.enter()
+        assert "Person0001" in studio.get("/layout").text
+        studio.post("/values", value="hide")
+        assert "Person0001" not in studio.get("/layout").text

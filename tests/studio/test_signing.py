@@ -1,0 +1,195 @@
+"""What is signed and handed over: the receipt, what was decided on the way, and the release of last time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.dossier.decisions import Decision, read_decisions
+from sfumato.dossier.receipt import receipt
+from studio.desks import ROLES, opened, people
+
+
+@pytest.fixture
+def studio(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv")) as one:
+        yield one.enter()
+
+
+def run(studio, **fields):
+    assert studio.post("/runs/start", **{"what": "release", **fields}).status_code == 200
+    job = studio.desk.jobs.wait(studio.desk.jobs.all[0].number)
+    assert job.state == "done", job.problems
+    return job
+
+
+def hostile_release(folder):
+    bad = "<script>alert(1)</script>"
+    frame = pl.DataFrame({bad: [1, 1, 2, 2], "sick": ["<b>x", "y", "<b>x", "y"]})
+    schema = sf.Schema(quasi_identifying=[bad], sensitive=["sick"])
+    sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(2)).save(folder)
+    return folder
+
+
+def test_a_receipt_says_how_to_check_what_is_promised_and_what_is_not_protected(tmp_path):
+    folder = hostile_release(tmp_path / "re<l>ease")
+    page = receipt(folder)
+    assert "<script" not in page
+    assert not re.search(r"\ssrc=|href=|url\(|https?:", page)
+    assert "re&lt;l&gt;ease" in page
+    assert "sfumato verify" in page
+    assert "looks like at least 2 people" in page
+    assert "What it does not protect against" in page
+    assert "knows more may learn more" in page
+    for path in folder.iterdir():
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in page
+    data = folder / "data.csv"
+    data.write_bytes(data.read_bytes().replace(b"y", b"z"))
+    with pytest.raises(sf.VerificationError):
+        receipt(folder)
+
+
+def test_what_was_decided_is_in_the_internal_report_alone(tmp_path):
+    folder = hostile_release(tmp_path / "release")
+    log = [Decision("2026-01-02 03:04:05", "age: <quasi>", 727, 0.0123), Decision("2026-01-03 03:04:05", "k 5")]
+    made = sf.report(folder, decisions=log)
+    page = made.html()
+    assert "age: &lt;quasi&gt;" in page
+    assert "727" in page
+    assert "1.23" in page
+    assert "How it came to this" not in made.html("public")
+    assert made.to_dict("public")["decisions"] == []
+    assert "How it came to this" not in sf.report(folder).html()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[1]", '[{"made": "x"}]', '[{"made": 1, "change": "x"}]', '[{"made": "", "change": "", "loss": "x"}]'],
+)
+def test_what_is_no_list_of_decisions_is_refused(tmp_path, text):
+    path = tmp_path / "decisions.json"
+    path.write_text(text, encoding="utf-8")
+    if text != "{}":
+        with pytest.raises(sf.InputError, match="no list of decisions"):
+            read_decisions(path)
+    else:
+        assert read_decisions(path) == []
+
+
+def test_two_states_differ_in_words_people_and_loss(studio):
+    studio.set_up()
+    first = studio.desk.head.number
+    lossy = run(studio)
+    studio.post("/setup/promises", what="model", place="0", **{"option.k": "20"})
+    second = studio.desk.head.number
+    lossier = run(studio)
+    studio.post("/setup/column", column="zip", what="role", value="insensitive")
+    third = studio.desk.head.number
+    losses = [job.result["losses"]["normalized_ncp"] for job in (lossy, lossier)]
+    assert losses[0] < losses[1]
+    page = studio.get(f"/history?from={first}&to={second}").text
+    assert "models k-anonymity (k 20)" in page
+    assert f"({100 * (losses[1] - losses[0]):+.1f} points)" in page
+    page = studio.get(f"/history?from={second}&to={third}").text
+    counts = []
+    for quasi in (["age", "sex", "zip"], ["age", "sex"]):
+        kinds = {name: sf.Attribute(kind="numeric") if name == "zip" else None for name in quasi}
+        table = sf.read_table(studio.desk.project.table, sf.Schema(quasi_identifying=kinds, others="drop"))
+        counts.append(sf.risk(table).sample_uniques)
+    assert f"people who stand alone: {counts[0]:,} → {counts[1]:,}" in page
+    assert "points" not in page
+    assert studio.get(f"/history?from={first}").status_code == 200
+    assert studio.get("/history?from=99").status_code == 404
+    studio.post("/sign/report", run=str(lossy.number))
+    report = studio.desk.jobs.wait(3, 240)
+    assert report.state == "done", report.problems
+    log = json.loads((studio.desk.jobs.folder_of(3) / "decisions.json").read_text(encoding="utf-8"))
+    assert log[-1]["loss"] == pytest.approx(losses[0])
+    assert [entry["change"] for entry in log] == [entry.note for entry in studio.desk.project.history.entries[:first]]
+    assert log[0]["unique"] is None
+    assert log[-1]["unique"] == counts[0]
+    assert "How it came to this" in studio.get("/files/3/report.html").text
+    assert studio.get("/files/3/decisions.json").status_code == 404
+
+
+def test_a_release_is_handed_over_with_its_receipt(studio, tmp_path):
+    studio.set_up()
+    run(studio)
+    assert "sfumato verify people-release" in studio.get("/sign/1/receipt").text
+    assert "sandbox" in studio.get("/sign/1/receipt").headers["content-security-policy"]
+    assert studio.get("/sign/9/receipt").status_code == 404
+    assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
+    page = (tmp_path / "given-receipt.html").read_text(encoding="utf-8")
+    assert "sfumato verify given" in page
+    for row in (tmp_path / "people.csv").read_text(encoding="utf-8").splitlines()[1:]:
+        assert row.split(",")[0] not in page
+    assert sf.verify(tmp_path / "given").ok
+    (tmp_path / "again-receipt.html").write_text("mine", encoding="utf-8")
+    studio.post("/sign/earlier", earlier="")
+    assert studio.post("/sign/hand-over", run="1", name="again").status_code == 422
+    assert not (tmp_path / "again").exists()
+
+
+def test_next_time_what_changed_is_listed_and_the_attack_comes_before_handing_over(tmp_path):
+    folder = tmp_path / "first"
+    folder.mkdir()
+    with opened(folder, people(folder / "people.csv")) as studio:
+        studio.enter().set_up()
+        run(studio)
+        studio.post("/sign/hand-over", run="1", name="last-time")
+    (tmp_path / "next").mkdir()
+    table = people(tmp_path / "next" / "people.csv", rows=130, seed=2)
+    frame = pl.read_csv(table).rename({"ward": "station"})
+    frame.write_csv(table)
+    (folder / "last-time").rename(tmp_path / "next" / "last-time")
+    with opened(tmp_path / "next", table) as studio:
+        studio.enter()
+        roles = {("station" if name == "ward" else name): role for name, role in ROLES.items()}
+        studio.set_up(roles)
+        run(studio)
+        assert "Was one of these made of the same people?" in studio.get("/sign").text
+        refused = studio.post("/sign/hand-over", run="1", name="given")
+        assert refused.status_code == 422
+        assert "Say first which of them" in refused.text
+        assert studio.post("/sign/earlier", earlier="../first").status_code == 422
+        assert studio.post("/sign/earlier", earlier="last-time").status_code == 200
+        page = studio.get("/sign").text
+        assert "column &#39;ward&#39; is gone" in page
+        assert "120 records were published, and the table has 130 now" in page
+        assert "Attack this release and last-time together first." in page
+        assert studio.post("/sign/hand-over", run="1", name="given").status_code == 422
+        assert "is not in this table" in studio.post("/sign/replay", earlier="last-time").text
+        assert studio.post("/sign/attack", run="1", earlier="last-time").status_code == 200
+        attacked = studio.desk.jobs.wait(2, 240)
+        assert attacked.state == "done", attacked.problems
+        assert studio.post("/sign/hand-over", run="1", name="given").status_code == 200
+    # It is still known after a restart.
+    with opened(tmp_path / "next") as studio:
+        assert studio.desk.project.earlier == "last-time"
+
+
+def test_the_policy_of_last_time_becomes_the_setup(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv")) as studio:
+        studio.enter().set_up(k="7")
+        run(studio)
+        studio.post("/sign/hand-over", run="1", name="last-time")
+        (tmp_path / "new").mkdir()
+        (tmp_path / "last-time").rename(tmp_path / "new" / "last-time")
+    table = people(tmp_path / "new" / "people.csv", seed=3)
+    frame = pl.read_csv(table).with_columns(more=pl.lit("x"))
+    frame.write_csv(table)
+    with opened(tmp_path / "new", table) as studio:
+        studio.enter()
+        answer = studio.post("/sign/replay", earlier="last-time")
+        assert answer.status_code == 200, answer.text
+        draft = studio.desk.draft
+        assert draft.rest["models"] == [{"name": "k-anonymity", "k": 7}]
+        assert draft.roles["age"] == "quasi-identifying"
+        assert draft.roles["sick"] == "sensitive"
+        assert "more" in draft.undecided
+        assert draft.settings["zip"]["kind"] == "numeric"
