@@ -13,6 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+import polars as pl
+
 import sfumato as sf
 from benchmarks.adult import read_adult
 from sfumato.evaluation.attacks import AttributeInference, Corruption, NoisyLinkage
@@ -107,11 +109,50 @@ def boosting() -> Iterator[Row]:
             yield from found.items()
 
 
+def shadows() -> Iterator[Row]:
+    """Members found while 1 % of others pass, and areas, with shadows and without."""
+    for name, (_, anonymizer) in OF_VALUES.items():
+        models = (sf.KAnonymity(5),) if name == "Mondrian" else (L3,)
+        found: dict[str, list[float]] = {}
+        for seed in SEEDS:
+            everybody = drawn(6000, seed, (*NUMBERS, "race"), "occupation")
+            table, control = everybody.take(slice(0, 2000)), everybody.take(slice(2000, None))
+            release = sf.anonymize(table, models, anonymizer=anonymizer, seed=seed)
+            attacks = ["shadow-membership", "membership-inference"]
+            played = sf.attack(release, table, control=control, attacks=attacks, seed=seed)
+            for attack in attacks:
+                pairs, sure = played[attack]
+                found.setdefault(f"{name}, {attack}, area", []).append(pairs.figures["auc"])
+                found.setdefault(f"{name}, {attack}, found at 1 %", []).append(sure.success.share)
+        yield from found.items()
+
+
+def films() -> Iterator[Row]:
+    """Ratings of sensitive films, told by the record that fits eight others best; a tenth of the films is sensitive."""
+    path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
+    scale = sf.Scale(0.5, 5, 0.5)
+    found: dict[str, list[float]] = {}
+    for seed in SEEDS:
+        sensitive = sf.SensitiveIssues(share=0.1, seed=seed)
+        everybody = sf.read_ratings(pl.read_csv(path), sensitive=sensitive, scale=scale)
+        ratings, others = sf.hold_out_ratings(everybody, 0.1, seed=seed)
+        rates = sf.attack_ratings(ratings, known=8, control=others, seed=seed).before
+        assert rates.told is not None
+        assert rates.told_of_control is not None
+        found.setdefault("told", []).append(rates.told.share)
+        found.setdefault("the usual rating", []).append(rates.told.baseline)
+        found.setdefault("of others", []).append(rates.told_of_control.share)
+        found.setdefault("the usual rating, of others", []).append(rates.told_of_control.baseline)
+    yield from found.items()
+
+
 MEASURED: dict[str, Callable[[], Iterator[Row]]] = {
     "linkage": linkage,
     "noisy": noisy,
     "corruption": corruption,
     "boosting": boosting,
+    "shadows": shadows,
+    "films": films,
 }
 
 

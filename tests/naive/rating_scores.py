@@ -57,3 +57,17 @@ def named_without(records: list[Known], known: Known, error: float, threshold: f
     """Whether a record stands out once the own one is not there."""
     others = [record for place, record in enumerate(records) if place != own]
     return bool(others) and guess(others, known, error).eccentricity >= threshold
+
+
+def inferred(records: list[Known], known: Known, error: float, hidden: Known) -> tuple[int, int]:
+    """How many hidden ratings the record that alone scores highest tells, and how many the usual ratings do."""
+    found = scores(records, known, error)
+    alone = [place for place, score in enumerate(found) if abs(score - max(found, default=0)) < 1e-12]
+    best = records[alone[0]] if len(alone) == 1 and found[alone[0]] > 0 else {}
+    right = guessed = 0
+    for issue, rating in hidden.items():
+        given = [record[issue] for record in records if issue in record]
+        usual = min(given, key=lambda one: (-given.count(one), one)) if given else None
+        right += best.get(issue, usual) == rating
+        guessed += usual == rating
+    return right, guessed

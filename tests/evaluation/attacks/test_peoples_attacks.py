@@ -22,6 +22,7 @@ def release(table: sf.Table) -> sf.Release:
 
 NEEDS = {
     "membership-inference": "control",
+    "shadow-membership": "control",
     "definetti": "bucketized",
     "intersection": "earlier",
     "reconstruction": "marginal-tables",

@@ -100,7 +100,7 @@ def test_a_release_of_people_tells_less_of_them_than_one_of_records():
 
 
 def every_attack(kind: str) -> list[str]:
-    others = ("minimality", "similarity", "fingerprint")
+    others = ("minimality", "similarity", "fingerprint", "shadow-membership")
     return [name for name, one in sf.ATTACKS.items() if kind in one.kinds and name not in others]
 
 

@@ -18,6 +18,7 @@ from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
 from sfumato.evaluation.attacks.reconstruction import Reconstruction
 from sfumato.evaluation.attacks.record_order import RecordOrder
 from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
+from sfumato.evaluation.attacks.shadow_membership import ShadowMembership
 from sfumato.evaluation.attacks.similarity import Similarity
 from sfumato.evaluation.attacks.singling_out import SinglingOut
 from sfumato.evaluation.attacks.skewness import Skewness
@@ -42,6 +43,7 @@ __all__ = [
     "Reconstruction",
     "RecordOrder",
     "SeedGuessing",
+    "ShadowMembership",
     "Similarity",
     "SinglingOut",
     "Skewness",
@@ -58,6 +60,7 @@ ATTACKS: dict[str, Any] = {
     "similarity": Similarity,
     "attribute-inference": AttributeInference,
     "membership-inference": MembershipInference,
+    "shadow-membership": ShadowMembership,
     "singling-out": SinglingOut,
     "definetti": DeFinetti,
     "reconstruction": Reconstruction,

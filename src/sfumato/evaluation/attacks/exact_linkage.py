@@ -53,7 +53,7 @@ class Linkage(Checked):
     different vectors of known values that it covers. That the person's own record is there is judged by
     :func:`sfumato.evaluation.attacks.whereabouts.whereabouts`. Every class of a k-anonymous table has k records, so
     that 1/k still bounds it. It is an addition here, and left out for people with several records, and where more than
-    8 million pairs of a person and a class fit.
+    4 million pairs of a person and a class fit.
 
     *People with several records.* Where all rows of a person lie in one class, those rows fit whose class covers all
     known records. Elsewhere a known record may be any row that fits it; these chances add up, and the attacker picks a

@@ -85,6 +85,12 @@ class MembershipInference(Checked):
         cohort = cohort_of(target)
         members, outsiders = cohort.both(self._of_people(target, cohort))
         notes = unread_notes(target.published, cohort.frame)
+        return self.judged(members, outsiders, notes)
+
+    def judged(
+        self, members: NDArray[np.float64], outsiders: NDArray[np.float64], notes: tuple[str, ...]
+    ) -> tuple[AttackResult, AttackResult]:
+        """Judge scores of people in the data and of others, float64 each: the pair test, and the sure ones."""
         return self._pairs(members, outsiders, notes), self._sure(members, outsiders)
 
     def _of_people(self, target: Target, cohort: Cohort) -> NDArray[np.float64]:

@@ -26,10 +26,12 @@ from sfumato.evaluation.attacks.victims import OwnRecords, Victims, key_columns,
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs, fitting_weight
 
-MOST_PAIRS = 1 << 23
+MOST_PAIRS = 1 << 22
 """Most pairs of a distinct vector and a class that are held."""
 
-_ROUNDS = 500
+_ROUNDS, _FEWEST_ROUNDS = 500, 20
+_STEPS = 1 << 27
+"""Pairs times rounds of fitting, about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +131,8 @@ def whereabouts(reading: Reading, pairs: Pairs) -> Whereabouts:
     as many records of a key as it shows (iterative proportional fitting). Where keys tell records apart, that is the
     truth. Records that were left out are spread, too. Nothing of what the attacker believes enters.
 
-    Cost O(`rounds` · p) for at most 500 rounds.
+    Cost O(p) for each of at most 500 rounds, fewer where pairs are many. Each ends with as many records in each class
+    as it shows.
     """
     publication, width = reading.publication, len(reading.publication.values)
     numbers = pairs.vector_of.astype(np.int64) * (width + 1) + reading.own + 1
@@ -160,7 +163,7 @@ def _most_even(
 ) -> NDArray[np.float64]:
     """Fit the spread: `times` records of each sort, `counts` records in each cell, `left_out` of each sort's key."""
     chance, missing = np.ones(len(sort)), (left_out > 0).astype(np.float64)
-    for _ in range(_ROUNDS):
+    for _ in range(min(_ROUNDS, max(_FEWEST_ROUNDS, _STEPS // max(1, len(sort))))):
         all_of = added(sort, chance, len(times)) + missing
         scale = np.divide(1.0, all_of, out=np.zeros(len(all_of)), where=all_of > 0)
         spread, absent = chance * scale[sort], missing * scale

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -102,6 +103,22 @@ def test_as_defined(
         assert rates.guessed.successes == pytest.approx(sum(chance for *_, chance in expected))
         named = [naive.named_without(records, row, error, threshold, at) for row, at in zip(told, own, strict=True)]
         assert rates.control.successes == sum(named)
+        issues_hidden = {name for name, one in zip(ratings.names, ratings.sensitive, strict=True) if one}
+        hides = [
+            {issue: rating for issue, rating in dictionaries(ratings)[person].items() if issue in issues_hidden}
+            for person in people
+        ]
+        if with_sensitive or not any(hides):
+            assert rates.told is None
+            continue
+        told_of = [naive.inferred(records, row, error, hidden) for row, hidden in zip(told, hides, strict=True)]
+        assert rates.told is not None
+        assert rates.told.people == sum(map(len, hides))
+        assert rates.told.successes == sum(right for right, _ in told_of)
+        assert rates.told.baseline * rates.told.people == pytest.approx(sum(usual for _, usual in told_of))
+        # Of the control group the own record does not score, but its ratings are among the usual ones.
+        assert rates.told_of_control is not None
+        assert rates.told_of_control.baseline == rates.told.baseline
 
 
 @examples(60)
@@ -123,6 +140,24 @@ def test_what_is_known_is_what_they_gave(
             assert chosen == counts[: len(chosen)]
         if issues == "popular":
             assert chosen == counts[len(counts) - len(chosen) :]
+
+
+def test_who_is_found_is_told_and_who_is_not_there_is_not() -> None:
+    """Sensitive ratings follow from nothing: only a victim's own record tells them."""
+    ratings = sparse()
+    hidden = replace(ratings, sensitive=np.arange(len(ratings.names)) % 2 == 0)
+    stay, out = sf.hold_out_ratings(hidden, 0.3, seed=1)
+    attack = sf.attack_ratings(stay, known=6, control=out, seed=1)
+    assert attack.before.told is not None
+    assert attack.before.told_of_control is not None
+    assert attack.before.told.share > 0.95
+    assert attack.before.told.baseline < 0.7
+    low, high = attack.before.told_of_control.interval
+    assert low <= attack.before.told_of_control.baseline <= high
+    assert attack.to_dict()["before"]["told"]["people"] == attack.before.told.people  # type: ignore[index]
+    assert "sensitive ratings told:" in str(attack)
+    assert "not played, because" in str(sf.attack_ratings(ratings, seed=1))
+    assert sf.attack_ratings(stay, with_sensitive=True, seed=1).before.told is None
 
 
 def test_finds_people_in_sparse_ratings_and_nobody_among_equals() -> None:

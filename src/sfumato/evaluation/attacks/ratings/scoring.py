@@ -17,6 +17,7 @@ from sfumato.evaluation.attacks.ratings.known_ratings import (
     with_ratings,
 )
 from sfumato.evaluation.attacks.ratings.scoring_result import RatingAttack, ScoringRates
+from sfumato.evaluation.attacks.ratings.sensitive_ratings import SensitiveRatings, sensitive_of, told
 from sfumato.kernels.ratings.scores import score_records
 from sfumato.parallel import each
 from sfumato.progress import thread_count
@@ -92,6 +93,9 @@ def attack_ratings(
     The attacker knows the same ratings before and after. A victim who was left out of the release is not found. Cost:
     for each victim, the ratings of the known issues.
 
+    *Sensitive ratings.* The record that alone scores highest also tells how the victim rated sensitive issues, whether
+    it stands out or not; see :func:`sfumato.evaluation.attacks.ratings.sensitive_ratings.told`.
+
     References
     ----------
     A. Narayanan, V. Shmatikov, "Robust de-anonymization of large sparse datasets", IEEE S&P 2008: the scores with
@@ -106,13 +110,18 @@ def attack_ratings(
     raters = original.raters
     theirs = known_of(original, people, raters, knowledge, random)
     others = None if control is None else _outsiders(original, control, knowledge, victims, random)
+    hidden = None if with_sensitive else sensitive_of(original, people)
+    of_others = hidden
+    if control is not None and others is not None:
+        of_others = None if with_sensitive else sensitive_of(control, others[0])
+    groups = _Groups(theirs, None if others is None else others[1], hidden, of_others)
     count = thread_count(threads)
-    before = _rates(original, people, theirs, others, knowledge, threshold, count)
+    before = _rates(original, people, groups, knowledge, threshold, count)
     after = None
     if release is not None:
         record_of = np.full(original.height, -1, dtype=np.int64)
         record_of[release.origin] = np.arange(len(release.origin))
-        after = _rates(release.ratings, record_of[people], theirs, others, knowledge, threshold, count)
+        after = _rates(release.ratings, record_of[people], groups, knowledge, threshold, count)
     told = SELVES if control is None else OUTSIDERS
     return RatingAttack(knowledge, float(threshold), len(people), before, after, told)
 
@@ -127,11 +136,22 @@ def _drawn(candidates: NDArray[np.int64], most: int | None, random: np.random.Ge
 
 def _outsiders(
     original: Ratings, control: Ratings, knowledge: RatingKnowledge, most: int | None, random: np.random.Generator
-) -> KnownOfPeople:
-    """Draw what is known of people of the control group, with the popularity that issues have in the original."""
+) -> tuple[NDArray[np.int64], KnownOfPeople]:
+    """Draw people of the control group, and what is known of them, by the popularity of issues in the original."""
     count_of = dict(zip(original.names, original.raters.tolist(), strict=True))
     raters = np.array([count_of.get(name, 0) for name in control.names], dtype=np.int64)
-    return known_of(control, _drawn(with_ratings(control, knowledge), most, random), raters, knowledge, random)
+    people = _drawn(with_ratings(control, knowledge), most, random)
+    return people, known_of(control, people, raters, knowledge, random)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Groups:
+    """What is known of the victims and of the control group, None where that is the victims, and what they hide."""
+
+    theirs: KnownOfPeople
+    others: KnownOfPeople | None
+    hidden: SensitiveRatings | None
+    hidden_of_others: SensitiveRatings | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,24 +163,28 @@ class _Scored:
     fits: NDArray[np.bool_]
     eccentricity: NDArray[np.float64]
 
+    @property
+    def sole(self) -> NDArray[np.int64]:
+        """Return the record that alone has the highest score of each person, int64; −1 for none."""
+        return np.where(self.ties == 1, self.best, -1)
+
 
 def _rates(
     published: Ratings,
     own: NDArray[np.int64],
-    theirs: KnownOfPeople,
-    others: KnownOfPeople | None,
+    groups: _Groups,
     knowledge: RatingKnowledge,
     threshold: float,
     threads: int,
 ) -> ScoringRates:
     """Attack published records; `own`, int64 (people,), is for scoring: the record of each victim, −1 for none."""
     steps = published.scale.steps_within(knowledge.error)
-    scored = _scored(published, theirs, own, steps, threads)
-    if others is None:
-        control = _scored(published, theirs, own, steps, threads, is_gone=True)
+    scored = _scored(published, groups.theirs, own, steps, threads)
+    if groups.others is None:
+        control = _scored(published, groups.theirs, own, steps, threads, is_gone=True)
     else:
-        nobody = np.full(len(others.starts) - 1, -1, dtype=np.int64)
-        control = _scored(published, others, nobody, steps, threads)
+        nobody = np.full(len(groups.others.starts) - 1, -1, dtype=np.int64)
+        control = _scored(published, groups.others, nobody, steps, threads)
     accepted = scored.eccentricity >= threshold
     right = accepted & (scored.best == own)
     chances = scored.fits / np.maximum(scored.ties, 1)
@@ -172,6 +196,8 @@ def _rates(
         Rate(int((accepted & ~right).sum()), people, 0.0),
         Rate(int(named), len(control.best), 0.0),
         Rate(float(chances.sum()), people, by_guessing),
+        told(published, scored.sole, groups.hidden),
+        told(published, control.sole, groups.hidden_of_others),
     )
 
 

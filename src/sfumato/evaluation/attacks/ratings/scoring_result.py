@@ -25,6 +25,12 @@ class ScoringRates:
         People of the control group for whom one record stood out although theirs is not there.
     guessed : Rate
         Chance to pick the right record among those that score highest, whether they stand out or not.
+    told : Rate or None
+        Of the ratings that victims gave to sensitive issues, those that are named: by the record that alone scores
+        highest, if it rated the issue, else the most frequent published rating of the issue, which is also the guess.
+        None where no victim rated a sensitive issue, or where the attacker knows such ratings.
+    told_of_control : Rate or None
+        The same of the control group.
     """
 
     records: int
@@ -32,6 +38,8 @@ class ScoringRates:
     wrong: Rate
     control: Rate
     guessed: Rate
+    told: Rate | None = None
+    told_of_control: Rate | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, for JSON."""
@@ -41,6 +49,8 @@ class ScoringRates:
             "wrong": self.wrong.to_dict(),
             "control": self.control.to_dict(),
             "guessed": self.guessed.to_dict(),
+            "told": None if self.told is None else self.told.to_dict(),
+            "told_of_control": None if self.told_of_control is None else self.told_of_control.to_dict(),
         }
 
     def lines(self) -> list[str]:
@@ -50,7 +60,14 @@ class ScoringRates:
             f"taken for somebody else: {self.wrong.without_baseline}",
             f"named although their record is not there: {self.control.without_baseline}",
             f"right among the records that fit best: {self.guessed}",
+            *self._of_values(),
         ]
+
+    def _of_values(self) -> list[str]:
+        if self.told is None:
+            return ["sensitive ratings told: not played, because none is there that the attacker does not know"]
+        of_others = "" if self.told_of_control is None else f"; of the control group {self.told_of_control}"
+        return [f"sensitive ratings told: {self.told}{of_others}"]
 
 
 @dataclass(frozen=True)
