@@ -126,7 +126,7 @@ class Fuzz:
     def _grow(self, drawn: random.Random, place: Path) -> Iterator[str]:
         k, l, models = self._models(drawn)  # noqa: E741
         everybody = drawn_people(drawn, 14, drawn.randint(1, 3))
-        series = sf.Series.start(place / "s", SCHEMA, models, way="grow")
+        series = sf.Series.start(place / "s", SCHEMA, models, way="grow", accept_gap=True)
         for _ in range(drawn.randint(2, 4)):
             count = drawn.randint(1, 5)
             batch, everybody = everybody[:count], everybody[count:]

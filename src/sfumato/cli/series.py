@@ -93,6 +93,14 @@ WayName = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+AcceptGap = Annotated[
+    bool,
+    typer.Option(
+        "--accept-gap",
+        help="Grow although rows publish values: with the months of arrival they tell more than is counted.",
+        rich_help_panel=METHOD,
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME:P=V", help="Any privacy model that judges a class alone.", rich_help_panel=PRIVACY),
@@ -118,6 +126,7 @@ def start(
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     way: WayName = "append",
+    accept_gap: AcceptGap = False,
     key: Key = None,
     m: M = None,
     k: K = None,
@@ -169,8 +178,9 @@ def start(
     series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
     with progress_bar(quiet=quiet or as_json) as progress:
         step = started(
-            series, meant, key=key, table=table, way=way, how=Running(seed, None, progress, most_counterfeits)
-        )
+            series, meant, key=key, table=table, way=way, accept_gap=accept_gap,
+            how=Running(seed, None, progress, most_counterfeits),
+        )  # fmt: skip
     if step is not None:
         _tell(step, quiet=quiet, as_json=as_json)
     elif as_json:

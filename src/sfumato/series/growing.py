@@ -143,7 +143,9 @@ def grow(
     -----
     *Guarantee.* Every class satisfies every model, and every pair of an earlier release and this one is recounted: to
     nobody remain fewer rows than k, or rows that break a model, against an attacker who knows the person's
-    quasi-identifying values and the month in which the person came. The same holds along everybody's history. Counted
+    quasi-identifying values and the month in which the person came, and takes the months that classes publish for no
+    more than that (where rows publish values, the exact ranges can tell more: decision 30). The same holds along
+    everybody's history. Counted
     are pairs and histories of classes in which somebody is, which the ledger knows; folders alone tell as much where
     rows publish nothing beside their class. If the recount fails somewhere, what was mixed there is taken back; in the
     end newcomers are appended, which always holds. Against somebody who knows the values of *everybody*, only

@@ -58,6 +58,7 @@ class Series:
         ledger_key: str | os.PathLike[str] | None = None,
         key: str | None = None,
         way: str = APPEND,
+        accept_gap: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -86,6 +87,9 @@ class Series:
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
+        accept_gap
+            Growing series whose rows publish values beside their class are refused without it: the months in which
+            people came, which such series publish, then tell more than is counted.
         seed, threads, progress
             As of :meth:`append`.
 
@@ -106,7 +110,8 @@ class Series:
         from sfumato.series.starting import started
 
         made = cls._at(folder, ledger, ledger_key)
-        started(made, policy, models, key=key, table=table, way=way, how=Running(seed, threads, progress))
+        how = Running(seed, threads, progress)
+        started(made, policy, models, key=key, table=table, way=way, accept_gap=accept_gap, how=how)
         return made
 
     @classmethod
