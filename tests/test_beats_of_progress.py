@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import polars as pl
@@ -62,7 +63,9 @@ def test_an_error_of_the_work_is_the_callers():
 
 
 @pytest.mark.parametrize("nobody", [silent, shown])
-def test_where_nobody_listens_no_thread_is_made(nobody):
+def test_where_nobody_listens_no_thread_is_made(nobody, monkeypatch):
+    # Another test may have loaded it, and then there may be a notebook.
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
     assert beating(nobody, "working", lambda tell: threading.current_thread()) is threading.current_thread()
 
 
