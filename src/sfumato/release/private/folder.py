@@ -10,14 +10,14 @@ import polars as pl
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.private_policy import PrivatePolicy
 from sfumato.published.private import PrivateMarginals
-from sfumato.release.description import TableFacts
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.own_folder import write_tables, wrong_types
 from sfumato.release.private.description import PrivateDescription
 from sfumato.release.private.release import PrivateRelease
 from sfumato.release.private.report import PrivateReport
 from sfumato.release.text_files import write_texts
-from sfumato.table.writing import PLAIN, Format, write_data
+from sfumato.table.writing import Format
 
 
 def save_private(
@@ -73,10 +73,7 @@ def save_private(
     report = private_report(release, policy)
     description = PrivateDescription.of(shown, release.budget, release.model, release.series)
     with whole_folder(target, overwrite=overwrite) as part:
-        facts = {}
-        for name, frame in shown.tables.items():
-            file = part / f"{name}.{format}"
-            facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        facts = write_tables(part, shown.tables, format)
         content = description.to_dict(facts, shown.structure)
         write_texts(part, content, report.for_release(), None if policy is None else policy.published())
     return target
@@ -120,14 +117,7 @@ def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> Privat
 
 
 def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = []
-    if not isinstance(release, PrivateRelease):
-        problems.append("release is not a PrivateRelease; make one with sfumato.publish_privately(...)")
-    if policy is not None and not isinstance(policy, PrivatePolicy):
-        problems.append("policy is not a PrivatePolicy; read one with sfumato.PrivatePolicy.from_file(...)")
-    if format not in PLAIN:
-        problems.append("format must be 'csv' or 'parquet'")
-    problems += formula_problems(formulas)
+    problems = wrong_types(release, PrivateRelease, "publish_privately", policy, PrivatePolicy, format, formulas)
     if isinstance(release, PrivateRelease) and isinstance(policy, PrivatePolicy):
         made = release.policy
         problems += [

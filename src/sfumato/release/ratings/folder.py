@@ -13,10 +13,11 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.rating_policy import RatingPolicy
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
-from sfumato.release.description import RATINGS, TableFacts, describe_own_model
+from sfumato.release.description import RATINGS, describe_own_model
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
+from sfumato.release.own_folder import write_tables, wrong_types
 from sfumato.release.ratings.description import (
     TABLE,
     RatingDescription,
@@ -26,7 +27,7 @@ from sfumato.release.ratings.verify import decided, rating_verification
 from sfumato.release.text_files import write_texts
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import MOST_DECIMALS, Scale, found_scale
-from sfumato.table.writing import PLAIN, Format, write_data
+from sfumato.table.writing import Format
 
 LIMITS = (
     "An attacker who knows ratings more exactly than within epsilon, or ratings of sensitive issues, may find fewer "
@@ -88,8 +89,7 @@ def save_ratings(
     target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
     frame = shown.to_frame()
     with whole_folder(target, overwrite=overwrite) as part:
-        file = part / f"{TABLE}.{format}"
-        facts = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        facts = write_tables(part, {TABLE: frame}, format)[TABLE]
         content = _description(release, shown, report.suppression_limit).to_dict(facts)
         write_texts(part, content, report, None if policy is None else policy.published())
     return target
@@ -186,14 +186,7 @@ def _description(release: RatingRelease, ratings: Ratings, limit: float) -> Rati
 
 
 def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = []
-    if not isinstance(release, RatingRelease):
-        problems.append("release is not a RatingRelease; make one with sfumato.anonymize_ratings(...)")
-    if policy is not None and not isinstance(policy, RatingPolicy):
-        problems.append("policy is not a RatingPolicy; read one with sfumato.RatingPolicy.from_file(...)")
-    if format not in PLAIN:
-        problems.append("format must be 'csv' or 'parquet'")
-    problems += formula_problems(formulas)
+    problems = wrong_types(release, RatingRelease, "anonymize_ratings", policy, RatingPolicy, format, formulas)
     if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
         problems += _broken_policy(release, policy)
     return problems

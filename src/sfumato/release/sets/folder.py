@@ -10,14 +10,15 @@ import polars as pl
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.set_policy import SetPolicy
 from sfumato.published.sets import ITEM, RECORDS, PublishedSets
-from sfumato.release.description import SETS, TableFacts, describe_own_model
+from sfumato.release.description import SETS, describe_own_model
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, formula_problems, frames_without_formulas
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
+from sfumato.release.own_folder import write_tables, wrong_types
 from sfumato.release.sets.description import SetDescription
 from sfumato.release.sets.release import SetRelease
 from sfumato.release.text_files import write_texts
-from sfumato.table.writing import PLAIN, Format, write_data
+from sfumato.table.writing import Format
 
 LIMITS = (
     "An attacker who knows more than m items of somebody may find fewer than k records, down to a single one.",
@@ -79,10 +80,7 @@ def save_sets(
         shown = _without_formulas(shown, formulas)
     report = set_report(release, policy)
     with whole_folder(target, overwrite=overwrite) as part:
-        facts = {}
-        for name, frame in shown.tables.items():
-            file = part / f"{name}.{format}"
-            facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+        facts = write_tables(part, shown.tables, format)
         content = _description(release, shown).to_dict(facts)
         write_texts(part, content, report.for_release(), None if policy is None else policy.published())
     return target
@@ -141,14 +139,7 @@ def _description(release: SetRelease, shown: PublishedSets) -> SetDescription:
 
 
 def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = []
-    if not isinstance(release, SetRelease):
-        problems.append("release is not a SetRelease; make one with sfumato.anonymize_sets(...)")
-    if policy is not None and not isinstance(policy, SetPolicy):
-        problems.append("policy is not a SetPolicy; read one with sfumato.SetPolicy.from_file(...)")
-    if format not in PLAIN:
-        problems.append("format must be 'csv' or 'parquet'")
-    problems += formula_problems(formulas)
+    problems = wrong_types(release, SetRelease, "anonymize_sets", policy, SetPolicy, format, formulas)
     if isinstance(release, SetRelease) and isinstance(policy, SetPolicy):
         problems += _broken_policy(release, policy)
     return problems
