@@ -35,11 +35,14 @@ from benchmarks.series_recount import (
     new_rows,
     rows_of,
 )
+from sfumato.numbers import counted
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import tags_of
 
 WAYS = ("append", "grow", "m-invariance")
 HEADER = ("name", "age", "city", "disease")
+SEVERAL = 2
+"""Releases from which on a series is counted; of fewer there is nothing to be held together."""
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
 VALUES = ("flu", "cold", "gout", "none")
 
@@ -57,6 +60,14 @@ def drawn_people(drawn: random.Random, count: int, values: int) -> list[Person]:
     ]
 
 
+def with_each_value(people: Sequence[Person], values: int) -> list[Person]:
+    """Deal the values out in turn, so that none has too large a share to begin with; the last people keep theirs."""
+    dealt = len(people) // values * values
+    return [
+        (*person[:3], VALUES[number % values] if number < dealt else person[3]) for number, person in enumerate(people)
+    ]
+
+
 class Fuzz:
     """What was tried, and what came of it."""
 
@@ -64,6 +75,7 @@ class Fuzz:
         self.folder = folder
         self.outcomes: Counter[str] = Counter()
         self.people: Counter[str] = Counter()
+        self.whole: Counter[str] = Counter()
         self.broken: list[str] = []
 
     def try_one(self, way: str, number: int) -> None:
@@ -80,6 +92,10 @@ class Fuzz:
             self.broken += [f"{way} {number}: {each}" for each in wrong]
         finally:
             shutil.rmtree(place)
+
+    def _count(self, way: str, releases: int) -> None:
+        self.outcomes[f"{way}: {counted(releases, 'release')}"] += 1
+        self.whole[way] += releases >= SEVERAL
 
     def _models(self, drawn: random.Random) -> tuple[int, int, list[sf.PrivacyModel]]:
         k, l = drawn.choice((2, 2, 3)), drawn.choice((1, 1, 2))  # noqa: E741
@@ -107,7 +123,7 @@ class Fuzz:
                 if not keeps(left, k, l):
                     yield f"{dict(left)} left, promised k={k}, l={l}"
             before = rows
-        self.outcomes[f"append: {len(series.releases)} releases"] += 1
+        self._count("append", len(series.releases))
 
     def _withdrawn(self, drawn: random.Random, series: sf.Series, inside: Sequence[Person]) -> dict[str, set[Label]]:
         """Let somebody withdraw, sometimes; return the labels that are known of those who did."""
@@ -139,7 +155,7 @@ class Fuzz:
             if not keeps(left, k, l):
                 yield f"{name}: {dict(left)} left, promised k={k}, l={l}"
         self._take_dates_at_their_word(releases, classes, k, l)
-        self.outcomes[f"grow: {len(series.releases)} releases"] += 1
+        self._count("grow", len(series.releases))
 
     def _take_dates_at_their_word(
         self, releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]], k: int, least: int
@@ -174,8 +190,9 @@ class Fuzz:
 
     def _invariant(self, drawn: random.Random, place: Path) -> Iterator[str]:
         m = drawn.choice((2, 2, 3))
-        inside = drawn_people(drawn, drawn.randint(2 * m, 9), m + drawn.randint(0, 1))
-        outside = [(f"q{person[0]}", *person[1:]) for person in drawn_people(drawn, 12, m + 1)]
+        values = m + drawn.randint(0, 1)
+        inside = with_each_value(drawn_people(drawn, drawn.randint(2 * m, 9), values), values)
+        outside = [(f"q{person[0]}", *person[1:]) for person in drawn_people(drawn, 12, values)]
         models = [sf.KAnonymity(m), sf.DistinctLDiversity(m), sf.ProbabilisticLDiversity(m)]
         series: sf.Series | None = None
         seen = []
@@ -203,7 +220,7 @@ class Fuzz:
         surest = invariant_surest(seen)
         if surest * m > 1:
             yield f"a value is known with {surest}, promised 1/{m}"
-        self.outcomes[f"m-invariance: {len(seen)} releases"] += 1
+        self._count("m-invariance", len(seen))
 
     def _numbered(
         self, series: sf.Series, people: Sequence[Person]
@@ -222,25 +239,30 @@ def main(words: Sequence[str] | None = None) -> int:
     """Try series from a number on, and print what came of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--series", type=int, default=100, help="of each way")
+    parser.add_argument("--series", type=int, default=100, help="of each way, of two releases or more")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--pause", type=Path, help="wait while this file is there")
     asked = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as folder:
         fuzz = Fuzz(Path(folder))
-        for number in range(asked.first, asked.first + asked.series):
+        number = asked.first
+        while waiting := [way for way in asked.ways.split(",") if fuzz.whole[way] < asked.series]:
             while asked.pause is not None and asked.pause.exists():
                 time.sleep(5)
-            for way in asked.ways.split(","):
+            for way in waiting:
                 fuzz.try_one(way, number)
-            if number % 100 == 99:
-                _tell(fuzz, number)
-        _tell(fuzz, asked.first + asked.series - 1)
+            number += 1
+            if number % 100 == 0:
+                _tell(fuzz, number - 1)
+        _tell(fuzz, number - 1)
     return 1 if fuzz.broken else 0
 
 
 def _tell(fuzz: Fuzz, number: int) -> None:
-    print(f"up to {number}: {len(fuzz.broken)} below the promise; people and cases: {dict(fuzz.people)}")
+    print(
+        f"up to {number}: {len(fuzz.broken)} below the promise in {dict(fuzz.whole)} series of two releases or more; "
+        f"people and cases: {dict(fuzz.people)}"
+    )
     print("  " + "; ".join(f"{what} {count:,}" for what, count in sorted(fuzz.outcomes.items())), flush=True)
     for wrong in fuzz.broken[:20]:
         print("  BROKEN", wrong, flush=True)
