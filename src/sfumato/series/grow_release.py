@@ -136,8 +136,9 @@ def _grown(
         )
     roster = Roster(encoded, value_of, values, classes, came_with(classes), history_of)
     found = grow(
-        roster, task.models, releases, last, labels=lambda class_of, _: reader.boxes(labels(class_of.astype(np.int32)))
-    )
+        roster, task.models, releases, last, labels=lambda class_of, _: reader.boxes(labels(class_of.astype(np.int32))),
+        exact_months=not _published_beside(everybody.table),
+    )  # fmt: skip
     if (found.class_of < 0).any():
         waiting = counted(int((found.class_of < 0).sum()), "person")
         raise UnsatisfiableError(f"The newcomers, {waiting}, do not satisfy the models as a class of their own.")
@@ -165,7 +166,7 @@ def _values(
 ) -> tuple[NDArray[np.int64], SensitiveValues, list[Released]]:
     """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
     table, encoded = everybody.table, everybody.encoded
-    names = [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
+    names = _published_beside(table)
     rows = as_written(table.frame.select(names), format, ()) if names else pl.DataFrame(height=table.height)
     own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
     value_of, *theirs = values_of([own, *(each.others for each in earlier)])
@@ -175,6 +176,11 @@ def _values(
     codes = np.zeros((count, len(encoded.sensitive)), dtype=np.int64)
     codes[value_of] = encoded.sensitive_codes
     return value_of, SensitiveValues(encoded.sensitive, codes), comparable(earlier, reader, theirs)
+
+
+def _published_beside(table: Table) -> list[str]:
+    """Return the columns that rows publish beside their class."""
+    return [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
 
 
 def _solved(task: Task, everybody: _Everybody, grown: Grown) -> SolvedTask:

@@ -21,7 +21,7 @@ from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.table_files import assembled
 from sfumato.series.appended import numbered_classes
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.recount.released import Boxes, Released, dated
 from sfumato.series.ways import ARRIVED
 from sfumato.table.distinct import as_categories
 from sfumato.table.kinds import text_of
@@ -56,6 +56,11 @@ class Labelled:
     labels: pl.DataFrame
     arrived: pl.Series | None
     others: pl.DataFrame
+
+    @property
+    def values(self) -> bool:
+        """Whether rows publish something beside their class, so that exact months would tell more than is counted."""
+        return self.others.width > 0
 
     @classmethod
     def of(cls, published: PublishedTable) -> Labelled:
@@ -220,11 +225,6 @@ def arrival_labels(low: NDArray[np.number], high: NDArray[np.number]) -> pl.Seri
     first, last = pl.Series(low + 1).cast(pl.Int64).cast(pl.String), pl.Series(high + 1).cast(pl.Int64).cast(pl.String)
     several = pl.concat_str(pl.lit("["), first, pl.lit(".."), last, pl.lit("]"))
     return pl.select(pl.when(first == last).then(first).otherwise(several)).to_series().alias(ARRIVED)
-
-
-def dated(boxes: Boxes, months: tuple[Numbers, Numbers]) -> Boxes:
-    """Add with which releases people came, as a last attribute."""
-    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
 
 
 def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequence[Numbers]) -> list[Released]:

@@ -28,7 +28,7 @@ from sfumato.series.description import KEY, Place
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import GROW, WAYS
+from sfumato.series.ways import WAYS
 from sfumato.table.writing import Format
 
 
@@ -154,16 +154,11 @@ def maker_of(way: str) -> Maker:
 
 def limits_of(place: Place) -> tuple[str, ...]:
     """Say what no promise of a release keeps: it stands up to its own series alone."""
-    gap = (
-        "It publishes when the people of a class came. Where rows publish values, too, the two together can tell more "
-        "than is counted: somebody may be left with fewer rows than promised, or with one value.",
-    )
     return (
         PublishedTable.limits[0],
         "It hides neither whether somebody is in the table, nor with which release of the series.",
         f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
         "other release of the same people.",
-        *(gap if place.way == GROW else ()),
     )
 
 
