@@ -9,13 +9,14 @@ that draws the series again; then the exit code is 1.
 from __future__ import annotations
 
 import argparse
+import gc
 import random
 import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -43,8 +44,11 @@ WAYS = ("append", "grow", "m-invariance")
 HEADER = ("name", "age", "city", "disease")
 SEVERAL = 2
 """Releases from which on a series is counted; of fewer there is nothing to be held together."""
+MOST_TRIES = 7
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
 BARE = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], others="drop")
+Numbered = tuple[dict[str, str], dict[str, frozenset[str]]]
+"""The class of everybody in a release, and the values of each class."""
 VALUES = ("flu", "cold", "gout", "none")
 
 
@@ -62,11 +66,8 @@ def drawn_people(drawn: random.Random, count: int, values: int) -> list[Person]:
 
 
 def with_each_value(people: Sequence[Person], values: int) -> list[Person]:
-    """Deal the values out in turn, so that none has too large a share to begin with; the last people keep theirs."""
-    dealt = len(people) // values * values
-    return [
-        (*person[:3], VALUES[number % values] if number < dealt else person[3]) for number, person in enumerate(people)
-    ]
+    """Deal the values out in turn, so that none has too large a share to begin with."""
+    return [(*person[:3], VALUES[number % values]) for number, person in enumerate(people)]
 
 
 class Fuzz:
@@ -94,6 +95,14 @@ class Fuzz:
         finally:
             shutil.rmtree(place)
 
+    def _tries(self, drawn: random.Random, releases: Callable[[], int]) -> Iterator[int]:
+        """Yield two to four tries, and more while there are fewer than two releases."""
+        wanted = drawn.randint(2, 4)
+        for number in range(MOST_TRIES):
+            if number >= wanted and releases() >= SEVERAL:
+                break
+            yield number
+
     def _count(self, way: str, releases: int) -> None:
         self.outcomes[f"{way}: {counted(releases, 'release')}"] += 1
         self.whole[way] += releases >= SEVERAL
@@ -106,7 +115,7 @@ class Fuzz:
         k, l, models = self._models(drawn)  # noqa: E741
         everybody = drawn_people(drawn, 30, drawn.randint(1, 4))
         series, waiting, batches = sf.Series.start(place / "s", SCHEMA, models), list[Person](), list[list[Person]]()
-        for _ in range(drawn.randint(2, 4)):
+        for _ in self._tries(drawn, lambda: len(batches)):
             count = drawn.randint(1, 8 - len(waiting))
             waiting, everybody = [*waiting, *everybody[:count]], everybody[count:]
             step = series.append(frame(waiting[-count:]), seed=drawn.randrange(2**31), threads=1)
@@ -147,7 +156,7 @@ class Fuzz:
         # With one value, half of the series publish no values at all, but exact months of arrival.
         bare = values == 1 and l == 1 and drawn.random() < 0.5
         series = sf.Series.start(place / "s", BARE if bare else SCHEMA, models, way="grow")
-        for _ in range(drawn.randint(2, 4)):
+        for _ in self._tries(drawn, lambda: len(series.releases)):
             count = drawn.randint(1, 5)
             batch, everybody = everybody[:count], everybody[count:]
             if batch:
@@ -194,12 +203,12 @@ class Fuzz:
     def _invariant(self, drawn: random.Random, place: Path) -> Iterator[str]:
         m = drawn.choice((2, 2, 3))
         values = m + drawn.randint(0, 1)
-        inside = with_each_value(drawn_people(drawn, drawn.randint(2 * m, 9), values), values)
+        inside = with_each_value(drawn_people(drawn, values * drawn.randint(2, 9 // values), values), values)
         outside = [(f"q{person[0]}", *person[1:]) for person in drawn_people(drawn, 12, values)]
         models = [sf.KAnonymity(m), sf.DistinctLDiversity(m), sf.ProbabilisticLDiversity(m)]
         series: sf.Series | None = None
-        seen = []
-        for _ in range(drawn.randint(2, 4)):
+        seen = list[Numbered]()
+        for _ in self._tries(drawn, lambda: len(seen)):
             try:
                 if series is None:
                     series = sf.Series.start(place / "s", SCHEMA, models, table=frame(inside), way="m-invariance")
@@ -209,12 +218,12 @@ class Fuzz:
                 self.outcomes["m-invariance: refused"] += 1
             else:
                 seen.append(self._numbered(series, inside))
-            gone = drawn.sample(inside, min(len(inside) - 1, drawn.randint(0, 3)))
+            gone = drawn.sample(inside, min(len(inside) - 1, drawn.randint(0, 2)))
             inside = [person for person in inside if person not in gone]
             if drawn.random() < 0.4:
                 # Quasi-identifying values may change.
                 inside = [(name, drawn.randint(20, 60), city, value) for name, _, city, value in inside]
-            back = drawn.sample(outside, drawn.randint(0, 3))
+            back = drawn.sample(outside, min(len(outside), drawn.randint(0, 3)))
             outside = [person for person in (*outside, *gone) if person not in back]
             inside = (inside + back)[:9]
         if series is None or not seen:
@@ -225,9 +234,7 @@ class Fuzz:
             yield f"a value is known with {surest}, promised 1/{m}"
         self._count("m-invariance", len(seen))
 
-    def _numbered(
-        self, series: sf.Series, people: Sequence[Person]
-    ) -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+    def _numbered(self, series: sf.Series, people: Sequence[Person]) -> Numbered:
         ledger, values = ledger_kept(series), dict[str, set[str]]()
         for row in rows_of(series.releases[-1]):
             values.setdefault(row["class_number"], set()).add(row["disease"])
@@ -246,6 +253,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--pause", type=Path, help="wait while this file is there")
     asked = parser.parse_args(words)
+    # What is loaded stays; looking through it again and again would take a tenth of the time.
+    gc.freeze()
     with tempfile.TemporaryDirectory() as folder:
         fuzz = Fuzz(Path(folder))
         number = asked.first
