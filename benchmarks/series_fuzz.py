@@ -253,8 +253,6 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--pause", type=Path, help="wait while this file is there")
     asked = parser.parse_args(words)
-    # What is loaded stays; looking through it again and again would take a tenth of the time.
-    gc.freeze()
     with tempfile.TemporaryDirectory() as folder:
         fuzz = Fuzz(Path(folder))
         number = asked.first
@@ -281,4 +279,6 @@ def _tell(fuzz: Fuzz, number: int) -> None:
 
 
 if __name__ == "__main__":
+    # What is loaded stays; looking through it again and again would take a tenth of the time.
+    gc.freeze()
     sys.exit(main())
