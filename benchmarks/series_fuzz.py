@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock, patch
 
@@ -25,6 +26,7 @@ import polars as pl
 
 import sfumato as sf
 from benchmarks.series_recount import (
+    NODES,
     Label,
     Person,
     Row,
@@ -53,6 +55,7 @@ SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sens
 BARE = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], others="drop")
 Numbered = tuple[dict[str, str], dict[str, frozenset[str]]]
 """The class of everybody in a release, and the values of each class."""
+TREE = sf.Attribute(hierarchy=sf.groups({node: list(cities) for node, cities in NODES.items()}))
 VALUES = ("flu", "cold", "gout", "none")
 
 
@@ -159,7 +162,12 @@ class Fuzz:
         everybody = drawn_people(drawn, 14, values)
         # With one value, half of the series publish no values at all, but exact months of arrival.
         bare = values == 1 and l == 1 and drawn.random() < 0.5
-        series = sf.Series.start(place / "s", BARE if bare else SCHEMA, models, way="grow")
+        schema = BARE if bare else SCHEMA
+        if drawn.random() < 0.3:
+            everybody = [(name, age, drawn.choice("ABCD"), value) for name, age, _, value in everybody]
+            schema = replace(schema, quasi_identifying={"age": sf.Attribute(), "city": TREE})
+            self.outcomes["grow: with a hierarchy"] += 1
+        series = sf.Series.start(place / "s", schema, models, way="grow")
         for _ in self._tries(drawn, lambda: len(series.releases)):
             count = drawn.randint(1, 5)
             batch, everybody = everybody[:count], everybody[count:]

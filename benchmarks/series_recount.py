@@ -19,6 +19,8 @@ Person = tuple[str, int, str, str]
 Label = tuple[str, ...]
 Left = Counter[str]
 """Rows that are left to somebody, by value."""
+NODES = {"north": "AB", "south": "CD"}
+"""Nodes of a hierarchy of cities."""
 MOST_WORLDS = 200_000
 
 
@@ -39,6 +41,8 @@ def ends(label: str) -> tuple[float, float]:
 
 
 def members(label: str) -> frozenset[str]:
+    if label in NODES:
+        return frozenset(NODES[label])
     return frozenset(label[1:-1].split("|") if label.startswith("{") else [label])
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from series.tables import HEADER, SCHEMA, Person, chain_is_whole, covers, people, rows_of, write_csv
 from sfumato.cli.app import app
-from sfumato.hierarchy import HierarchyTable
+from sfumato.hierarchy import HierarchySpecification
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_state import GrowingState
 from sfumato.series.ledger import Ledger
@@ -241,20 +241,21 @@ def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
     assert "1 rows of the older release have no row" in check.detail
 
 
-TREE = HierarchyTable([["A", "*"], ["B", "*"], ["C", "*"]])
-
-
 @pytest.mark.parametrize(
     ("quasi", "models", "said"),
     [
         ({"age": None, "arrived": None}, sf.KAnonymity(3), "column 'arrived': grow publishes a column of this name"),
-        ({"age": None, "city": TREE}, sf.KAnonymity(3), "column 'city': grow is recounted from labels"),
+        (
+            {"age": None, "city": sf.prefixes(1)},
+            sf.KAnonymity(3),
+            "column 'city': this hierarchy is built from the values",
+        ),
         ({"age": None}, sf.GuardedValues(["flu"], 0.5, attribute="disease"), "models: grow needs a smallest class"),
         ({"age": None}, sf.TCloseness(0.2), "t-closeness does not judge each class by itself"),
     ],
 )
 def test_what_cannot_grow_is_refused_at_the_start(
-    quasi: dict[str, HierarchyTable | None], models: PrivacyModel, said: str, tmp_path: Path
+    quasi: dict[str, HierarchySpecification | None], models: PrivacyModel, said: str, tmp_path: Path
 ) -> None:
     attributes = {name: sf.Attribute(hierarchy=tree) for name, tree in quasi.items()}
     schema = sf.Schema(identifying=["name"], quasi_identifying=attributes, sensitive=["disease"])

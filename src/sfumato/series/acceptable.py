@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.anonymizers.protocol import Publisher
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
-from sfumato.hierarchy import HierarchyTable
+from sfumato.hierarchy import Groups, HierarchyTable
 from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
 from sfumato.policy.parts import Column
@@ -75,10 +75,12 @@ def _of_growing(policy: Policy) -> Iterator[str]:
             "came; name that of the table otherwise"
         )
     for name, attribute in policy.to_schema().quasi_identifying.items():
-        if attribute.hierarchy is not None:
+        tree = attribute.hierarchy
+        if tree is not None and not isinstance(tree, (HierarchyTable, Groups)):
             yield (
-                f"column {name!r}: grow is recounted from labels, and whoever has no hierarchy cannot tell which "
-                "of them overlap; leave the hierarchy out, or use append"
+                f"column {name!r}: this hierarchy is built from the values that are there, which change from month to "
+                "month; grow needs one that lists all values (a hierarchy file, or groups). Leave the hierarchy out, "
+                "or use append"
             )
     recoding = policy.to_recoding()
     if Form.MEAN in (recoding.numeric, *recoding.forms.values()):

@@ -33,6 +33,7 @@ Classes = NDArray[np.int32]
 PROMISE = "beside release {}: forward, cross and backward attack leave everybody enough rows"
 ARRIVALS = "every class says with which releases its people came"
 TELLS_NOTHING = "beside published values, months of arrival tell nothing"
+NODES = "labels of hierarchies lie under each other as the release says"
 FITS = "the releases can be compared"
 
 
@@ -108,7 +109,7 @@ def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[C
     are left too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
     """
     try:
-        told = _months(Labelled.read(newer), len(earlier) + 1)
+        told = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
         if not earlier:
             return told
         recounting = _Recounting.of(earlier, newer)
@@ -130,6 +131,21 @@ def _months(newer: Labelled, number: int) -> tuple[Check, ...]:
         "is counted"
     )
     return said, Check(TELLS_NOTHING, Outcome.UNDECIDABLE, detail=detail, required=False)
+
+
+def _nodes(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
+    """Say on whose word labels of hierarchies lie under each other; what was said before must still be said."""
+    now, before = (Labelled.read(each).covers for each in (newer, [newer, *earlier][-1]))
+    if not now and not before:
+        return ()
+    lost = before.keys() - now.keys()
+    for name in before.keys() & now.keys():
+        lost |= {name for label, below in before[name].items() if not set(below) <= set(now[name].get(label, ()))}
+    if lost:
+        detail = f"the release before says something else of column(s) {', '.join(sorted(map(repr, lost)))}"
+        return (Check(NODES, Outcome.BROKEN, detail=detail),)
+    detail = "the hierarchy is not published; release.json says it of the labels that are"
+    return (Check(NODES, Outcome.UNDECIDABLE, detail=detail, required=False),)
 
 
 def _beside(recounting: _Recounting, number: int) -> Check:

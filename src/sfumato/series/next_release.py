@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +24,7 @@ from sfumato.release.text_files import write_texts
 from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
 from sfumato.series.carried import CarriedOver
-from sfumato.series.description import KEY, Place
+from sfumato.series.description import KEY, Covers, Place
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
@@ -88,6 +88,8 @@ class Made:
     carried : CarriedOver or None
         The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
         `published`.
+    covers : mapping
+        See :class:`~sfumato.series.description.Place`.
     """
 
     published: PublishedTable
@@ -99,6 +101,7 @@ class Made:
     people: PeopleOfRelease | None = None
     frozen: Frozen | None = None
     carried: CarriedOver | None = None
+    covers: Covers = field(default_factory=dict)
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
