@@ -25,6 +25,7 @@ from unittest.mock import Mock, patch
 import polars as pl
 
 import sfumato as sf
+from benchmarks.series_makers import GrowingMaker, InvariantMaker
 from benchmarks.series_recount import (
     NODES,
     Label,
@@ -51,6 +52,8 @@ HEADER = ("name", "age", "city", "disease")
 SEVERAL = 2
 """Releases from which on a series is counted; of fewer there is nothing to be held together."""
 MOST_TRIES = 7
+GROWING = 14
+"""People who come to a growing series."""
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
 BARE = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], others="drop")
 Numbered = tuple[dict[str, str], dict[str, frozenset[str]]]
@@ -93,8 +96,11 @@ class Fuzz:
         place.mkdir()
         try:
             wrong = list(
-                {"append": self._append, "grow": self._grow, "m-invariance": self._invariant}[way](drawn, place)
-            )
+                {
+                    "append": self._append, "grow": self._grow, "m-invariance": self._invariant,
+                    "grow-maker": self._grow_alone, "m-invariance-maker": self._invariant_alone,
+                }[way](drawn, place)
+            )  # fmt: skip
         except TooManyError:
             self.outcomes[f"{way}: too many worlds"] += 1
         else:
@@ -157,30 +163,49 @@ class Fuzz:
         return dict.fromkeys(names, labels)
 
     def _grow(self, drawn: random.Random, place: Path) -> Iterator[str]:
-        k, l, models = self._models(drawn)  # noqa: E741
-        values = drawn.randint(1, 3)
-        everybody = drawn_people(drawn, 14, values)
-        # With one value, half of the series publish no values at all, but exact months of arrival.
-        bare = values == 1 and l == 1 and drawn.random() < 0.5
-        schema = BARE if bare else SCHEMA
-        if drawn.random() < 0.3:
-            everybody = [(name, age, drawn.choice("ABCD"), value) for name, age, _, value in everybody]
-            schema = replace(schema, quasi_identifying={"age": sf.Attribute(), "city": TREE})
-            self.outcomes["grow: with a hierarchy"] += 1
-        series = sf.Series.start(place / "s", schema, models, way="grow")
+        schema, models, everybody, (k, l) = self._growing(drawn)  # noqa: E741
+        series = sf.Series.start(place / "s", schema, models, way="grow", progress=silent)
         for _ in self._tries(drawn, lambda: len(series.releases)):
             count = drawn.randint(1, 5)
             batch, everybody = everybody[:count], everybody[count:]
             if batch:
                 series.grow(frame(batch), seed=drawn.randrange(2**31), threads=1, progress=silent)
         releases = [rows_of(path) for path in series.releases]
-        classes = self._classes(series, [f"p{number}" for number in range(14)], releases)
+        classes = self._classes(series, [f"p{number}" for number in range(GROWING)], releases)
+        yield from self._read_grown("grow", releases, classes, k, l)
+
+    def _grow_alone(self, drawn: random.Random, _: Path) -> Iterator[str]:
+        schema, models, everybody, (k, l) = self._growing(drawn)  # noqa: E741
+        maker, end = GrowingMaker(everybody, schema, models), 0
+        for _ in self._tries(drawn, lambda: len(maker.releases)):
+            count = drawn.randint(1, 5)
+            if end < len(everybody):
+                end = min(len(everybody), end + count)
+                maker.grow(end)
+        yield from self._read_grown("grow-maker", maker.releases, maker.places(), k, l)
+
+    def _growing(self, drawn: random.Random) -> tuple[sf.Schema, list[sf.PrivacyModel], list[Person], tuple[int, int]]:
+        """Draw roles, models and people of a growing series; also return what is promised."""
+        k, l, models = self._models(drawn)  # noqa: E741
+        values = drawn.randint(1, 3)
+        everybody = drawn_people(drawn, GROWING, values)
+        # With one value, half of the series publish no values at all, but exact months of arrival.
+        schema = BARE if values == 1 and l == 1 and drawn.random() < 0.5 else SCHEMA
+        if drawn.random() < 0.3:
+            everybody = [(name, age, drawn.choice("ABCD"), value) for name, age, _, value in everybody]
+            schema = replace(schema, quasi_identifying={"age": sf.Attribute(), "city": TREE})
+            self.outcomes["grow: with a hierarchy"] += 1
+        return schema, models, everybody, (k, l)
+
+    def _read_grown(
+        self, way: str, releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]], k: int, least: int
+    ) -> Iterator[str]:
         for name, left in grown_left(releases, classes):
-            self.people["grow"] += 1
-            if not keeps(left, k, l):
-                yield f"{name}: {dict(left)} left, promised k={k}, l={l}"
-        yield from self._with_months(releases, classes, k, l)
-        self._count("grow", len(series.releases))
+            self.people[way] += 1
+            if not keeps(left, k, least):
+                yield f"{name}: {dict(left)} left, promised k={k}, l={least}"
+        yield from self._with_months(releases, classes, k, least)
+        self._count(way, len(releases))
 
     def _with_months(
         self, releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]], k: int, least: int
@@ -213,26 +238,43 @@ class Fuzz:
         return found
 
     def _invariant(self, drawn: random.Random, place: Path) -> Iterator[str]:
+        series: sf.Series | None = None
+
+        def published(people: Sequence[Person], m: int) -> Numbered:
+            nonlocal series
+            if series is None:
+                models = [sf.KAnonymity(m), sf.DistinctLDiversity(m), sf.ProbabilisticLDiversity(m)]
+                series = sf.Series.start(
+                    place / "s", SCHEMA, models, table=frame(people), way="m-invariance", progress=silent
+                )
+            else:
+                series.republish(frame(people), most_counterfeits=0.8, seed=1, progress=silent)
+            return self._numbered(series, people)
+
+        return self._come_and_go("m-invariance", drawn, lambda everybody, m: lambda people: published(people, m))
+
+    def _invariant_alone(self, drawn: random.Random, _: Path) -> Iterator[str]:
+        return self._come_and_go(
+            "m-invariance-maker", drawn, lambda everybody, m: InvariantMaker(everybody, SCHEMA, m).republish
+        )
+
+    def _come_and_go(
+        self,
+        way: str,
+        drawn: random.Random,
+        begun: Callable[[list[Person], int], Callable[[Sequence[Person]], Numbered]],
+    ) -> Iterator[str]:
+        """Let people come, leave, come back and move; read what is published of them."""
         m = drawn.choice((2, 2, 3))
         values = m + drawn.randint(0, 1)
         inside = with_each_value(drawn_people(drawn, values * drawn.randint(2, 9 // values), values), values)
         outside = [(f"q{person[0]}", *person[1:]) for person in drawn_people(drawn, 12, values)]
-        models = [sf.KAnonymity(m), sf.DistinctLDiversity(m), sf.ProbabilisticLDiversity(m)]
-        series: sf.Series | None = None
-        seen = list[Numbered]()
+        republish, seen = begun([*inside, *outside], m), list[Numbered]()
         for _ in self._tries(drawn, lambda: len(seen)):
             try:
-                if series is None:
-                    series = sf.Series.start(
-                        place / "s", SCHEMA, models, table=frame(inside), way="m-invariance", progress=silent
-                    )
-                else:
-                    seed = drawn.randrange(2**31)
-                    series.republish(frame(inside), most_counterfeits=0.8, seed=seed, progress=silent)
+                seen.append(republish(inside))
             except sf.UnsatisfiableError:
-                self.outcomes["m-invariance: refused"] += 1
-            else:
-                seen.append(self._numbered(series, inside))
+                self.outcomes[f"{way}: refused"] += 1
             gone = drawn.sample(inside, min(len(inside) - 1, drawn.randint(0, 2)))
             inside = [person for person in inside if person not in gone]
             if drawn.random() < 0.4:
@@ -241,13 +283,13 @@ class Fuzz:
             back = drawn.sample(outside, min(len(outside), drawn.randint(0, 3)))
             outside = [person for person in (*outside, *gone) if person not in back]
             inside = (inside + back)[:9]
-        if series is None or not seen:
+        if not seen:
             return
-        self.people["m-invariance"] += len({name for class_of, _ in seen for name in class_of})
+        self.people[way] += len({name for class_of, _ in seen for name in class_of})
         surest = invariant_surest(seen)
         if surest * m > 1:
             yield f"a value is known with {surest}, promised 1/{m}"
-        self._count("m-invariance", len(seen))
+        self._count(way, len(seen))
 
     def _numbered(self, series: sf.Series, people: Sequence[Person]) -> Numbered:
         ledger, values = ledger_kept(series), dict[str, set[str]]()
@@ -265,7 +307,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--series", type=int, default=100, help="of each way, of two releases or more")
-    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument(
+        "--ways", default=",".join(WAYS), help="also grow-maker, m-invariance-maker: classes that no folder is made of"
+    )
     parser.add_argument("--pause", type=Path, help="wait while this file is there")
     asked = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as folder:
