@@ -297,7 +297,7 @@ def grown_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str,
 def dated_left(
     releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]], *, exact_months: bool
 ) -> Iterator[tuple[str, Left]]:
-    """Yield what is left to everybody by all releases together: rows that can be the person's at all.
+    """Yield what is left to everybody by all releases together: rows that can be the person's at all, and at once.
 
     A class whose people came until some month holds nobody who came later. With `exact_months` both months that it
     names are those of somebody in it, as the algorithm is known.
@@ -305,7 +305,10 @@ def dated_left(
     for last in range(1, len(releases)):
         worlds = GrownWorlds(releases[: last + 1], range(1, last + 2), dated=True, exact=exact_months)
         for name in classes[last]:
-            yield name, worlds.possible([each.get(name, ()) for each in classes[: last + 1]])
+            trail = [each.get(name, ()) for each in classes[: last + 1]]
+            yield name, worlds.possible(trail)
+            if not exact_months:
+                yield name, worlds.left(trail)
 
 
 def invariant_surest(releases: Sequence[tuple[Mapping[str, str], Mapping[str, frozenset[str]]]]) -> Fraction:

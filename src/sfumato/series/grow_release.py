@@ -48,6 +48,7 @@ from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.joined import joined
 from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.series.table_bytes import as_written
@@ -143,7 +144,8 @@ def _grown(
     nobody = np.full(encoded.height, -1, dtype=np.int64)
     last, history_of = None, nobody
     if state is not None:
-        now = follow_all(releases, classes)
+        values_told = bool(_published_beside(everybody.table))
+        now = follow_all(releases, classes, as_they_went=values_told and joined(releases))
         tree, history_of = state.tree_for(encoded.attributes), now.history_of
         last = Grown(
             classes[:, -1], len(state.node_of), nobody, releases[-1].boxes, tree, state.node_of, history_of, now.left

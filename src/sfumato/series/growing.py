@@ -24,6 +24,7 @@ from sfumato.series.growing_guard import Guard, taken_back
 from sfumato.series.growing_moves import make_anew, send_down, settle
 from sfumato.series.growing_tree import CutTree, Node, Standing, common_node, frozen, thawed, tree_of_cuts
 from sfumato.series.recount.histories import Followed
+from sfumato.series.recount.joined import chains_to, joined
 from sfumato.series.recount.released import Boxes, Places, Released, any_month, dated
 from sfumato.series.recount.remaining import SensitiveValues, check_models
 from sfumato.table.encoding import EncodedTable
@@ -183,6 +184,10 @@ class _Shows(NamedTuple):
     labels: Labels | None
     exact_months: bool
 
+    def together(self, earlier: Sequence[Released]) -> bool:
+        """Tell whether all releases are counted together, and not each two of them."""
+        return not self.exact_months and joined(earlier)
+
 
 def _check(roster: Roster, models: Sequence[PrivacyModel]) -> None:
     check_models(models, [attribute.name for attribute in roster.table.sensitive])
@@ -256,7 +261,8 @@ def _next(
         return _shown(people, grown), grown.class_of
 
     before = Followed(people.history_of, people.class_of, last.left)
-    guard = Guard(earlier, models, people.values, people.classes, before, released)
+    chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
+    guard = Guard(earlier, models, people.values, people.classes, before, chains, released)
     back = 0
     for move in (settle, make_anew):
         standing = ground.forget(nodes[0].below())

@@ -23,6 +23,7 @@ from sfumato.series.labels import Labelled, arrivals, recipients
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.joined import follow_chains, joined
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released
 from sfumato.series.recount.remaining import SensitiveValues, holds_on
@@ -234,12 +235,28 @@ def attest_grown(
     if not earlier or any(check.outcome is not Outcome.HOLDS for check in checks):
         return tuple(checks)
     recounting = _Recounting.of(earlier, newer)
+    if not recounting.exact_months and joined(recounting.releases):
+        return (*checks, *_together(recounting, classes))
     failing = [_failing(recounting, classes, older) for older in range(number - 1)]
     if not any(failing):
         left = follow_all(recounting.releases, classes, recounting.pair(number - 2))
         failing.append(int(recounting.breaks(left.left)[left.history_of].sum()))
     promise = f"release {number} and those before leave everybody who is there enough rows"
     return (*checks, _said(promise, not any(failing), f"{counted(max(failing), 'person')} are left too few"))
+
+
+def _together(recounting: _Recounting, classes: Classes) -> tuple[Check, ...]:
+    """Recount what all releases together leave to everybody who is there."""
+    _, empty = follow_chains(recounting.releases, classes)
+    number, broken = len(recounting.releases), counted(int(empty.sum()), "pair")
+    fits = f"whatever classes people went through, all labels up to release {number} have values in common"
+    left = follow_all(recounting.releases, classes, as_they_went=True)
+    few = int(recounting.breaks(left.left)[left.history_of].sum())
+    promise = f"all releases up to release {number} together leave everybody who is there enough rows"
+    return (
+        _said(fits, not empty.any(), f"not those of {broken} of classes with the ones before"),
+        _said(promise, not few, f"{counted(few, 'person')} are left too few"),
+    )
 
 
 def _said(promise: str, holds: bool, detail: str) -> Check:
