@@ -185,7 +185,6 @@ def open_table(
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
-        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         opened, values = open_table_as(source, place, layout, missing, strip, form)
         if not opened.names:
             raise InputError("there are no columns")
