@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,11 @@ import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form
+from sfumato.classes.partition import Partition
 from sfumato.engines.disk.dealing import part_count
 from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
+from sfumato.engines.local import LocalEngine
 from sfumato.engines.protocol import Engine
 from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
@@ -47,10 +50,13 @@ from sfumato.release.formulas import (
     names_like_formulas,
     values_like_formulas,
 )
+from sfumato.release.kept_on_disk import kept_of, kept_texts_of
 from sfumato.release.loss_report import Report
+from sfumato.release.own_types import counted_as_read, only_by_the_left_out
 from sfumato.release.parts import recounted_in_parts, write_parts
-from sfumato.release.passing import passing_notes, passing_problems
+from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
 from sfumato.release.problem import problems_in
+from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -60,6 +66,7 @@ from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import spill_folder
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.reading import named
+from sfumato.table.schema import Kind
 from sfumato.table.writing import PLAIN, Format
 
 PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format], TableFacts]
@@ -140,7 +147,7 @@ def anonymize_on_disk(
     Raises
     ------
     UnsatisfiableError
-        The models cannot be met without leaving records out.
+        The models cannot be met within the suppression limit.
     PolicyError
         Settings that contradict each other or the table, or that the disk engine does not have
         (:func:`not_on_disk`).
@@ -238,12 +245,8 @@ class _Task:
             facts = self._written(made, folder)
             description = made.description.escaped() if made.frames.escaped else made.description
             self.progress("verifying", 5, STEPS)
-            recount = recounted_in_parts(folder, description, {"data": facts}, spill)
-            assert recount is not None
-            recount[0].raise_unless_ok()
-            # What somebody else has written is what arrived here.
-            raise_all(VerificationError, [str(check) for check in recount[1] if check.outcome is not Outcome.HOLDS])
-            report = made.report(recount[0])
+            counted = counted_as_read(made.was, partial(_recounted, folder, description, facts, spill))
+            report = made.report(counted)
             content = description.to_dict(tables={"data": facts})
             write_texts(folder, content, report.for_release(), self.policy.published())
         self.progress("done", STEPS, STEPS)
@@ -274,13 +277,26 @@ class _Task:
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         assert not isinstance(anonymizer, Publisher)
         raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
-        solved = solve_on_disk(anonymizer, self._problem(large), large, recoding, spill, self.engine)
-        parts, formulas = part_count(large.height), self.formulas if self.policy.output.format == "csv" else "keep"
-        frames = _Formulas(PublishedParts(large, solved.generalized, self.seed, spill), formulas, parts)
+        engine, problem = self.engine or LocalEngine(), self._problem(large)
+
+        def solve(within: Problem) -> Partition:
+            return allowed_solution(within, recoding, partial(engine.solve, anonymizer))
+
+        away = self.engine is not None
+        solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solve, elsewhere=away)
+        starred, read = recoding.suppressed == "star", large
+        if solved.generalized.suppressed:
+            kept = kept_of(large, solved.generalized.class_of)
+            raise_all(PolicyError, only_by_the_left_out(large, kept_texts_of(kept)))
+            read = large if starred else kept
+        published = PublishedParts(read, solved.generalized, starred, self.seed, spill)
+        parts, formulas = part_count(published.height), self.formulas if self.policy.output.format == "csv" else "keep"
+        frames = _Formulas(published, formulas, parts)
         report = self._report(solved, large, keys)
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
-        return _Made(frames, parts, _description(self.policy, large), report)
+        was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
+        return _Made(frames, parts, _description(self.policy, read), report, was)
 
     def _problem(self, large: LargeTable) -> Problem:
         # A fraction such as 0.1 is not exact, and must not cost a record.
@@ -294,8 +310,12 @@ class _Task:
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
         told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
-        notes = (*told, *passing_notes(large, large.names), *_key_notes(keys))
-        height, smallest, largest = large.height, int(generalized.sizes.min()), int(generalized.sizes.max())
+        notes = (*told, *advice_on_columns(large), *passing_notes(large, large.names), *_key_notes(keys))
+        # Records that are published as stars are a class to every reader.
+        starred = generalized.suppressed > 0 and self.policy.to_recoding().suppressed == "star"
+        sizes = np.append(generalized.sizes, generalized.suppressed) if starred else generalized.sizes
+        height, suppressed = large.height, generalized.suppressed
+        smallest, largest = int(sizes.min()), int(sizes.max())
         publishes_means = any(column.form is Form.MEAN for column in generalized.columns)
 
         def report(verification: Verification) -> Report:
@@ -303,7 +323,7 @@ class _Task:
                 anonymizer=repr(self.policy.to_anonymizer()),
                 original=height,
                 published=verification.records,
-                suppressed=0,
+                suppressed=suppressed,
                 suppression_limit=self.policy.suppression_limit,
                 classes=verification.classes,
                 smallest_class=smallest,
@@ -320,14 +340,27 @@ class _Task:
         return report
 
 
+def _recounted(folder: Path, description: Description, facts: TableFacts, spill: Path) -> Verification:
+    recount = recounted_in_parts(folder, description, {"data": facts}, spill)
+    assert recount is not None
+    recount[0].raise_unless_ok()
+    # What somebody else has written is what arrived here.
+    raise_all(VerificationError, [str(check) for check in recount[1] if check.outcome is not Outcome.HOLDS])
+    return recount[0]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Made:
-    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames."""
+    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames.
+
+    `was` are the kinds of columns that are of another one without the records that were left out.
+    """
 
     frames: _Formulas
     parts: int
     description: Description
     report: Callable[[Verification], Report]
+    was: dict[str, Kind]
 
 
 class _Formulas:

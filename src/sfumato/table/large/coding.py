@@ -55,8 +55,8 @@ class LargeTable:
         The insensitive columns, a file for each batch; none where there are no such columns.
     starts : tuple of int
         The first record of each batch, and n.
-    from_text : bool
-        Whether the source has text throughout.
+    from_text : frozenset of str
+        Quasi-identifying and sensitive columns whose values were read from text.
     passing : frozenset of str
         Insensitive columns that have no role of their own.
     """
@@ -69,7 +69,7 @@ class LargeTable:
     sensitive_codes: NDArray[np.unsignedinteger]
     carried: tuple[Path, ...]
     starts: tuple[int, ...]
-    from_text: bool
+    from_text: frozenset[str]
     passing: frozenset[str] = frozenset()
 
     @property
@@ -208,7 +208,7 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
         _mapped(coding.folder / "sensitive", starts[-1], sensitive),
         tuple(coding.folder / f"carried-{place}" for place in range(len(starts) - 1)) if insensitive else (),
         tuple(starts),
-        source.is_text,
+        frozenset(name for name, each in counters.items() if source.is_text and isinstance(each, TextsApart)),
     )
 
 
