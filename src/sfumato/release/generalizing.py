@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedTable, stars
+from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
@@ -265,15 +265,7 @@ def _with_promises(
 
 
 def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
-    """Return the class that a reader puts each record into; int32 (n,), from 0.
-
-    Suppressed records are one more class, unless another one publishes nothing but ``*``, too.
-    """
-    starred = np.ones(len(generalized.sizes), dtype=np.bool_)
-    for column in generalized.columns:
-        starred &= stars(column.labels)[column.per_class]
-    left_out = int(np.argmax(starred)) if starred.any() else len(starred)
-    return np.where(generalized.class_of < 0, np.int32(left_out), generalized.class_of)
+    return class_as_read(generalized.columns, len(generalized.sizes), generalized.class_of)
 
 
 def _limits(task: Task) -> tuple[str, ...]:

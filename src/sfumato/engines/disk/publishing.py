@@ -15,12 +15,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
-from sfumato.engines.disk.dealing import Dealer, PartFiles
+from sfumato.engines.disk.dealing import Dealer
 from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.large.coding import LargeTable
+from sfumato.table.large.mapping import mapped, write_out
+from sfumato.table.large.part_files import PartFiles
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.schema import Kind
+
+AUDITED = "published-classes", "published-people"
+"""Files of the class and the person of each record, in the order of publishing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +89,16 @@ class PublishedParts:
     seed: int | None
     folder: Path
 
+    def audited(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """Return class and person of each record as they were published, int32, mapped; None where nobody counts.
+
+        Records that are published as ``*`` have the class -1. To be asked for when all parts are written.
+        """
+        if self.large.people is None:
+            return None
+        classes, people = (mapped(self.folder / name, np.int32, (self.height,)) for name in AUDITED)
+        return classes, people
+
     @property
     def height(self) -> int:
         """Number of records that are published."""
@@ -114,7 +129,12 @@ class PublishedParts:
             files.add(batch.with_columns(pl.Series("part", part), pl.Series("place", place)))
             before += batch.height
         for dealt in files.parts():
-            yield self._numbered(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
+            ordered = dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))]
+            for name, column in zip(AUDITED, ("class", "person"), strict=True):
+                if column in dealt.columns and self.large.people is not None:
+                    with (self.folder / name).open("ab") as file:
+                        write_out(ordered[column].to_numpy(), file)
+            yield self._numbered(ordered)
 
     def _published(self, rows: slice, carried: list[pl.Series]) -> pl.DataFrame:
         # Columns of the table are numbered here, so that their names are nobody's business.
@@ -124,6 +144,8 @@ class PublishedParts:
         ]
         kept = [column.alias(f"carried {index}") for index, column in enumerate(carried)]
         classes = pl.Series("class", np.array(self.generalized.class_of[rows]))
+        if self.large.people is not None:
+            kept.append(pl.Series("person", np.array(self.large.people.numbers[rows])))
         batch = pl.DataFrame([classes, *hidden, *kept])
         return batch.filter(classes >= 0) if self.height < self.large.height else batch
 

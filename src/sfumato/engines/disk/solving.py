@@ -56,6 +56,7 @@ def solve_on_disk(
     solve: Solve,
     *,
     elsewhere: bool = False,
+    folds: bool = False,
 ) -> SolvedOnDisk:
     """Find the classes of a table, and what they publish.
 
@@ -75,6 +76,8 @@ def solve_on_disk(
         Solves a problem whose codes are in memory, and leaves out no more records than it allows.
     elsewhere
         Whether that is always wanted, as others do the work.
+    folds
+        Whether `solve` puts the records of each person together, in an order of its own.
 
     Raises
     ------
@@ -85,11 +88,13 @@ def solve_on_disk(
     """
     if large.height > MOST_RECORDS:
         raise InputError(f"the table has more than {MOST_RECORDS:,} records, which is more than one release can have")
-    if not elsewhere and cuts_on_disk(anonymizer, problem, recoding):
+    if not (elsewhere or folds) and cuts_on_disk(anonymizer, problem, recoding):
         solved = _solved_by_cuts(anonymizer, problem, large, recoding, folder)
         if solved is not None:
             return solved
-    return _solved_with_codes(anonymizer, problem, large, recoding, solve)
+    partition = _solved_with_codes(anonymizer, problem, large, solve, folds=folds)
+    generalized = recode_as_published(problem.table, partition, recoding, threads=problem.threads)
+    return SolvedOnDisk(generalized, partition.notes)
 
 
 def cuts_on_disk(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -> bool:
@@ -151,22 +156,20 @@ def _class_of_rows(class_of: NDArray[np.int32], record_of: NDArray[np.int32], fo
 
 
 def _solved_with_codes(
-    anonymizer: Anonymizer, problem: Problem, large: LargeTable, recoding: Recoding, solve: Solve
-) -> SolvedOnDisk:
+    anonymizer: Anonymizer, problem: Problem, large: LargeTable, solve: Solve, *, folds: bool
+) -> Partition:
     problem = replace(problem, table=_in_memory(problem.table))
     order_free = getattr(anonymizer, "order_free", False)
     if large.carried and not order_free:
         raise PolicyError(_told_apart(f"{anonymizer.name} tells"))
-    if order_free and not problem.suppression_limit:
-        partition = solve(problem)
-    else:
-        order = canonical_order(problem.table)
-        partition = solve(replace(problem, table=problem.table.take(order))).put_back(order)
-        # Of records that are alike in all codes, it is insensitive columns that say which are left out.
-        if large.carried and partition.suppressed and _splits_alike(partition, problem.table):
-            raise PolicyError(_told_apart("leaving some records out would tell"))
-    generalized = recode_as_published(problem.table, partition, recoding, threads=problem.threads)
-    return SolvedOnDisk(generalized, partition.notes)
+    if folds or (order_free and not problem.suppression_limit):
+        return solve(problem)
+    order = canonical_order(problem.table)
+    partition = solve(replace(problem, table=problem.table.take(order))).put_back(order)
+    # Of records that are alike in all codes, it is insensitive columns that say which are left out.
+    if large.carried and partition.suppressed and _splits_alike(partition, problem.table):
+        raise PolicyError(_told_apart("leaving some records out would tell"))
+    return partition
 
 
 def _told_apart(what: str) -> str:
