@@ -98,13 +98,13 @@ def test_nothing_is_written_over(engine: str, made: Any, path: Path, tmp_path: P
 @BOTH
 @pytest.mark.parametrize(
     "change",
-    [{"person": "zip"}, {"anonymizer": sf.Slicing()}, {"refine": 3}],
-    ids=["people", "slicing", "refine"],
+    [{"wished_k": "zip"}, {"anonymizer": sf.Slicing()}, {"anonymizer": sf.Bucketization()}, {"refine": 3}],
+    ids=["wishes", "slicing", "bucketization", "refine"],
 )
 def test_what_an_engine_does_not_have_is_said(
     engine: str, made: Any, change: dict[str, Any], path: Path, tmp_path: Path
 ):
-    roles = {name: value for name, value in change.items() if name == "person"}
+    roles = {name: value for name, value in change.items() if name == "wished_k"}
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], others="drop", **roles)
     models = [] if "anonymizer" in change else MODELS[0]
     policy = sf.Policy.of(
