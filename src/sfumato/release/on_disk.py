@@ -525,5 +525,5 @@ def _key_notes(keys: Sequence[str]) -> Iterator[str]:
         listed = ", ".join(map(repr, keys))
         yield (
             f"Whether people have several records was not looked at: this engine does not compare the values of "
-            f"{listed}. If one of these columns says who a record is about, use --person and --engine memory."
+            f"{listed}. If one of these columns says who a record is about, name it with --person."
         )
