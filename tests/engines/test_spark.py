@@ -125,7 +125,7 @@ def test_a_town_in_several_parts(schema: sf.Schema, tmp_path: Path, monkeypatch:
 
 def test_the_number_of_files_decides_nothing(tmp_path: Path):
     policy, found = policy_of(TOWN_SCHEMA, MODELS[0]), set()
-    for count in (1, 40):
+    for count in (1, 7, 200):
         source = in_files(town(100).sample(fraction=1.0, shuffle=True, seed=count), tmp_path / f"in-{count}", count)
         sf.anonymize_on_spark(str(source), policy, tmp_path / f"out-{count}", seed=7)
         found.add(content(tmp_path / f"out-{count}"))
@@ -306,7 +306,7 @@ def test_what_counts_do_not_do_is_done_in_memory(tmp_path: Path):
     asked = ["anonymize", source, "--quasi", "age,zip", "--others", "drop", "-k", "4", "--engine", "spark"]
     for number, (more, reason) in enumerate(
         {
-            ("--wished-k", "who"): "column 'who' has the role wished-k",
+            ("--person", "who", "--rows", "apart"): "rows are to lie apart",
             ("--bound",): "--bound compares all records with each other",
             ("--refine", "3"): "refine compares records of the whole table",
         }.items()
@@ -316,7 +316,7 @@ def test_what_counts_do_not_do_is_done_in_memory(tmp_path: Path):
         assert ran.exit_code == 0, ran.output
         assert "the records are brought into memory here: " in ran.output
         assert reason in ran.output
-        assert sf.verify(out).ok
+        assert sf.verify(out, audit=tmp_path / "0.audit.json" if number == 0 else None).ok
 
 
 POLICY = policy_of(sf.Schema(quasi_identifying=["age"], others="drop"), MODELS[0])
@@ -350,8 +350,8 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "without quotes" in refusal(str(tmp_path / "ragged.csv"), out, raw)
     unsaid = policy_of(sf.Schema(quasi_identifying=["age"], others="keep"), MODELS[0])
     assert "the Spark engine does not look" in refusal(str(folder), out, unsaid)
-    people = policy_of(sf.Schema(quasi_identifying=["age"], person="zip", others="drop"), MODELS[0])
-    assert "the Spark engine counts records" in refusal(str(folder), out, people)
+    people = policy_of(sf.Schema(quasi_identifying=["age"], wished_k="zip", others="drop"), MODELS[0])
+    assert "the Spark engine does not know what people wish for" in refusal(str(folder), out, people)
     strange = policy_of(sf.Schema(quasi_identifying={"job": sf.Attribute(kind="numeric")}, others="drop"), MODELS[0])
     assert "row" not in refusal(str(folder), out, strange).replace("record", "")
     monkeypatch.delenv("SPARK_REMOTE")
