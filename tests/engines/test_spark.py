@@ -369,6 +369,15 @@ def test_without_the_client(tmp_path: Path):
         assert "pip install 'sfumato[spark]'" in refusal("any", tmp_path / "out")
 
 
+def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The client alone cannot start a Spark of its own, and the whole of Spark cannot without Java."""
+    for name in ("PATH", "JAVA_HOME", "SPARK_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("SPARK_REMOTE", "local[1]")
+    out = tmp_path / "out"
+    assert "needs the whole of Spark (pip install 'pyspark[connect]') and Java" in refusal("any", out)
+
+
 SERVER = """
 import sys, time
 from pysail.spark import SparkConnectServer
