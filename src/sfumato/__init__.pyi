@@ -106,6 +106,7 @@ from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.policy.people import People as People
 from sfumato.policy.policy import Policy as Policy
 from sfumato.policy.private_policy import PrivatePolicy as PrivatePolicy
+from sfumato.policy.sample_policy import PrivateSamplePolicy as PrivateSamplePolicy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
 from sfumato.policy.registering import register as register
 from sfumato.policy.set_policy import SetPolicy as SetPolicy
@@ -122,6 +123,9 @@ from sfumato.release.private.folder import save_private as save_private
 from sfumato.release.private.ledger import PrivacyLedger as PrivacyLedger
 from sfumato.release.private.publish import publish_privately as publish_privately
 from sfumato.release.private.release import PrivateRelease as PrivateRelease
+from sfumato.release.private.sample_folder import save_private_sample as save_private_sample
+from sfumato.release.private.sample_publish import publish_private_sample as publish_private_sample
+from sfumato.release.private.sample_release import PrivateSampleRelease as PrivateSampleRelease
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease
