@@ -118,7 +118,9 @@ def sample_differences(content: Mapping[str, Any], description: SampleDescriptio
         yield Difference("share of the records", "a smaller one", "a larger one")
 
 
-def _of_private(content: Mapping[str, Any], description: PrivateDescription | SampleDescription) -> Iterator[Difference]:
+def _of_private(
+    content: Mapping[str, Any], description: PrivateDescription | SampleDescription
+) -> Iterator[Difference]:
     """Compare the promise and the columns of releases under differential privacy."""
     yield from _of_models(
         [_known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],

@@ -1,4 +1,4 @@
-"""A random sample of generalized records, under differential privacy: levels are chosen privately, rare ones left out."""
+"""A random sample of generalized records, under differential privacy: levels chosen privately, rare ones left out."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Prog
         counted = np.minimum(groups.sizes, 2 * groups.sizes - enough)
         large = np.flatnonzero(counted > 0)
         cells = records.codes[groups.firsts[large]]
-        each = sum(w * table[level, cells[:, a]] for a, (w, table, level) in enumerate(zip(worth, kept, levels)))
+        each = sum(worth[a] * kept[a][level, cells[:, a]] for a, level in enumerate(levels))
         found[place] = int((each // sum(worth) * counted[large]).sum())
         if not place % 500:
             progress("scoring levels", place, len(nodes))
@@ -260,7 +260,7 @@ def _tables(ladders: tuple[Ladder, ...]) -> LevelTables:
 
 
 def _published(task: SampleTask, levels: Levels, codes: Codes, k: int) -> PrivateSample:
-    nodes = np.column_stack([ladder.node_of[h, codes[:, a]] for a, (ladder, h) in enumerate(zip(task.ladders, levels))])
+    nodes = np.column_stack([task.ladders[a].node_of[level, codes[:, a]] for a, level in enumerate(levels)])
     classes, count = group_records(nodes.astype(np.uint32)) if len(nodes) else (np.zeros(0, dtype=np.int64), 0)
     enough = np.bincount(classes, minlength=count)[classes] >= k
     shown = nodes[enough][permutation(int(enough.sum()), None)]

@@ -124,9 +124,7 @@ def publish_private_sample(
     notes += repeated_notes(table, None, 1)
     if table.schema.insensitive:
         notes.append(f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}.")
-    return PrivateSampleRelease(
-        solved.published, wanted, solved.budget, verification, tuple(notes), policy, series
-    )
+    return PrivateSampleRelease(solved.published, wanted, solved.budget, verification, tuple(notes), policy, series)
 
 
 def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:

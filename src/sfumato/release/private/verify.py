@@ -62,9 +62,7 @@ def _columns(table: str, description: PrivateDescription) -> tuple[str, ...]:
     return (*description.sets[int(table.removeprefix("marginal_")) - 1], NOISY, COUNT)
 
 
-def read_texts(
-    path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()
-) -> pl.DataFrame:
+def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
     """Read a table: some columns as numbers, everything else as text.
 
     Raises

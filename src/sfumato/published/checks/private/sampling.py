@@ -115,7 +115,9 @@ class _Binomial:
     def _move(self, n: int, j: int) -> None:
         while self.n < n:
             self.n += 1
-            self.at = UP.multiply(UP.multiply(self.at, self.missed), UP.divide(Decimal(self.n), Decimal(self.n - self.j)))
+            self.at = UP.multiply(
+                UP.multiply(self.at, self.missed), UP.divide(Decimal(self.n), Decimal(self.n - self.j))
+            )
         while self.j < j <= n:
             self.at = UP.multiply(self.at, self._ratio(n, self.j))
             self.j += 1
