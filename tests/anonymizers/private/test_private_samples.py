@@ -69,16 +69,16 @@ def outcomes(
 ) -> dict[Any, float]:
     """Return the chance of every release of a table; `by_sample`: levels are chosen by the records that were drawn."""
     found: dict[Any, float] = defaultdict(float)
-    enough = -(-k // share)
+    task = task_of(rows)
+    nodes = candidates(task)
+    chances = choice(scores_of(task, nodes, -(-k // share)), searched)
     for kept in product((False, True), repeat=len(rows)):
         chance = math.prod(float(share) if each else 1 - float(share) for each in kept)
         sample = [row for row, each in zip(rows, kept, strict=True) if each]
-        task = task_of(sample if by_sample and sample else rows)
-        nodes = candidates(task)
-        scores = scores_of(task, nodes, k if by_sample else enough)
-        if by_sample and not sample:
-            scores = np.zeros(len(nodes), dtype=np.int64)
-        for levels, chosen in zip(nodes, choice(scores, searched), strict=True):
+        if by_sample:
+            scores = scores_of(task_of(sample), nodes, k) if sample else np.zeros(len(nodes), dtype=np.int64)
+            chances = choice(scores, searched)
+        for levels, chosen in zip(nodes, chances, strict=True):
             shown = Counter(
                 tuple("*" if level else value for level, value in zip(levels, row, strict=True)) for row in sample
             )
