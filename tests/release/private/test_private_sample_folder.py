@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError
+from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 from sfumato.models.checks import Outcome
 from sfumato.release.private.sample_folder import sample_report
 from sfumato.release.private.sample_publish import NO_SEED
@@ -247,5 +247,12 @@ def test_people_are_compared_as_they_are_published(release: sf.PrivateSampleRele
     assert set(people.frame.columns) == {"age", "sex", "ill"}
     utility = sf.measure_utility(release.as_records(), people)
     assert utility is not None
-    with pytest.raises((PolicyError, InputError)):
-        release.in_levels(sf.read_table(frame(), sf.Schema(quasi_identifying=["age"], others="drop")))
+    assert utility.kind == "randomized-table"
+    more = schema()
+    wider = sf.Schema(
+        quasi_identifying={**more.quasi_identifying, "klient": sf.Attribute("numeric")}, sensitive=more.sensitive
+    )
+    assert release.in_levels(sf.read_table(frame(), wider)).frame.equals(people.frame)
+    fewer = sf.Schema(quasi_identifying={"age": more.quasi_identifying["age"]}, others="drop")
+    with pytest.raises(PolicyError, match="column 'sex': is published, and the table of people lacks it"):
+        release.in_levels(sf.read_table(frame(), fewer))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -120,10 +120,14 @@ def sample_task(table: Table, model: DifferentialPrivacy, sampling: Sampling) ->
     return SampleTask(codes[chosen], ladders, sensitive, model, sampling, len(codes) - len(chosen))
 
 
-def ladders_of(table: Table, sampling: Sampling) -> tuple[tuple[Ladder, ...], list[str]]:
-    """Return the columns with their levels, and what is wrong with their domains."""
+def ladders_of(
+    table: Table, sampling: Sampling, only: Collection[str] | None = None
+) -> tuple[tuple[Ladder, ...], list[str]]:
+    """Return the columns, all or some, with their levels, and what is wrong with their domains."""
     ladders, problems = [], []
     for name, attribute in {**table.schema.quasi_identifying, **table.schema.sensitive}.items():
+        if only is not None and name not in only:
+            continue
         if read_off := kind_problems(table, name, attribute):
             problems += read_off
             continue
@@ -140,9 +144,11 @@ def in_levels(table: Table, sampling: Sampling, published: PrivateSample) -> Tab
     Raises
     ------
     PolicyError
-        When a column has no declared domain.
+        When a column has no declared domain, or is not there.
     """
-    ladders, problems = ladders_of(table, sampling)
+    lacking = [name for name in published.levels if name not in table.kinds]
+    raise_all(PolicyError, [f"column {name!r}: is published, and the table of people lacks it" for name in lacking])
+    ladders, problems = ladders_of(table, sampling, published.levels)
     raise_all(PolicyError, problems)
     columns, settings = [], {}
     for ladder in ladders:

@@ -12,6 +12,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.private.sampling import SampleBudget
+from sfumato.published.generalized import PublishedTable
 from sfumato.published.private import SeriesSpent
 from sfumato.published.private_sample import PrivateSample
 from sfumato.published.randomized import RandomizedTable
@@ -70,12 +71,32 @@ class PrivateSampleRelease:
         return self.published.tables
 
     def as_records(self) -> RandomizedTable:
-        """Return the records as a table of which each row stands for 1 / share: for utility and attacks.
+        """Return the records as a table of which each row stands for 1 / share: for utility, and attacks on rows.
 
         Compare it with people :meth:`in_levels`.
+
+        Raises
+        ------
+        PolicyError
+            When the sample has no records, as no class of those drawn had k.
         """
+        return RandomizedTable(*self._shown(), 1 / self.budget.share)
+
+    def as_classes(self) -> PublishedTable:
+        """Return the records as a generalized table: for attacks on classes. They are as under :meth:`as_records`.
+
+        Raises
+        ------
+        PolicyError
+            When the sample has no records.
+        """
+        return PublishedTable(*self._shown())
+
+    def _shown(self) -> tuple[pl.DataFrame, tuple[str, ...], tuple[str, ...]]:
         shown = self.published
-        return RandomizedTable(shown.data, shown.quasi_identifying, shown.sensitive, 1 / self.budget.share)
+        if not shown.data.height:
+            raise PolicyError("the sample has no records: no class of those drawn had k; raise levels, ε or δ")
+        return shown.data, shown.quasi_identifying, shown.sensitive
 
     def in_levels(self, table: Table) -> Table:
         """Return a table of people with each value as it is published: what attacks and utility compare.
