@@ -14,6 +14,7 @@ from sfumato.anonymizers.clustering.sbc import SBC as SBC
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding as UtilityRecoding
 from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
+from sfumato.anonymizers.full_domain.heuristic import Heuristic as Heuristic
 from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
 from sfumato.anonymizers.full_domain.samarati import Samarati as Samarati

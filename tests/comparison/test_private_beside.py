@@ -86,7 +86,10 @@ def test_they_stand_beside_others_that_lose_as_much(tmp_path: Path):
     assert found.private["release"].to_list() == [label for label in ways for _ in range(2)]
     assert (found.private["status"] == "done").all()
     told = str(found)
-    assert "hardly any noise (ε = 1e+06, δ = 0): counts are off by 0% (median); no worse are mondrian up to k = 2\n" in told
+    assert (
+        "hardly any noise (ε = 1e+06, δ = 0): counts are off by 0% (median); no worse are mondrian up to k = 2\n"
+        in told
+    )
     # So much noise that even huge classes lose less.
     assert "no worse are mondrian up to k = 1,000\n" in told
     assert "sample (ε = 2, δ = 1e-05): counts are off by" in told

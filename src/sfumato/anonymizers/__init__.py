@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
     from sfumato.anonymizers.clustering.v_mdav import VMDAV
     from sfumato.anonymizers.full_domain.datafly import Datafly
+    from sfumato.anonymizers.full_domain.heuristic import Heuristic
     from sfumato.anonymizers.full_domain.incognito import Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal
     from sfumato.anonymizers.full_domain.samarati import Samarati
@@ -57,6 +58,7 @@ __all__ = [
     "CellSuppression",
     "Datafly",
     "GlobalMondrian",
+    "Heuristic",
     "Incognito",
     "KMeans",
     "KMember",
@@ -83,6 +85,7 @@ ANONYMIZERS = Registry(
     {
         "mondrian": "sfumato.anonymizers.mondrian.mondrian:Mondrian",
         "optimal": "sfumato.anonymizers.full_domain.optimal:Optimal",
+        "heuristic": "sfumato.anonymizers.full_domain.heuristic:Heuristic",
         "cell-suppression": "sfumato.anonymizers.cell_suppression.cell_suppression:CellSuppression",
         "datafly": "sfumato.anonymizers.full_domain.datafly:Datafly",
         "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
