@@ -26,6 +26,7 @@ from sfumato.anonymizers.randomization.pram import PRAM as PRAM
 from sfumato.anonymizers.randomization.rank_swapping import RankSwapping as RankSwapping
 from sfumato.anonymizers.randomization.rounding import Rounding as Rounding
 from sfumato.anonymizers.randomization.sampling import Sampling as Sampling
+from sfumato.anonymizers.randomization.shuffling import Shuffling as Shuffling
 from sfumato.anonymizers.randomization.swapping import Swapping as Swapping
 from sfumato.anonymizers.ratings.loss import RatingLoss as RatingLoss
 from sfumato.anonymizers.sets.loss import SetLoss as SetLoss

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
     from sfumato.anonymizers.randomization.rounding import Rounding
     from sfumato.anonymizers.randomization.sampling import Sampling
+    from sfumato.anonymizers.randomization.shuffling import Shuffling
     from sfumato.anonymizers.randomization.swapping import Swapping
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
@@ -74,6 +75,7 @@ __all__ = [
     "Rounding",
     "Samarati",
     "Sampling",
+    "Shuffling",
     "Slicing",
     "Swapping",
     "TopBottomCoding",
@@ -115,6 +117,7 @@ PUBLISHERS = Registry(
         "marginals": "sfumato.anonymizers.marginals.marginals:Marginals",
         "swapping": "sfumato.anonymizers.randomization.swapping:Swapping",
         "rank-swapping": "sfumato.anonymizers.randomization.rank_swapping:RankSwapping",
+        "shuffling": "sfumato.anonymizers.randomization.shuffling:Shuffling",
         "noise": "sfumato.anonymizers.randomization.noise:Noise",
         "pram": "sfumato.anonymizers.randomization.pram:PRAM",
         "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",

@@ -19,8 +19,8 @@ ANONYMIZERS = (
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 
 PUBLISHERS = (
-    "bucketization, slicing, overlapping-slicing, marginals, swapping, rank-swapping, noise, pram, rounding, "
-    "top-bottom-coding, sampling"
+    "bucketization, slicing, overlapping-slicing, marginals, swapping, rank-swapping, shuffling, noise, pram, "
+    "rounding, top-bottom-coding, sampling"
 )
 """Those whose releases are not generalized tables."""
 
