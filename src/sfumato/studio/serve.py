@@ -134,7 +134,8 @@ def _stop(served: list[Any]) -> None:
 @contextlib.contextmanager
 def listening_socket(port: int) -> Iterator[socket.socket]:
     """Listen on this computer alone."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named, as asyncio sends at once only what is TCP by name; otherwise every answer waits 40 ms for a receipt.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
