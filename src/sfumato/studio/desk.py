@@ -6,24 +6,25 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError
 from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.policy.policy import Policy
 from sfumato.release.folder import no_release
-from sfumato.release.opening import OpenedRelease, open_release
 from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.grid import Sheet, original_sheet
 from sfumato.studio.history import Entry
-from sfumato.studio.jobs import Job, Jobs
-from sfumato.studio.orders import POLICY, RELEASE
+from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+    from sfumato.release.opening import OpenedRelease
 
 
 @dataclass(eq=False)
@@ -155,6 +156,8 @@ class Desk:
         job = self.jobs.get(number)
         folder = self.release_folder(job)
         if number not in self._opened:
+            from sfumato.release.opening import open_release
+
             # Only the last one looked at stays in memory.
             self._opened = {number: open_release(folder)}
         return job, self._opened[number]
@@ -168,6 +171,8 @@ class Desk:
 
     def policy_of(self, job: Job) -> Policy:
         """Return the policy that a job was made from."""
+        from sfumato.policy.policy import Policy
+
         return Policy.from_file(self.jobs.folder_of(job.number) / POLICY)
 
     def staleness(self, job: Job) -> str:

@@ -10,7 +10,7 @@ from sfumato.release.opening import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import Job
-from sfumato.studio.orders import POLICY
+from sfumato.studio.jobs import POLICY
 
 
 def chosen(desk: Desk) -> str | None:

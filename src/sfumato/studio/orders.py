@@ -11,12 +11,12 @@ from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
 from sfumato.policy.policy import Policy
 from sfumato.studio.history import Entry
-from sfumato.studio.jobs import Job
+from sfumato.studio.jobs import POLICY, RELEASE, Job
 from sfumato.studio.project import Project
 from sfumato.whole_files import PRIVATE, write_whole
 
 Making = Callable[[int, Path], Job]
-RELEASE, REPORT, POLICY, DECISIONS = "release", "report.html", "policy.toml", "decisions.json"
+REPORT, DECISIONS = "report.html", "decisions.json"
 HELD_OUT = 0.2
 
 

@@ -9,17 +9,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from sfumato.errors import InputError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.policy.policy import Policy
 from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.history import History, made_private
 from sfumato.whole_files import PRIVATE, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 FORMAT = 1
 MARK = "studio.toml"

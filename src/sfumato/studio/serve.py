@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.policy.policy import Policy
 
 if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
     from sfumato.studio.guard import Guard
     from sfumato.studio.project import Project
 
