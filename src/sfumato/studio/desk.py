@@ -128,7 +128,7 @@ class Desk:
     def profile(self, column: str) -> ColumnProfile:
         """Look at one column."""
         with self.lock:
-            return profiled(self.table, self.preview, column, self.draft.kind(column))
+            return profiled(self.preview, column, self.draft.kind(column))
 
     def attributes(self, draft: Draft) -> dict[str, Attribute]:
         """Return the settings of the quasi-identifying columns."""
@@ -201,7 +201,7 @@ class Desk:
 
 def _whole_table(path: Path, source: Source) -> RawTable:
     table = open_table(path, **source.reading())
-    table.read(table.names)
+    table.hold()
     if not table.height:
         raise InputError(f"{table.source}: the table has no records")
     return table

@@ -9,8 +9,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.opening import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
-from sfumato.studio.jobs import Job
-from sfumato.studio.jobs import POLICY
+from sfumato.studio.jobs import POLICY, Job
 
 
 def chosen(desk: Desk) -> str | None:

@@ -79,7 +79,7 @@ def _grid(request: Request) -> Response:
         start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
     except SfumatoError as error:
         return JSONResponse({"problems": list(error.problems)}, 422)
-    sheet = Sheet(tuple(tables[name].columns), tables[name].get_columns())
+    sheet = Sheet.of_frame(tables[name])
     return JSONResponse(sheet.page(start, min(count, MOST_ROWS)))
 
 
