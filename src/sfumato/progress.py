@@ -18,6 +18,8 @@ Result = TypeVar("Result")
 
 BEAT = 0.5
 """Seconds between two calls for work that says nothing itself."""
+WAITING = 100
+"""Lines that wait to be called back before some are left out."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -83,8 +85,8 @@ class _Beats:
         if self.unwanted:
             raise _UnwantedError
         with self._lock:
-            # Of each step the latest is enough, but no step is left out.
-            if self._lines and self._lines[-1][0] == what:
+            # To a callback that is slow, the latest of a step is enough.
+            if len(self._lines) >= WAITING and self._lines[-1][0] == what:
                 self._lines.pop()
             self.last = what, done, total
             self._lines.append(self.last)

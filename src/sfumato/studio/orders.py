@@ -105,6 +105,17 @@ def compare_order(project: Project, entry: Entry, methods: Sequence[str], values
     return make
 
 
+def lattice_order(project: Project, entry: Entry) -> Making:
+    """Order a search of the levels that satisfy the draft's promises; nothing is published."""
+    policy = entry.draft.policy()
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["lattice", str(project.table), "--policy", _written(policy, folder), "--json"]
+        return _job(project, entry, policy, number, "lattice", "levels that satisfy the promises", words)
+
+    return make
+
+
 def _job(project: Project, entry: Entry, policy: Policy, number: int, kind: str, title: str, words: list[str]) -> Job:
     return Job(number, kind, words, entry.number, title, policy=policy.to_toml(), table=project.sha256)
 
