@@ -33,7 +33,8 @@ def studio(
     ] = None,
     policy: PolicyFile = None,
     verify: Annotated[
-        Path | None, typer.Option(metavar="RELEASE", help="For a recipient: show a release and recount it.")
+        Path | None,
+        typer.Option(metavar="RELEASE|SERIES", help="For a recipient: show a release, or a series, and recount it."),
     ] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     no_browser: Annotated[

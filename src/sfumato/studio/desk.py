@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
@@ -188,15 +188,31 @@ class Desk:
         return [job for job in self.jobs.of_kind("release") if job.state == "done"]
 
     def beside(self) -> dict[str, Path]:
-        """Return releases that lie in the table's folder, as candidates for the release of last time."""
+        """Return releases that lie in the table's folder, as candidates for the release of last time.
+
+        Of a series it is the last one, such as ``"monthly/0003"``.
+        """
         folder = self.project.table.parent
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
-        return {path.name: path for path in found if no_release(path) is None}
+        lasts = [last_of_series(path) or path for path in found]
+        return {path.relative_to(folder).as_posix(): path for path in lasts if no_release(path) is None}
 
     def close(self) -> None:
         """End jobs and let go of the project."""
         self.jobs.close()
         self.project.close()
+
+
+def last_of_series(folder: Path) -> Path | None:
+    """Return the last release of a series; None where a folder holds none."""
+    if not (folder / "series.json").is_file():
+        return None
+    from sfumato.series.folder import SeriesFolder
+
+    try:
+        return next(reversed(SeriesFolder.open(folder).releases), None)
+    except (SfumatoError, OSError):
+        return None
 
 
 def _whole_table(path: Path, source: Source) -> RawTable:

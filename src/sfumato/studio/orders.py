@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
+from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.studio.history import Entry
 from sfumato.studio.jobs import POLICY, RELEASE, Job
@@ -63,7 +64,8 @@ def attack_order(project: Project, entry: Entry, run: Job, folder_of_run: Path, 
     def make(number: int, folder: Path) -> Job:
         words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
         words += ["--policy", _written(policy, folder), *(["--earlier", str(earlier)] if earlier else [])]
-        title = f"attack on release {run.number}" + (f", beside {earlier.name}" if earlier else "")
+        named = f", beside {earlier.relative_to(project.table.parent).as_posix()}" if earlier else ""
+        title = f"attack on release {run.number}{named}"
         job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
         return replace(job, about=run.number)
 
@@ -99,7 +101,7 @@ def compare_order(project: Project, entry: Entry, methods: Sequence[str], values
     def make(number: int, folder: Path) -> Job:
         words = ["compare", str(project.table), "--policy", _written(policy, folder)]
         words += ["--anonymizers", ",".join(methods), "-k", values, "--queries", "0"]
-        title = f"{len(methods)} method(s), k = {values}"
+        title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
         return _job(project, entry, policy, number, "compare", title, [*words, "--json"])
 
     return make

@@ -90,15 +90,19 @@ def _rows(job: Job) -> list[Mapping[str, Any]]:
     return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
 
 
-def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any], float, float]]:
-    """Return the place of each finished run in a drawing, from no loss and no risk to the highest ones."""
+def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
+    """Return the places of finished runs in a drawing, from no loss and no risk up, with their numbers.
+
+    Runs that lose and risk the same share a place.
+    """
     found = [row for row in rows if row.get("loss") is not None and row.get("average_risk") is not None]
     loss = max((row["loss"] for row in found), default=0) or 1
     risk = max((row["average_risk"] for row in found), default=0) or 1
-    return [
-        (number, row, round(60 + 560 * row["loss"] / loss, 1), round(260 - 230 * row["average_risk"] / risk, 1))
-        for number, row in enumerate(found, 1)
-    ]
+    places: dict[tuple[float, float], list[str]] = {}
+    for number, row in enumerate(found, 1):
+        place = round(60 + 560 * row["loss"] / loss, 1), round(260 - 210 * row["average_risk"] / risk, 1)
+        places.setdefault(place, []).append(str(number))
+    return [(", ".join(numbers), x, y) for (x, y), numbers in places.items()]
 
 
 def start(request: Request, sent: FormData) -> str:
