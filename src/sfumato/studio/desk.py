@@ -103,6 +103,7 @@ class Desk:
                 after = after.with_names(fresh[1].names)
             made = self.project.history.add(after, in_words(before.draft, after), before.number)
             self._take(fresh)
+            self._let_go()
             return made, branches
 
     def go_to(self, number: int) -> Entry:
@@ -111,6 +112,7 @@ class Desk:
             fresh = self._read_as(self.project.history.entry(number).draft)
             entry = self.project.history.go_to(number)
             self._take(fresh)
+            self._let_go()
             return entry
 
     def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
@@ -124,6 +126,12 @@ class Desk:
         self.source, self.table = fresh
         self.preview, self._sheet = Preview(self.table), None
         self.project.keep_source(as_written(self.source))
+
+    def _let_go(self) -> None:
+        if any(not job.has_ended for job in self.jobs.of_kind("dial")):
+            from sfumato.studio.dial import cancel_outdated
+
+            cancel_outdated(self)
 
     def profile(self, column: str) -> ColumnProfile:
         """Look at one column."""

@@ -38,7 +38,8 @@ class Job:
     ----------
     number : int
     kind : str
-        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"lattice"`` or ``"report"``.
+        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or
+        ``"report"``.
     words : list of str
         The words of the command, as the page shows them.
     entry : int

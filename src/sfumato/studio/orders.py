@@ -92,7 +92,7 @@ def report_order(
     return make
 
 
-def compare_order(project: Project, entry: Entry, methods: Sequence[str], values: str) -> Making:
+def compare_order(project: Project, entry: Entry, methods: Sequence[str], values: str, kind: str = "compare") -> Making:
     """Order a comparison of methods over several k."""
     policy = entry.draft.policy()
     if not methods:
@@ -102,7 +102,7 @@ def compare_order(project: Project, entry: Entry, methods: Sequence[str], values
         words = ["compare", str(project.table), "--policy", _written(policy, folder)]
         words += ["--anonymizers", ",".join(methods), "-k", values, "--queries", "0"]
         title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
-        return _job(project, entry, policy, number, "compare", title, [*words, "--json"])
+        return _job(project, entry, policy, number, kind, title, [*words, "--json"])
 
     return make
 
