@@ -20,7 +20,7 @@ from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, te
 from sfumato.studio.routes.columns import BRANCHED
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
-MOST_VALUES, MOST_DRAWN = 12, 400
+MOST_VALUES, MOST_DRAWN, MOST_LINED = 12, 400, 80
 
 
 def compare(request: Request) -> Response:
@@ -55,7 +55,8 @@ def _lattice(desk: Desk) -> dict[str, Any]:
         "done": done,
         "stale": "" if done is None else desk.staleness(done),
         "found": None if done is None else done.result,
-        "nodes": [] if done is None else _nodes(done.result),
+        "nodes": (nodes := [] if done is None else _nodes(done.result)),
+        "edges": _edges(nodes),
     }
 
 
@@ -84,6 +85,19 @@ def _nodes(found: Mapping[str, Any]) -> list[dict[str, Any]]:
                 }
             )
     return laid
+
+
+def _edges(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return pairs of which one is a level coarser in one column; none where they would cover the nodes."""
+    if len(nodes) > MOST_LINED:
+        return []
+    place = {tuple(node["levels"]): node for node in nodes}
+    above = [
+        (node, place.get((*node["levels"][:at], level + 1, *node["levels"][at + 1 :])))
+        for node in nodes
+        for at, level in enumerate(node["levels"])
+    ]
+    return [(low, high) for low, high in above if high is not None]
 
 
 def _rows(job: Job) -> list[Mapping[str, Any]]:
