@@ -182,6 +182,7 @@ def _notes(
 def _least_loss(task: Task, problem: Problem) -> float | None:
     from sfumato.anonymizers.clustering.lower_bound import lower_bound
 
+    task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 

@@ -121,7 +121,12 @@ def verify(
         # An active session is known to the thread of the caller alone.
         found = _verified(release, asked)
     else:
-        found = beating(progress, "recounting", lambda _: _verified(release, asked))
+
+        def work(told: Progress) -> Verification:
+            told("recounting", 0, 1)
+            return _verified(release, asked)
+
+        found = beating(progress, "recounting", work)
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
