@@ -108,11 +108,12 @@ class Minimality(Checked):
 
     *Slices*, overlapping or not. The attacker knows everybody's bucket, too. A world exchanges sensitive values between
     records of a bucket that agree in what is known of their column. Few worlds are all tried, and count where the very
-    same is published. Else worlds are drawn and count bucket by bucket, with the published columns; where the cuts
-    spread every sensitive value evenly over both halves, hardly any brings a bucket back. Then the attacker searches for
-    worlds in which few records with a value lie on the wrong side of the border that it has in each cut, by simulated
-    annealing from random worlds, with borders that are estimated anew in every one; several searches must agree. That
-    uses the cuts that were made and not those that were refused, and is played for one sensitive attribute.
+    same is published. Where there are more and cuts are at medians, worlds are drawn and count bucket by bucket, with
+    the published columns. Where cuts spread every sensitive value evenly over both halves, hardly any drawn world would
+    bring a bucket back. There the attacker searches for worlds in which few records with a value lie on the wrong side
+    of the border that it has in each cut, by simulated annealing from random worlds, with borders that are estimated
+    anew in every one; several searches must agree. That uses the cuts that were made and not those that were refused,
+    and is played for one sensitive attribute.
 
     *Buckets.* Their members are drawn, and each division into buckets with the same counts is equally likely whoever
     has which value. So there is nothing to play, and a note says so.
@@ -205,9 +206,9 @@ class Minimality(Checked):
             return tuple(self._unplayed(name, (_HARDLY,)) for name in names)
         notes = ("everybody's bucket is taken to be known",)
         return tuple(
-            self._scored(name, learnt, values_of(game, own, place), target, (game.records, notes))
+            self._scored(name, learnt, values_of(game, own, attribute), target, (game.records, notes))
             for own in [np.tile(np.arange(game.records)[:, None], (1, len(names)))]
-            for place, (name, learnt) in enumerate(zip(names, told, strict=True))
+            for attribute, (name, learnt) in enumerate(zip(names, told, strict=True))
         )
 
     def _learnt(self, game: SliceGame, target: Target) -> list[Told] | None:
@@ -232,9 +233,10 @@ class Minimality(Checked):
         tallies = [Tally.of(game.cells(place)) for place in places]
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
-            back = np.full(game.group_of.max() + 1, game.leads_here(world)) if whole else game.buckets_back(world)
-            for place, tally in zip(places, tallies, strict=True):
-                tally.add(values_of(game, world, place), back if whole else back[: len(tally.cells.counts), place])
+            same = game.leads_here(world) if whole else None
+            back = game.buckets_back(world) if same is None else [np.full(one, same) for one in game.groups]
+            for attribute, tally in zip(places, tallies, strict=True):
+                tally.add(values_of(game, world, attribute), back[attribute])
             tried, came = tallies[0].tried, tallies[0].brought_back
             if not whole and tried == FEWEST_WORLDS and came < HARDLY * tried:
                 break
@@ -248,7 +250,7 @@ class Minimality(Checked):
         tally = Tally.of(game.cells(0))
         for step, values in enumerate(worlds):
             target.progress("minimality: walking through worlds", step + 1, SWEEPS)
-            tally.add(values, np.ones(len(tally.cells.counts), dtype=np.bool_))
+            tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
         return tally
 
     def _worlds(self, game: Game, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
@@ -320,8 +322,8 @@ class Minimality(Checked):
             None,
             figures,
             notes,
-            "an algorithm that does not look at sensitive values when it forms classes or buckets, such as Mondrian with "
-            "blind cuts or bucketization; or a larger k, or a stricter model than the one that is needed",
+            "an algorithm that does not look at sensitive values when it forms classes, such as Mondrian with blind "
+            "cuts; for slices cuts at medians; or a larger k, or a stricter model than the one that is needed",
         )
 
 

@@ -134,20 +134,28 @@ class SliceGame:
         made = cut_again(self.solver, problem, table)
         return made is not None and same_slices(sliced(table, made, 0), self.published)
 
-    def buckets_back(self, world: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which groups' buckets have the same people in a world, with the published columns; bool (g, s)."""
+    @cached_property
+    def groups(self) -> list[int]:
+        """Number of groups of each sensitive attribute."""
+        return [int(column.max()) + 1 for column in self.group_of.T]
+
+    def buckets_back(self, world: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+        """Tell which groups' buckets have the same people in a world, with the published columns.
+
+        Returns bool (g,) for each sensitive attribute.
+        """
         made = cut_again(with_columns(self.solver, self.made), *self._in_world(world))
         before = self.made.buckets
         if made is None:
-            return np.zeros((int(self.group_of.max()) + 1, len(self.names)), dtype=np.bool_)
+            return [np.zeros(count, dtype=np.bool_) for count in self.groups]
         now = made.buckets.bucket_of
         one = np.zeros(before.count, dtype=np.int64)
         one[before.bucket_of] = now
         whole = np.bincount(before.bucket_of, minlength=before.count) == np.bincount(now)[one]
         whole[before.bucket_of[now != one[before.bucket_of]]] = False
-        found = np.zeros((int(self.group_of.max()) + 1, len(self.names)), dtype=np.bool_)
-        for place in range(len(self.names)):
-            found[self.group_of[:, place], place] = whole[before.bucket_of]
+        found = [np.zeros(count, dtype=np.bool_) for count in self.groups]
+        for place, of_group in enumerate(found):
+            of_group[self.group_of[:, place]] = whole[before.bucket_of]
         return found
 
     def _in_world(self, world: NDArray[np.int64]) -> tuple[Problem, Table]:
@@ -161,8 +169,8 @@ class SliceGame:
         """Search worlds in which even cuts fall as they did; of one sensitive attribute everybody's value in each.
 
         Each sweep proposes as many exchanges as there are records; after `settling` ones it is as cold as it gets, and
-        the `sweeps` after these are handed out. It starts with the values of each bucket dealt out at random. None where
-        there is no even cut, or too many borders.
+        the `sweeps` after these are handed out. It starts with the values of each bucket dealt out at random. None
+        where there is no even cut, or too many borders.
         """
         even = self._even_cuts()
         if even is None or len(self.names) > 1:
@@ -317,7 +325,7 @@ def same_slices(one: SlicedTable, other: SlicedTable) -> bool:
 
 
 def _numbers(which: int, one: SlicedTable, other: SlicedTable) -> list[NDArray[np.int64]]:
-    """Number the rows of each column, equal ones of both tables alike."""
+    """Return numbers of the rows of each column, one for equal ones of both tables."""
     found = []
     for piece, twin in zip(pieces_of(one), pieces_of(other), strict=True):
         codes = [
