@@ -24,7 +24,7 @@ def corrected(*counts: int) -> float:
 def plain(values: str) -> float:
     frame = pl.DataFrame({"place": ["x"] * len(values), "ill": list(values)})
     table = sf.read_table(frame, sf.Schema(quasi_identifying=["place"], sensitive=["ill"]))
-    (found,) = sf.anonymize(table, sf.EntropyLDiversity(1.0)).verification.checks[0].achieved
+    (found,) = sf.verify(sf.anonymize(table, sf.EntropyLDiversity(1.0))).checks[0].achieved
     return float(found.value)
 
 
