@@ -15,6 +15,7 @@ from sfumato.numbers import counted
 from sfumato.policy.sample_policy import PrivateSamplePolicy
 from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.sample import sample_verification
+from sfumato.published.checks.private.sampling import smallest_k
 from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.publish import budget_notes, is_settings, misfits, settled
 from sfumato.release.private.sample_release import PrivateSampleRelease
@@ -111,7 +112,8 @@ def publish_private_sample(
     told = progress or shown
     # Before anything is spent it is clear that it can be drawn.
     opendp()
-    split_of(task)
+    drawn, epsilon, _ = split_of(task)
+    smallest_k(drawn, epsilon, wanted.delta)
     series = None if ledger is None else PrivacyLedger.spend(ledger, wanted)
     solved = solve_sample(task, told)
     verification = sample_verification(solved.published, solved.budget, wanted, series)
