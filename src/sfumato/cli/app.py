@@ -33,6 +33,7 @@ COMMANDS = {
     "correlation": "correlation",
     "attack": "attack",
     "compare": "compare",
+    "lattice": "lattice",
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
@@ -80,6 +81,7 @@ A short tour:
   sfumato correlation patients.csv --quasi age,sex,zip
   sfumato attack patients.csv --policy policy.toml --hold-out 0.2
   sfumato compare patients.csv --policy policy.toml --out comparison/
+  sfumato lattice patients.csv --policy policy.toml
   sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato series start monthly/ january.csv --policy policy.toml

@@ -27,7 +27,7 @@ from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
-from sfumato.progress import Progress, shown, thread_count
+from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.table import Table
@@ -107,7 +107,8 @@ def compare(
         Runs at a time, each on one thread; None reads ``SFUMATO_THREADS``, else takes all cores. It changes no figure
         but seconds.
     progress
-        Called with (what, done, total).
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
 
     Returns
     -------
@@ -138,7 +139,7 @@ def compare(
         kept = RunStore(Path(folder), _identity(*told))
     used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = _Runs(laid, ground, kept, progress).all(thread_count(threads))
+    outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
