@@ -95,7 +95,7 @@ def publish_private_sample(
     --------
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"age": [30, 41, 52] * 400, "ill": ["yes", "no", "no"] * 400})
-    >>> age, ill = sf.Attribute(sf.intervals(10, 20), domain=(0, 100)), sf.Attribute(domain=("no", "yes"))
+    >>> age, ill = sf.Attribute(hierarchy=sf.intervals(10), domain=(0, 100)), sf.Attribute(domain=("no", "yes"))
     >>> table = sf.read_table(people, sf.Schema(quasi_identifying={"age": age}, sensitive={"ill": ill}))
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
