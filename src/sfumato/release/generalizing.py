@@ -182,6 +182,7 @@ def _notes(
 def _least_loss(task: Task, problem: Problem) -> float | None:
     from sfumato.anonymizers.clustering.lower_bound import lower_bound
 
+    task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 
@@ -237,9 +238,12 @@ def _refined(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     rounds = task.policy.refine
     if not rounds:
         return partition
+    from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
     from sfumato.anonymizers.clustering.refinement import refine
 
-    return refine(problem, partition, rounds=rounds)
+    # What the method minimizes is what is refined.
+    space = anonymizer.space(problem.table) if isinstance(anonymizer, NumericPartwise) else None
+    return refine(problem, partition, rounds=rounds, space=space)
 
 
 def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:

@@ -31,6 +31,7 @@ from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
     PRIVATE,
+    PRIVATE_SAMPLE,
     RATINGS,
     SETS,
     Description,
@@ -120,7 +121,12 @@ def verify(
         # An active session is known to the thread of the caller alone.
         found = _verified(release, asked)
     else:
-        found = beating(progress, "recounting", lambda _: _verified(release, asked))
+
+        def work(told: Progress) -> Verification:
+            told("recounting", 0, 1)
+            return _verified(release, asked)
+
+        found = beating(progress, "recounting", work)
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -206,6 +212,12 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.private.verify import verify_private
 
         return verify_private(release)
+    from sfumato.release.private.sample_release import PrivateSampleRelease
+
+    if isinstance(release, PrivateSampleRelease):
+        from sfumato.release.private.sample_verify import verify_private_sample
+
+        return verify_private_sample(release)
     from sfumato.release.ratings.verify import verify_ratings
 
     return verify_ratings(release)
@@ -247,6 +259,10 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.private.verify import verify_private_folder
 
         return verify_private_folder(folder, mark)
+    if kind == PRIVATE_SAMPLE:
+        from sfumato.release.private.sample_verify import verify_sample_folder
+
+        return verify_sample_folder(folder, mark)
     opened = opened_folder(folder, mark)
     if not whole and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts
