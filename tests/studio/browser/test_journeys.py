@@ -216,7 +216,10 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     page.locator("#compare").click()
     page.locator("#lattice").click()
     page.get_by_text("choices of levels of age, sex, zip").wait_for(timeout=2 * MINUTE)
-    page.get_by_role("button", name="Make mdav with k = 20 the setup").wait_for()
+    page.get_by_role("button", name="make it the setup: mdav with k = 20").wait_for()
+    go(page, "Attack")
+    page.locator("#attack").click()
+    page.get_by_role("region", name="attack on release 1: results").wait_for(timeout=4 * MINUTE)
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
