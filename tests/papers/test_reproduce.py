@@ -21,6 +21,7 @@ from sfumato.papers.players import MEASUREMENTS, players
 from sfumato.papers.reproduce import PAPERS
 from sfumato.papers.reproduction import Claim, Reproduction, Verdict
 from sfumato.papers.subscribers import SUBSCRIBERS, subscribers
+from sfumato.papers.thesis_frequencies import claims_on_places, frequencies, taxonomy
 from sfumato.papers.thesis_trees import PREFECTURES, age_tree, country_tree, prefecture_tree
 
 slow = partial(pytest.param, marks=pytest.mark.slow)
@@ -295,3 +296,23 @@ def test_fetching_fails(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets, "import_module", lambda name: Store(OSError("no network")))
     with pytest.raises(InputError, match="cannot be fetched; download it from https"):
         datasets.complete_adult(tmp_path)
+
+
+def test_frequencies_count_every_record_once() -> None:
+    frame = pl.DataFrame({"age": [20, 20, 30], "sex": ["Male", "Male", "Female"], "town": ["a", "b", "b"]})
+    counted = frequencies("some", frame, "town")
+    assert counted.group_by("attribute").agg(pl.col("records").sum()).sort("attribute").rows() == [
+        ("age", 3), ("place", 3), ("sex", 3),
+    ]  # fmt: skip
+    assert counted.filter(attribute="age").sort("at").select("at", "records").rows() == [(20, 2), (30, 1)]
+    assert counted.filter(attribute="place").select("value", "at", "records").rows() == [("b", 1, 2), ("a", 2, 1)]
+
+
+def test_the_appendix_parts_a_region_between_the_halves() -> None:
+    """As printed, A15 to A20 of Tokai-Chubu are in East Japan, and A21 to A24 in West Japan."""
+    places = taxonomy()
+    assert places.height == 47
+    assert places.filter(region="Tokai-Chubu")["half"].to_list() == ["East-Japan"] * 6 + ["West-Japan"] * 4
+    assert [claim.verdict.value for claim in claims_on_places(places)] == ["does not hold"] * 2
+    mended = places.with_columns(region=pl.col("node"), half=pl.col("part"))
+    assert [claim.verdict.value for claim in claims_on_places(mended)] == ["holds"] * 2

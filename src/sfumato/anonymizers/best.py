@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.clustering.distances import Loss
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.numeric_space import numeric_space
 from sfumato.anonymizers.clustering.refinement import ROUNDS, refine
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.parts import solve_in_parts
@@ -80,7 +81,8 @@ class Best(Checked):
         Small changes that refinement proposes for each record, where `within` is None; the best three are refined.
     objective
         What is kept low, as :func:`sfumato.compare` names it. Refinement lowers the loss metric for ``"lm"``, the
-        normalized certainty penalty for all others, and is kept where it lowers the objective, too.
+        squared error of points for ``"squared-error"``, the normalized certainty penalty for all others, and is kept
+        where it lowers the objective, too.
 
     Raises
     ------
@@ -163,7 +165,12 @@ class Best(Checked):
     def _refine(self, problem: Problem, trial: Trial, rounds: int = 0, seconds: float | None = None) -> Partition:
         assert trial.partition is not None
         loss: Loss = "loss" if self.objective == "lm" else "ncp"
-        return refine(problem, trial.partition, loss=loss, rounds=rounds, seconds=seconds)
+        space = (
+            numeric_space(problem.table, "zscore", "ranks", name=self.name)
+            if self.objective == "squared-error"
+            else None
+        )
+        return refine(problem, trial.partition, loss=loss, rounds=rounds, seconds=seconds, space=space)
 
     def _loss(self, problem: Problem, partition: Partition) -> float:
         try:

@@ -46,7 +46,16 @@ REGIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "Okinawa region": ("Okinawa",),
     },
 }  # fmt: skip
-"""The 47 prefectures in the order of their codes, under regions and halves of Japan."""
+"""The 47 prefectures in the order of their codes, under the nodes and halves of appendix 7.2, which we name."""
+
+REGIONS_PRINTED = (
+    ("Hokkaido-Tohoku", 7), ("Kanto", 7), ("Tokai-Chubu", 10), ("Kansai", 6), ("Chugoku-Shikoku", 9),
+    ("Kyusyu-Okinawa", 8),
+)  # fmt: skip
+"""The regions of the table in appendix 7.3, with how many prefectures each has, in the order of their codes."""
+
+HALVES_PRINTED = (("East-Japan", 20), ("West-Japan", 27))
+"""The halves of the same table; they part Tokai-Chubu."""
 
 PREFECTURES = tuple(name for regions in REGIONS.values() for names in regions.values() for name in names)
 

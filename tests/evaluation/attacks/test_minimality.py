@@ -24,7 +24,7 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.world_tally import Tally
 from sfumato.evaluation.attacks.worlds import cells_of, every_world, survivors, world_count
 from sfumato.models.protocol import PrivacyModel
-from sfumato.published import PublishedTable, SlicedTable
+from sfumato.published import MarginalTables, PublishedTable
 from sfumato.recoding import TIGHT, publish, recode_as_published
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
@@ -262,9 +262,9 @@ class TestBadInput:
             self.played(models=({"name": "k-anonymity", "size": 3},))
 
     def test_another_kind_and_no_secret(self) -> None:
-        sliced = SlicedTable(pl.DataFrame({"bucket": [0], "place": [1]}), (("place",),), ())
-        with pytest.raises(InputError, match="not a sliced-table"):
-            self.played(published=sliced)
+        counts = MarginalTables((pl.DataFrame({"place": [1], "count": [1]}),), (("place",),), ())
+        with pytest.raises(InputError, match="not a marginal-tables"):
+            self.played(published=counts)
         with pytest.raises(InputError, match="no sensitive attribute"):
             self.played(published=PublishedTable(pl.DataFrame({"place": ["1"]}), ("place",), ()))
 

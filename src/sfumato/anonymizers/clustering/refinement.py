@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
 from sfumato.anonymizers.clustering.neighbours import neighbours_of
+from sfumato.anonymizers.clustering.numeric_space import NumericSpace
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, total_loss
 from sfumato.kernels.jit import repeated
+from sfumato.kernels.points.refinement import anneal_points
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
@@ -35,6 +37,9 @@ PIECE = 15_000
 
 HOT, COLD = 2.0, 0.02
 """Loss that is accepted with probability 1/e at the start and at the end, over a record's average loss at the start."""
+
+HOT_POINTS, COLD_POINTS = 0.2, 0.002
+"""The same of the squared error, which exchanges of near records change less."""
 
 _MODULUS = 2**31 - 1
 
@@ -97,7 +102,13 @@ class Classes:
 
 
 def refine(
-    problem: Problem, partition: Partition, *, loss: Loss = "ncp", rounds: int = ROUNDS, seconds: float | None = None
+    problem: Problem,
+    partition: Partition,
+    *,
+    loss: Loss = "ncp",
+    rounds: int = ROUNDS,
+    seconds: float | None = None,
+    space: NumericSpace | None = None,
 ) -> Partition:
     """Lower the loss of a partition without breaking a model.
 
@@ -114,11 +125,13 @@ def refine(
         Proposals for each record.
     seconds
         Time limit instead of `rounds`; the result then depends on the speed of the machine.
+    space
+        Where records are points: the squared error of the classes there is lowered instead of `loss`.
 
     Returns
     -------
     Partition
-        Never with a higher loss.
+        Never with a higher loss, or squared error.
 
     Notes
     -----
@@ -130,11 +143,14 @@ def refine(
     start = feasible(problem)[0]
     records = distinct_of(start, DISTANCES[loss])
     classes = Classes(partition.class_of[records.rows], partition.count)
-    better, notes = refined(records, classes, RefinementLimit(rounds, seconds))
+    points = None if space is None else _points(records, space)
+    better, notes = refined(records, classes, RefinementLimit(rounds, seconds), points)
     return records.partition(better.class_of, better.count, (*partition.notes, *notes))
 
 
-def refined(records: DistinctRecords, classes: Classes, effort: RefinementLimit) -> tuple[Classes, tuple[str, ...]]:
+def refined(
+    records: DistinctRecords, classes: Classes, effort: RefinementLimit, points: NDArray[np.float64] | None = None
+) -> tuple[Classes, tuple[str, ...]]:
     """Lower the loss by simulated annealing over small changes; returns the classes and what to tell the steward.
 
     A record moves to the class of a record near it, or changes places with a member of that class; a whole class is
@@ -144,6 +160,9 @@ def refined(records: DistinctRecords, classes: Classes, effort: RefinementLimit)
     The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
     every stretch of proposals it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads.
 
+    With `points`, float64 (m, d) of the distinct records, the squared error is lowered, and no class is dissolved or
+    founded.
+
     Notes
     -----
     With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with g near records
@@ -152,24 +171,47 @@ def refined(records: DistinctRecords, classes: Classes, effort: RefinementLimit)
     if effort.none or records.height == 0:
         return classes, ()
     problem = records.start.problem
-    before = _loss(records, classes)
+    before = _loss(records, classes, points)
     if before <= 0.0:
         return classes, ()
     near = neighbours_of(records, NEAR, 1).near
     better = classes
+    hot, cold = (HOT, COLD) if points is None else (HOT_POINTS, COLD_POINTS)
     for number, (share, until) in enumerate(effort.stretches()):
-        warm, cold = (HOT * (COLD / HOT) ** part * before / records.height for part in (share, until))
-        with repeated(anneal, round((1.0 - share) / (until - share)) if until > share else 1):
-            better = _stretch(records, better, near, number, warm, cold)
+        heat = tuple(hot * (cold / hot) ** part * before / records.height for part in (share, until))
+        with repeated(
+            anneal if points is None else anneal_points, round((1.0 - share) / (until - share)) if until > share else 1
+        ):
+            better = _stretch(records, better, near, number, (heat[0], heat[1]), points)
         problem.progress("refining", round(100 * until), 100)
-    after = _loss(records, better)
+    after = _loss(records, better, points)
     if after >= before:
         return classes, ()
     saved = 100 * (1 - after / before)
-    return better, (f"Refinement lowered the loss by {saved:.1f} %, from {classes.count} classes to {better.count}.",)
+    what = "loss" if points is None else "squared error"
+    return better, (f"Refinement lowered the {what} by {saved:.1f} %, from {classes.count} classes to {better.count}.",)
 
 
-def _loss(records: DistinctRecords, classes: Classes) -> float:
+def _points(records: DistinctRecords, space: NumericSpace) -> NDArray[np.float64]:
+    """Place the distinct records, float64 (m, d)."""
+    table = records.start.problem.table
+    first = np.cumsum(records.weights) - records.weights
+    return np.ascontiguousarray(space.points(table.codes[records.rows[first]]))
+
+
+def _squared_error(points: NDArray[np.float64], classes: Classes) -> float:
+    """Sum squared distances of all rows to the mean of their class; points : float64 (n, d)."""
+    sizes = np.bincount(classes.class_of, minlength=classes.count)
+    error = 0.0
+    for axis in points.T:
+        means = np.bincount(classes.class_of, weights=axis, minlength=classes.count) / sizes
+        error += float(np.sum((axis - means[classes.class_of]) ** 2))
+    return error
+
+
+def _loss(records: DistinctRecords, classes: Classes, points: NDArray[np.float64] | None) -> float:
+    if points is not None:
+        return _squared_error(points[records.record_of], classes)
     rules = records.start.rules.arrays
     return float(
         total_loss(
@@ -179,7 +221,12 @@ def _loss(records: DistinctRecords, classes: Classes) -> float:
 
 
 def _stretch(
-    records: DistinctRecords, classes: Classes, near: NDArray[np.int32], number: int, warm: float, cold: float
+    records: DistinctRecords,
+    classes: Classes,
+    near: NDArray[np.int32],
+    number: int,
+    heat: tuple[float, float],
+    points: NDArray[np.float64] | None,
 ) -> Classes:
     """Make some proposals for each record, piece by piece."""
     record_of = records.record_of
@@ -193,11 +240,14 @@ def _stretch(
         number_of = local.astype(np.int32)
         room = max(len(own), len(rows) // start.smallest) + 2
         starts = np.searchsorted(record_of[rows], np.arange(len(records.weights) + 1))
-        anneal(
+        own_part = (
             records.codes, records.values, record_of[rows], number_of, room, Surroundings(starts, near), start.smallest,
-            start.ruled, Schedule(STRETCH * len(rows), warm, cold, _seed(number, place)), records.loss,
-            start.rules.arrays,
+            start.ruled, Schedule(STRETCH * len(rows), *heat, _seed(number, place)), records.loss, start.rules.arrays,
         )  # fmt: skip
+        if points is None:
+            anneal(*own_part)
+        else:
+            anneal_points(points, *own_part)
         return rows, number_of, room
 
     taken = 0

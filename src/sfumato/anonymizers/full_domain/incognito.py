@@ -38,11 +38,11 @@ class Incognito(Checked):
     Parameters
     ----------
     selection
-        Which of the minimal nodes (those with no satisfying node below) is taken. ``"height"``: the lowest, of several
-        the one with the most classes (the paper's measure). ``"classes"``: the one with the most classes, of several
-        the lowest, as the UTD Anonymization Toolbox does. ``"loss"``: the one with the least normalized NCP; where
-        records may be suppressed, which are charged in full, of all nodes that satisfy. Remaining ties go to the node
-        that generalizes the first attributes less.
+        Which of the minimal nodes (those with no satisfying node below) is taken. ``"loss"``: the one with the least
+        normalized NCP; where records may be suppressed, which are charged in full, of all nodes that satisfy.
+        ``"height"``: the lowest, of several the one with the most classes (the paper's measure). ``"classes"``: the one
+        with the most classes, of several the lowest, as the UTD Anonymization Toolbox does. Remaining ties go to the
+        node that generalizes the first attributes less.
 
     Raises
     ------
@@ -67,7 +67,8 @@ class Incognito(Checked):
 
     *Sources.* LeFevre, DeWitt, Ramakrishnan, "Incognito: efficient full-domain k-anonymity", SIGMOD 2005. Departures:
     any list of models; first nodes are rolled up from the distinct records, not counted from the table; candidates are
-    boolean lattices joined along their axes, not generated edge by edge, which finds the same ones.
+    boolean lattices joined along their axes, not generated edge by edge, which finds the same ones; the least loss
+    decides between minimal nodes, as steps of different hierarchies are no common measure.
     """
 
     name: ClassVar[str] = "incognito"
@@ -77,7 +78,7 @@ class Incognito(Checked):
     shares_nobody: ClassVar[bool] = True
     knows_regions: ClassVar[bool] = True
 
-    selection: Selection = "height"
+    selection: Selection = "loss"
 
     def solve(self, problem: Problem) -> Partition:
         """Generalize the whole table to the chosen node.

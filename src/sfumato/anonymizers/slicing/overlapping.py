@@ -36,6 +36,7 @@ from sfumato.anonymizers.slicing.overlapping_columns import (
 from sfumato.anonymizers.slicing.partitioning import (
     BucketPartition,
     BucketSize,
+    CutTable,
     Split,
     guarded_size,
     partition_records,
@@ -175,6 +176,14 @@ class OverlappingSlicing(Checked):
         )
         figures = {"overlap_ratio": overlap_ratio(settled.columns), **bucket_sizes(buckets), **membership.figures}
         return Publication(published, tuple(_notes(settled, table)), figures)
+
+    def cut(self, problem: Problem, table: Table) -> CutTable:
+        """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
+        raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
+        columns = self._settled(problem, table).columns
+        return CutTable(
+            columns, layout_of(problem.table, columns, problem.models), self._buckets(problem, table, columns)
+        )
 
     def _settled(self, problem: Problem, table: Table) -> OverlappingChoice:
         def problems(columns: Columns) -> list[str]:

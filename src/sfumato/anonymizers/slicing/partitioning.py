@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.buckets.search import largest_l, telling_little
@@ -45,6 +47,11 @@ class BucketPartition:
     undone : int
         Buckets that were joined again because the models did not hold for everybody who may be in them.
     notes : tuple of str
+    order : numpy.ndarray or None
+        int64 (n,): records, those of a bucket one after the other; None where they were cut in another way.
+    cuts : numpy.ndarray or None
+        int64 (c, 3), earlier ones first: places of `order` where the first half of a cut starts, where the second one
+        starts, and where it ends.
     """
 
     bucket_of: NDArray[np.int64]
@@ -52,6 +59,28 @@ class BucketPartition:
     check: BucketCheck
     undone: int = 0
     notes: tuple[str, ...] = ()
+    order: NDArray[np.int64] | None = None
+    cuts: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CutTable:
+    """What decides a sliced table, but for the order of its rows.
+
+    Attributes
+    ----------
+    columns : tuple of tuple of str
+        Without insensitive attributes.
+    layout : SliceLayout
+    buckets : BucketPartition
+    recoded : mapping of int to polars.DataFrame
+        Published values of columns that are generalized, by place.
+    """
+
+    columns: Columns
+    layout: SliceLayout
+    buckets: BucketPartition
+    recoded: Mapping[int, pl.DataFrame] = field(default_factory=dict)
 
 
 def partition_records(
@@ -88,7 +117,7 @@ def partition_records(
     ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
     them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
     """
-    search = _BucketCutting(problem, layout, _cut_space(problem.table, layout, columns, split), least)
+    search = _BucketCutting(problem, layout, cut_space(problem.table, layout, columns, split), least)
     if check == "buckets":
         return search.by_bucket()
     found = search.by_matches()
@@ -140,15 +169,18 @@ class _BucketCutting:
         """Cut by a check that looks at one bucket at a time."""
         order, starts = self._one_bucket()
         level = self._large(np.array([[0, len(order)]]))
+        halves = [level[:0]]
         while len(level):
             self._report(level)
-            level = self._large(
-                cut_level(
-                    order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
-                )
+            made = cut_level(
+                order, level[:, 0].copy(), level[:, 1].copy(), self.space, self.layout.arrays, self.numbers, starts
             )
+            halves.append(made)
+            level = self._large(made)
         self._report(level)
-        return BucketPartition(_bucket_of(order, starts), int(starts.sum()), "buckets")
+        return BucketPartition(
+            _bucket_of(order, starts), int(starts.sum()), "buckets", order=order, cuts=_cuts(halves, starts)
+        )
 
     def by_matches(self) -> BucketPartition | None:
         """Cut with the global check; None when its bookkeeping does not fit into memory."""
@@ -178,7 +210,9 @@ class _BucketCutting:
         cut = int(starts.sum())
         self._join_unsettled(order, starts, np.concatenate(halves))
         count = int(starts.sum())
-        return BucketPartition(_bucket_of(order, starts), count, "matching", undone=cut - count)
+        return BucketPartition(
+            _bucket_of(order, starts), count, "matching", undone=cut - count, order=order, cuts=_cuts(halves, starts)
+        )
 
     def _join_unsettled(self, order: NDArray[np.int64], starts: NDArray[np.bool_], halves: NDArray[np.int64]) -> None:
         """Undo cuts until every model holds for everybody who may be in a bucket, counted afresh.
@@ -235,7 +269,8 @@ class _BucketCutting:
         return VectorSums(layout.vectors, layout.vector_of, mass, part_starts)
 
 
-def _cut_space(table: EncodedTable, layout: SliceLayout, columns: Columns, split: Split) -> CutSpace:
+def cut_space(table: EncodedTable, layout: SliceLayout, columns: Columns, split: str) -> CutSpace:
+    """Lay out what cuts look at; only ``"balanced"`` ones look at sensitive values."""
     space = space_of(table.attributes)
     private = {attribute.name for attribute in table.sensitive}
     beside = {name for column in columns if private & set(column) for name in column}
@@ -263,6 +298,14 @@ def _strata(table: EncodedTable, layout: SliceLayout) -> NDArray[np.int32]:
     doublings = int(arrays.values[:, 0].max()).bit_length() if is_measured(kinds[layout.attributes[0]]) else 0
     coarser = [arrays.values[:, 0] >> doubling for doubling in range(1, doublings)]
     return np.stack([*finer, *coarser, np.zeros(len(arrays.parts), dtype=np.int32)])
+
+
+def _cuts(halves: Sequence[NDArray[np.int64]], starts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the cuts that stand; `halves` has both halves of every cut one after the other."""
+    both = np.concatenate(halves)
+    cuts = np.column_stack([both[::2], both[1::2, 1]])
+    standing: NDArray[np.int64] = cuts[starts[cuts[:, 1]]]
+    return standing
 
 
 def _bucket_of(order: NDArray[np.int64], starts: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     BucketCheck,
     BucketPartition,
     BucketSize,
+    CutTable,
     Split,
     guarded_size,
     partition_records,
@@ -141,8 +142,7 @@ class Slicing(Checked):
         """
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         chosen, recoded = self._columns(problem, table)
-        least = guarded_size(problem) if self.bucket_size == "guarded" else 1
-        buckets = partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
+        buckets = self._buckets(problem, chosen)
         columns = (*chosen.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
         published = publish_slices(table, columns, buckets.bucket_of, another(problem.seed, 1), recoded.frames)
         disclosure = disclosure_of(
@@ -159,6 +159,16 @@ class Slicing(Checked):
         )
         notes = (*chosen.notes, *_notes(chosen.columns, recoded, buckets, disclosure, table))
         return Publication(published, notes, {**bucket_sizes(buckets), **membership.figures, **disclosure.figures})
+
+    def cut(self, problem: Problem, table: Table) -> CutTable:
+        """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
+        raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
+        chosen, recoded = self._columns(problem, table)
+        return CutTable(chosen.columns, chosen.layout, self._buckets(problem, chosen), recoded.frames)
+
+    def _buckets(self, problem: Problem, chosen: ChosenColumns) -> BucketPartition:
+        least = guarded_size(problem) if self.bucket_size == "guarded" else 1
+        return partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
 
     def _columns(self, problem: Problem, table: Table) -> tuple[ChosenColumns, RecodedColumns]:
         recoded: dict[Columns, RecodedColumns] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from typing import Annotated, ClassVar
@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
 from sfumato.evaluation.attacks.licence import allowed_guess
@@ -18,10 +19,14 @@ from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.placing import generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.rerunning import models_of, solver_of
+from sfumato.evaluation.attacks.slice_game import SliceGame, slice_game, values_of
 from sfumato.evaluation.attacks.world_tally import Cells, Tally
 from sfumato.kernels import choice
+from sfumato.models.protocol import PrivacyModel
 from sfumato.options import Checked, Limit, Share
+from sfumato.published import BucketizedTables, SlicedTable
 from sfumato.rates import Rate
+from sfumato.table.encoding import encode
 
 DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
 """Records, and fewest and most worlds, that are drawn by default."""
@@ -29,7 +34,27 @@ DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
 RECOGNIZED = 0.5
 """Least share of the classes that a run on the original reproduces if the algorithm is the right one."""
 
+_LOOKS_AT_NONE = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
+_DRAWN = (
+    "the members of buckets are drawn: each division into buckets with these counts is equally likely, whoever has "
+    "which value, so that the algorithm tells nothing of them"
+)
+_PARTS = (
+    "the members of buckets are drawn inside parts of alike people; what the cuts between these parts may tell is not "
+    "reckoned with"
+)
+_HARDLY = (
+    "hardly any drawn world brings a bucket back, and the cuts do not spread one sensitive attribute evenly; what "
+    "somebody could learn who searches longer is not known"
+)
+
 _ALONE = "people who are not in the data are in no class"
+
+WALKS, SETTLING, SWEEPS = 3, 100, 50
+"""Searches for worlds that even cuts leave open; exchanges proposed for each record before and while counting."""
+
+HARDLY = 0.05
+"""Share of the buckets that drawn worlds must bring back on average; below it they say nothing."""
 
 SPREADS = 3.0
 """Standard errors of a drawn share by which a belief must rise before anything is claimed."""
@@ -81,11 +106,23 @@ class Minimality(Checked):
     person, and records are counted. Where classes keep what people wish for (a k of one's own), it is not played: the
     attacker does not know the wishes.
 
-    *Cost.* One run of the algorithm for each world.
+    *Slices*, overlapping or not. The attacker knows everybody's bucket, too. A world exchanges sensitive values between
+    records of a bucket that agree in what is known of their column. Few worlds are all tried, and count where the very
+    same is published. Where there are more and cuts are at medians, worlds are drawn and count bucket by bucket, with
+    the published columns. Where cuts spread every sensitive value evenly over both halves, hardly any drawn world would
+    bring a bucket back. There the attacker searches for worlds in which few records with a value lie on the wrong side
+    of the border that it has in each cut, by simulated annealing from random worlds, with borders that are estimated
+    anew in every one; several searches must agree. That uses the cuts that were made and not those that were refused,
+    and is played for one sensitive attribute.
+
+    *Buckets.* Their members are drawn, and each division into buckets with the same counts is equally likely whoever
+    has which value. So there is nothing to play, and a note says so.
+
+    *Cost.* One run of the algorithm for each world; O(n depth) for each of a few hundred steps of a search.
     """
 
     name: ClassVar[str] = "minimality"
-    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "sliced-table", "bucketized-tables"})
     counts: ClassVar[Counted] = "records"
     counts_as_promised: ClassVar[bool] = True
     needs: ClassVar[tuple[str, ...]] = ("sensitive", "anonymizer")
@@ -101,10 +138,13 @@ class Minimality(Checked):
         Raises
         ------
         InputError
-            When the release is not a generalized table, or shares no quasi-identifying attribute with the people.
+            When the release is of a kind that has no classes or buckets, or shares no quasi-identifying attribute with
+            the people.
         PolicyError
             When the algorithm or the models are not given, or the original does not say whom promises are about.
         """
+        if isinstance(target.published, (SlicedTable, BucketizedTables)):
+            return self._play_buckets(target.published, target)
         published = generalized(target.published, self.name)
         solver = solver_of(target.anonymizer, self.name)
         models = models_of(target.models, self.name)
@@ -112,9 +152,8 @@ class Minimality(Checked):
         if not names:
             raise InputError("minimality: the release has no sensitive attribute, so there is nothing to learn")
         placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
-        if not any(rule.attribute for model in models for rule in model.rules(names)):
-            note = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
-            return tuple(self._unplayed(name, (note,)) for name in names)
+        if not _looks_at(models, names):
+            return tuple(self._unplayed(name, (_LOOKS_AT_NONE,)) for name in names)
         if published.promised or published.promised_l:
             note = "classes keep what people wish for, which the attacker does not know; the algorithm needs it"
             return tuple(self._unplayed(name, (note,)) for name in names)
@@ -145,9 +184,74 @@ class Minimality(Checked):
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(column[world], accepted)
         return tuple(
-            self._scored(name, game, tally, column, whole, target)
+            self._scored(name, _told(tally, whole), column, target, (game.everybody, game.notes))
             for name, tally, column in zip(names, tallies, values, strict=True)
         )
+
+    def _play_buckets(self, published: SlicedTable | BucketizedTables, target: Target) -> tuple[AttackResult, ...]:
+        models = models_of(target.models, self.name)
+        if isinstance(published, BucketizedTables):
+            members = getattr(target.anonymizer, "members", "dealt")
+            return (self._unplayed(published.sensitive, (_PARTS if members == "alike" else _DRAWN,)),)
+        solver = solver_of(target.anonymizer, self.name, "cut")
+        names = tuple(name for name in target.original.schema.sensitive if name in published.sensitive)
+        if not _looks_at(models, names):
+            return tuple(self._unplayed(name, (_LOOKS_AT_NONE,)) for name in names)
+        problem = Problem(encode(target.original), models, seed=target.seed, threads=target.threads)
+        game = slice_game(solver, problem, target.original, published)
+        if isinstance(game, str):
+            return tuple(self._unplayed(name, (game,)) for name in names)
+        told = self._learnt(game, target)
+        if told is None:
+            return tuple(self._unplayed(name, (_HARDLY,)) for name in names)
+        notes = ("everybody's bucket is taken to be known",)
+        return tuple(
+            self._scored(name, learnt, values_of(game, own, attribute), target, (game.records, notes))
+            for own in [np.tile(np.arange(game.records)[:, None], (1, len(names)))]
+            for attribute, (name, learnt) in enumerate(zip(names, told, strict=True))
+        )
+
+    def _learnt(self, game: SliceGame, target: Target) -> list[Told] | None:
+        """Return what is believed of each sensitive attribute; None where drawn worlds say nothing."""
+        seconds = _seconds_of(lambda: game.leads_here(np.tile(np.arange(game.records)[:, None], (1, len(game.names)))))
+        everything = game.every_world(min(self.exhaustive, int(self.patience / max(seconds, 1e-9))))
+        if everything is not None:
+            return [_told(tally, True) for tally in self._tallied(game, everything, target, whole=True)]
+        walked = [self._walked(game, number, target) for number in range(WALKS)]
+        if None not in walked:
+            return [_of_walks([each for each in walked if each is not None])]
+        worlds = min(self._count_of(game.records), max(FEWEST_WORLDS, int(self.patience / max(seconds, 1e-9))))
+        tallies = self._tallied(game, game.random_worlds(worlds, target.seed), target, whole=False)
+        if tallies[0].brought_back < HARDLY * tallies[0].tried:
+            return None
+        return [_told(tally, False) for tally in tallies]
+
+    def _tallied(
+        self, game: SliceGame, worlds: Iterator[NDArray[np.int64]], target: Target, *, whole: bool
+    ) -> list[Tally]:
+        places = range(len(game.names))
+        tallies = [Tally.of(game.cells(place)) for place in places]
+        for number, world in enumerate(worlds, 1):
+            target.progress("minimality: trying worlds", number, number)
+            same = game.leads_here(world) if whole else None
+            back = game.buckets_back(world) if same is None else [np.full(one, same) for one in game.groups]
+            for attribute, tally in zip(places, tallies, strict=True):
+                tally.add(values_of(game, world, attribute), back[attribute])
+            tried, came = tallies[0].tried, tallies[0].brought_back
+            if not whole and tried == FEWEST_WORLDS and came < HARDLY * tried:
+                break
+        return tallies
+
+    def _walked(self, game: SliceGame, number: int, target: Target) -> Tally | None:
+        """Count the worlds of one walk, after it has settled."""
+        worlds = game.walk(SETTLING, SWEEPS, (target.seed or 0) * WALKS + number)
+        if worlds is None:
+            return None
+        tally = Tally.of(game.cells(0))
+        for step, values in enumerate(worlds):
+            target.progress("minimality: walking through worlds", step + 1, SWEEPS)
+            tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
+        return tally
 
     def _worlds(self, game: Game, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
         """Return the worlds to try, and whether these are all worlds."""
@@ -157,7 +261,10 @@ class Minimality(Checked):
         return game.random_worlds(self._drawn(game), target.seed), False
 
     def _drawn(self, game: Game) -> int:
-        return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // game.records))
+        return self._count_of(game.records)
+
+    def _count_of(self, records: int) -> int:
+        return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // records))
 
     def _takes_too_long(self, game: Game) -> bool:
         if self._seconds(game) <= self.patience:
@@ -172,15 +279,14 @@ class Minimality(Checked):
 
     def _seconds(self, game: Game) -> float:
         """Estimate what running the algorithm in all worlds takes, from one run."""
-        start = process_time()
-        game.comes_back()
-        return (process_time() - start) * self._drawn(game)
+        return _seconds_of(game.comes_back) * self._drawn(game)
 
     def _scored(
-        self, name: str, game: Game, tally: Tally, truth: NDArray[np.int64], whole: bool, target: Target
+        self, name: str, told: Told, truth: NDArray[np.int64], target: Target, about: tuple[int, tuple[str, ...]]
     ) -> AttackResult:
-        cells, shares = tally.cells, tally.cells.shares
-        belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
+        """Judge what was believed; `about` is how many people there are, and notes."""
+        everybody, notes = about
+        cells, shares, belief, doubt = told.cells, told.cells.shares, told.belief, told.doubt
         group, rises = np.arange(len(belief)), belief - shares
         enough: NDArray[np.bool_] = rises >= np.maximum(self.rise, SPREADS * doubt) - SURE
         claims = cells.claimable(belief) & enough
@@ -190,14 +296,14 @@ class Minimality(Checked):
         right = cells.right(claim, truth)[made]
         baseline = (usual[cells.group_of][made] if made.any() else shares.max(axis=1)[cells.group_of]).mean()
         figures = {
-            "claimed": float(made.sum() / game.everybody),
+            "claimed": float(made.sum() / everybody),
             "highest_rise": float(rises[group, claim][claimed].max(initial=0.0)),
             "average_certainty": float(cells.certainty(belief, truth).mean()),
             "average_certainty_by_class": float(cells.certainty(shares, truth).mean()),
-            "worlds": float(tally.tried),
-            "worlds_left": tally.brought_back,
+            "worlds": float(told.worlds),
+            "worlds_left": told.left,
         }
-        result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, game.notes)
+        result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, notes)
         named = np.where(claimed, claim, shares.argmax(axis=1))
         surest = np.where(claimed, belief[group, claim], shares.max(axis=1))
         bound = allowed_guess(target.models, name)
@@ -217,8 +323,55 @@ class Minimality(Checked):
             figures,
             notes,
             "an algorithm that does not look at sensitive values when it forms classes, such as Mondrian with blind "
-            "cuts; or a larger k, or a stricter model than the one that is needed",
+            "cuts; for slices cuts at medians; or a larger k, or a stricter model than the one that is needed",
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Told:
+    """What the worlds say.
+
+    Attributes
+    ----------
+    cells : Cells
+    belief : numpy.ndarray
+        float64 (g, w).
+    doubt : numpy.ndarray or float
+        Standard errors of these beliefs.
+    worlds : int
+        Worlds that were tried.
+    left : float
+        How many of them brought a class or bucket back, on average.
+    """
+
+    cells: Cells
+    belief: NDArray[np.float64]
+    doubt: NDArray[np.float64] | float
+    worlds: int
+    left: float
+
+
+def _told(tally: Tally, whole: bool) -> Told:
+    belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
+    return Told(tally.cells, belief, doubt, tally.tried, tally.brought_back)
+
+
+def _of_walks(tallies: Sequence[Tally]) -> Told:
+    """Believe the mean of several walks, and doubt it as far as they differ."""
+    beliefs = np.stack([tally.exact_belief for tally in tallies])
+    doubt = beliefs.std(axis=0, ddof=1) / np.sqrt(len(tallies))
+    worlds = sum(tally.tried for tally in tallies)
+    return Told(tallies[0].cells, beliefs.mean(axis=0), doubt, worlds, float(worlds))
+
+
+def _looks_at(models: Sequence[PrivacyModel], names: Sequence[str]) -> bool:
+    return any(rule.attribute for model in models for rule in model.rules(names))
+
+
+def _seconds_of(run: Callable[[], object]) -> float:
+    start = process_time()
+    run()
+    return process_time() - start
 
 
 def _curve(cells: Cells, surest: NDArray[np.float64], right: NDArray[np.bool_], bound: float | None) -> BeliefCurve:

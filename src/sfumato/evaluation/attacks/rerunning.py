@@ -30,9 +30,9 @@ class Solver(Protocol):
         ...
 
 
-def solver_of(anonymizer: object | None, attack: str) -> Solver:
-    """Return the algorithm of a target, or raise PolicyError when it is unknown or returns no partition."""
-    if anonymizer is None or isinstance(anonymizer, type) or not callable(getattr(anonymizer, "solve", None)):
+def solver_of(anonymizer: object | None, attack: str, does: str = "solve") -> Solver:
+    """Return the algorithm of a target, or raise PolicyError when it is unknown or cannot be run: it lacks a method."""
+    if anonymizer is None or isinstance(anonymizer, type) or not callable(getattr(anonymizer, does, None)):
         raise PolicyError(
             f"{attack}: the attacker runs the algorithm of the release again; give it as anonymizer, e.g. Mondrian()"
         )

@@ -86,14 +86,14 @@ class Schedule(NamedTuple):
 
 
 @borrowing
-def _draw(state: Int64s, below: int) -> int:
+def draw(state: Int64s, below: int) -> int:
     """Return a number from 0 to below − 1; state : int64 (1,)."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
     return int64(state[0] % below)
 
 
 @borrowing
-def _slack(state: Int64s, warmth: float) -> float:
+def slack(state: Int64s, warmth: float) -> float:
     """How much a proposal may make the loss grow."""
     state[0] = (state[0] * _MULTIPLIER) % _MODULUS
     # never 0: no power of the multiplier is a multiple of the prime
@@ -121,8 +121,8 @@ def anneal(
         if step % 256 == 0:
             # of numpy, as made above; steps are never 0 in here
             warmth = warm * (schedule.cold / warm) ** (step / steps)
-        one = _draw(state, len(record_of))
-        allowed = _slack(state, warmth)
+        one = draw(state, len(record_of))
+        allowed = slack(state, warmth)
         # Few proposals in a small table: which kinds they are must not depend on where the count starts.
         kind = (step + schedule.seed) % (2 * RATE)
         if kind in (0, RATE):
@@ -133,7 +133,7 @@ def anneal(
                     empty = _empty_class(members, empty)
                 _found(one, empty, k, allowed, around, ruled, loss, rules, members, log, state)
             continue
-        other = _companion(one, around, members, state)
+        other = companion(one, around, members, state)
         if other != NOBODY and members.class_of[other] != members.class_of[one]:
             _exchange(one, other, k, allowed, ruled, loss, rules, members, state)
 
@@ -160,10 +160,10 @@ def _empty_class(members: Members, start: int) -> int:
 
 
 @borrowing
-def _companion(one: int, around: Surroundings, members: Members, state: Int64s) -> int:
+def companion(one: int, around: Surroundings, members: Members, state: Int64s) -> int:
     """Draw a record that is near or equal to `one`."""
     record = int64(members.record_of[one])
-    place = _draw(state, around.near.shape[1] + 1)
+    place = draw(state, around.near.shape[1] + 1)
     if place > 0:
         record = int64(around.near[record, place - 1])
         if record == NOBODY:
@@ -176,7 +176,7 @@ def _one_of(record: int, around: Surroundings, state: Int64s) -> int:
     """Draw one of the equal records that make up a distinct one; −1 when none of them is here."""
     first = around.starts[record]
     count = around.starts[record + 1] - first
-    return first + _draw(state, count) if count > 0 else NOBODY
+    return first + draw(state, count) if count > 0 else NOBODY
 
 
 @borrowing
@@ -198,7 +198,7 @@ def _exchange(
     if members.sizes[here] == 1 or members.sizes[there] == 1:
         return
     third = members.heads[there]
-    for _ in range(_draw(state, members.sizes[there])):
+    for _ in range(draw(state, members.sizes[there])):
         third = members.after[third]
     if third == other:
         return
