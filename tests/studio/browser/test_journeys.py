@@ -209,7 +209,7 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     page.keyboard.press("ArrowRight")
     page.locator("#dial-said").get_by_text("k = 5: loss").wait_for(timeout=MINUTE)
     page.locator("#dial-take").click()
-    page.get_by_text("k is 5 now.").wait_for()
+    page.get_by_text("looks like at least 5 people").wait_for()
     run(page)
     page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
     go(page, "Compare")
