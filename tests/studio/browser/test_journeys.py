@@ -219,7 +219,7 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     page.get_by_role("button", name="make it the setup: mdav with k = 20").wait_for()
     go(page, "Attack")
     page.locator("#attack").click()
-    page.get_by_role("region", name="attack on release 1: results").wait_for(timeout=4 * MINUTE)
+    page.get_by_role("region", name="attack on release 2: results").wait_for(timeout=4 * MINUTE)
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
