@@ -134,7 +134,7 @@ class Studio:
         self.client = httpx.Client(base_url=found[1], timeout=120)
         self.client.get(found[0].removeprefix(found[1]))
         self.questions = 0
-        self.entry = int(re.findall(r'data-entry="(\d+)"', self.get("/promises").text)[0])
+        self.entry = int(re.findall(r'data-entry="(\d+)"', self.get("/").text)[0])
 
     def get(self, path: str) -> Any:
         """Ask for a page."""
