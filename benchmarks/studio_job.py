@@ -34,7 +34,8 @@ STARTED, PAGE, PAINTED, SILENT, CANCELLED = 1.5, 0.02, 120_000, 1.0, 1.0
 MOST_STARTED = 1_000_000
 """Records up to which the first rows have a bar; more are read for longer."""
 COLUMNS = 5
-LISTENED = 8.0
+LISTENED, CLUSTERED = 8.0, 300_000
+"""Seconds in which a run is listened to, and records that keep the slowest anonymizer busy for longer."""
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -48,7 +49,9 @@ def run(settings: Settings) -> Iterator[Figure]:
             frame = census(rows)
             frame.write_parquet(path)
             yield from _answers(path, frame, bar, settings.repeats)
-        yield from _jobs(Path(folder) / "census-30000.parquet")
+        path = Path(folder) / "census-jobs.parquet"
+        census(CLUSTERED).write_parquet(path)
+        yield from _jobs(path)
 
 
 def _answers(path: Path, frame: pl.DataFrame, bar: float, repeats: int) -> Iterator[Figure]:
