@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,19 @@ def test_no_partition_of_scattered_records_loses_less(seed, k, measure):
     data = [(float(generator.integers(0, 9)), *(str(generator.choice(each)) for each in names)) for _ in range(8)]
     best = least_loss(data, k, class_loss(data, measure, 1.0))
     assert lower_bound(encoded(data), k, loss=measure) <= best / (3 * len(data))
+
+
+@given(st.lists(rows, min_size=3, max_size=6), st.integers(2, 3))
+@examples(40)
+def test_leaving_records_out_does_not_lose_less(data, k):
+    """Whoever is left out loses everything: three cells of three."""
+    found = lower_bound(encoded(data), k) * 3 * len(data)
+    whole = class_loss(data, "ncp", 1.0)
+    for kept in product([False, True], repeat=len(data)):
+        rest = [row for row, stays in zip(data, kept, strict=True) if stays]
+        if not rest or len(rest) >= k:
+            lost = least_loss(rest, k, whole) if rest else 0.0
+            assert found <= lost + 3 * (len(data) - len(rest)) + 1e-9
 
 
 def test_who_is_hard_to_place_is_charged_for_their_company():

@@ -76,6 +76,8 @@ def charged_to_few(
     extra = np.zeros(height)
     charged = np.empty(len(order), np.int64)
     count = 0
+    # Somebody who is suppressed loses everything and nobody else does.
+    whole = loss.tops.sum()
     stack = np.empty(len(tree.starts) + 1, np.int64)
     grown = new_grown(loss)
     candidates = np.empty(height, np.int64)
@@ -83,7 +85,7 @@ def charged_to_few(
         own = cheapest[record]
         if own <= 0.0:
             continue
-        most = factor * own
+        most = min(factor * own, whole)
         for place in range(count):
             other = charged[place]
             apart = pair_loss(codes, record, other, loss)
