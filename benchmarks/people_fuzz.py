@@ -15,6 +15,7 @@ model. Every line of the log is about tables that were run in full, so that a st
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -132,7 +133,7 @@ def promises(k: int) -> tuple[tuple[PrivacyModel, ...], ...]:
     )
 
 
-@cache
+@cache  # Building and checking one takes a fifth of a run, and thousands of tables share it.
 def policy(way: Way, k: int, place: int, limit: float, suppressed: str, tree_of_days: bool) -> Policy:
     """Return the policy of a run."""
     some = {name: TREES[name] if way.decides or (name == "day" and tree_of_days) else None for name in QUASI}
@@ -301,7 +302,14 @@ def _own_fuzz(chosen: tuple[Way, ...], guarded: bool, places: tuple[int, ...] | 
 
 
 def _block(chosen: tuple[Way, ...], guarded: bool, places: tuple[int, ...] | None, numbers: Sequence[int]) -> Found:
-    return _own_fuzz(chosen, guarded, places).tried(numbers)
+    own = _own_fuzz(chosen, guarded, places)
+    # The collector walks over the modules of everything imported, again and again: once a block is enough.
+    gc.disable()
+    try:
+        return own.tried(numbers)
+    finally:
+        gc.enable()
+        gc.collect()
 
 
 def all_found(work: Callable[[Sequence[int]], Found], first: int, tables: int, processes: int) -> Iterator[Found]:

@@ -19,6 +19,8 @@ Person = tuple[str, int, str, str]
 Label = tuple[str, ...]
 Left = Counter[str]
 """Rows that are left to somebody, by value."""
+NODES = {"north": "AB", "south": "CD"}
+"""Nodes of a hierarchy of cities."""
 MOST_WORLDS = 200_000
 
 
@@ -28,7 +30,8 @@ class TooManyError(Exception):
 
 def rows_of(release: Path) -> list[Row]:
     with (release / "data.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        # A release of which nothing is published beside its classes has one value.
+        return [{"disease": "", **row} for row in csv.DictReader(file)]
 
 
 def ends(label: str) -> tuple[float, float]:
@@ -38,6 +41,8 @@ def ends(label: str) -> tuple[float, float]:
 
 
 def members(label: str) -> frozenset[str]:
+    if label in NODES:
+        return frozenset(NODES[label])
     return frozenset(label[1:-1].split("|") if label.startswith("{") else [label])
 
 
@@ -129,11 +134,14 @@ class GrownWorlds:
     """All worlds of some releases that hold everybody so far, value by value, as rows keep their value.
 
     A world says how many rows of each value take each trail: the labels of one person from the release on with which
-    the person came. With `dated`, only worlds count in which nobody comes into a class that holds nobody new.
+    the person came. With `dated`, only worlds count in which nobody comes into a class that holds nobody new; with
+    `exact`, somebody came in both of the months that a class names.
     """
 
-    def __init__(self, releases: Sequence[Sequence[Row]], numbers: Sequence[int], *, dated: bool = False) -> None:
-        self.numbers, self.dated = numbers, dated
+    def __init__(
+        self, releases: Sequence[Sequence[Row]], numbers: Sequence[int], *, dated: bool = False, exact: bool = False
+    ) -> None:
+        self.numbers, self.dated, self.exact = numbers, dated, exact
         self.counts = [Counter((row["disease"], label(row)) for row in release) for release in releases]
         self.values = sorted({value for value, _ in self.counts[-1]})
         self.cache: dict[str, list[Mapping[tuple[Label, ...], int]]] = {}
@@ -215,14 +223,14 @@ class GrownWorlds:
     def possible(self, trail: Sequence[Label]) -> Left:
         """Return the rows of each value that can be somebody's who took a trail: the fewest of any release on it.
 
-        Both ends of what a class says of arrivals are somebody's, of whatever value: worlds of all values are put
+        Where both ends of what a class says of arrivals are somebody's, of whatever value, worlds of all values are put
         together so that everybody is there.
         """
         wanted = frozenset(
             (place, name, end)
             for place, rows in enumerate(self.counts)
             for _, name in rows
-            for end in {int(each) for each in ends(name[2])}
+            for end in {int(each) for each in ends(name[2]) if self.exact}
         )
         found: Left = Counter()
         for value in self.values:
@@ -241,7 +249,7 @@ class GrownWorlds:
             found |= {
                 (place, name, first + 1)
                 for place, name in enumerate(trail)
-                if name and first + 1 in {int(each) for each in ends(name[2])}
+                if self.exact and name and first + 1 in {int(each) for each in ends(name[2])}
             }
         return frozenset(found)
 
@@ -286,16 +294,21 @@ def grown_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str,
         yield from way.items()
 
 
-def dated_left(releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]]) -> Iterator[tuple[str, Left]]:
-    """Yield what is left to everybody if arrivals are taken at their word: rows that can be the person's at all.
+def dated_left(
+    releases: Sequence[Sequence[Row]], classes: Sequence[Mapping[str, Label]], *, exact_months: bool
+) -> Iterator[tuple[str, Left]]:
+    """Yield what is left to everybody by all releases together: rows that can be the person's at all, and at once.
 
-    A class whose people came until some month holds nobody who came later, and both months that it names are those of
-    somebody in it.
+    A class whose people came until some month holds nobody who came later. With `exact_months` both months that it
+    names are those of somebody in it, as the algorithm is known.
     """
     for last in range(1, len(releases)):
-        worlds = GrownWorlds(releases[: last + 1], range(1, last + 2), dated=True)
+        worlds = GrownWorlds(releases[: last + 1], range(1, last + 2), dated=True, exact=exact_months)
         for name in classes[last]:
-            yield name, worlds.possible([each.get(name, ()) for each in classes[: last + 1]])
+            trail = [each.get(name, ()) for each in classes[: last + 1]]
+            yield name, worlds.possible(trail)
+            if not exact_months:
+                yield name, worlds.left(trail)
 
 
 def invariant_surest(releases: Sequence[tuple[Mapping[str, str], Mapping[str, frozenset[str]]]]) -> Fraction:

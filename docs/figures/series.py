@@ -79,7 +79,7 @@ def growing(sensitive: Sequence[str], models: Sequence[PrivacyModel], seed: int)
             history[:end].copy(),
         )  # fmt: skip
         start = time.perf_counter()
-        last = grow(roster, models, releases, last)
+        last = grow(roster, models, releases, last, exact_months=not sensitive)
         seconds += time.perf_counter() - start
         classes[:end, month], came[:end], history[:end] = last.class_of, last.came, last.history_of
         there = last.class_of >= 0

@@ -35,7 +35,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "save_sets", "attack_sets", "SetAttack",
     ),
     "Differential privacy": (
-        "DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private", "PrivacyLedger",
+        "DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private", "publish_private_sample",
+        "PrivateSampleRelease", "save_private_sample", "PrivacyLedger",
     ),
     "Errors": (),
     "More": (),

@@ -14,6 +14,7 @@ from sfumato.anonymizers.clustering.sbc import SBC as SBC
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding as UtilityRecoding
 from sfumato.anonymizers.clustering.v_mdav import VMDAV as VMDAV
 from sfumato.anonymizers.full_domain.datafly import Datafly as Datafly
+from sfumato.anonymizers.full_domain.heuristic import Heuristic as Heuristic
 from sfumato.anonymizers.full_domain.incognito import Incognito as Incognito
 from sfumato.anonymizers.full_domain.optimal import Optimal as Optimal
 from sfumato.anonymizers.full_domain.samarati import Samarati as Samarati
@@ -25,6 +26,7 @@ from sfumato.anonymizers.randomization.pram import PRAM as PRAM
 from sfumato.anonymizers.randomization.rank_swapping import RankSwapping as RankSwapping
 from sfumato.anonymizers.randomization.rounding import Rounding as Rounding
 from sfumato.anonymizers.randomization.sampling import Sampling as Sampling
+from sfumato.anonymizers.randomization.shuffling import Shuffling as Shuffling
 from sfumato.anonymizers.randomization.swapping import Swapping as Swapping
 from sfumato.anonymizers.ratings.loss import RatingLoss as RatingLoss
 from sfumato.anonymizers.sets.loss import SetLoss as SetLoss
@@ -108,6 +110,7 @@ from sfumato.policy.policy import Policy as Policy
 from sfumato.policy.private_policy import PrivatePolicy as PrivatePolicy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
 from sfumato.policy.registering import register as register
+from sfumato.policy.sample_policy import PrivateSamplePolicy as PrivateSamplePolicy
 from sfumato.policy.set_policy import SetPolicy as SetPolicy
 from sfumato.published.checks.ratings.check import check_ratings as check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction as Satisfaction
@@ -122,6 +125,9 @@ from sfumato.release.private.folder import save_private as save_private
 from sfumato.release.private.ledger import PrivacyLedger as PrivacyLedger
 from sfumato.release.private.publish import publish_privately as publish_privately
 from sfumato.release.private.release import PrivateRelease as PrivateRelease
+from sfumato.release.private.sample_folder import save_private_sample as save_private_sample
+from sfumato.release.private.sample_publish import publish_private_sample as publish_private_sample
+from sfumato.release.private.sample_release import PrivateSampleRelease as PrivateSampleRelease
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease

@@ -18,6 +18,8 @@ Result = TypeVar("Result")
 
 BEAT = 0.5
 """Seconds between two calls for work that says nothing itself."""
+WAITING = 100
+"""Lines that wait to be called back before some are left out."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -56,8 +58,14 @@ def beating(progress: Progress, what: str, work: Callable[[Progress], Result]) -
     context = copy_context()
     threading.Thread(target=lambda: context.run(_do, work, beats, done), daemon=True, name="sfumato-work").start()
     try:
-        while not beats.is_over(done):
-            progress(*beats.last)
+        is_over = False
+        while not is_over:
+            # Looked at before, so that what was told at the end is called back, too.
+            is_over = done.done()
+            for line in beats.taken():
+                progress(*line)
+            if not is_over and not beats.wait():
+                progress(*beats.last)
     except BaseException:
         beats.unwanted = True
         raise
@@ -65,23 +73,36 @@ def beating(progress: Progress, what: str, work: Callable[[Progress], Result]) -
 
 
 class _Beats:
-    """What work told last, between the thread that works and the one that waits."""
+    """What work told, between the thread that works and the one that waits."""
 
     def __init__(self, what: str) -> None:
         self.last, self.unwanted = (what, 0, 1), False
+        self._lines: list[tuple[str, int, int]] = []
+        self._lock = threading.Lock()
         self.told = threading.Event()
 
     def tell(self, what: str, done: int, total: int) -> None:
         if self.unwanted:
             raise _UnwantedError
-        self.last = what, done, total
+        with self._lock:
+            # To a callback that is slow, the latest of a step is enough.
+            if len(self._lines) >= WAITING and self._lines[-1][0] == what:
+                self._lines.pop()
+            self.last = what, done, total
+            self._lines.append(self.last)
         self.told.set()
 
-    def is_over(self, done: Future[Result]) -> bool:
-        """Wait until something is told, or for a beat; tell whether the work is done."""
-        self.told.wait(BEAT)
+    def wait(self) -> bool:
+        """Wait until something is told, or for a beat; tell whether something was."""
+        was_told = self.told.wait(BEAT)
         self.told.clear()
-        return done.done()
+        return was_told
+
+    def taken(self) -> list[tuple[str, int, int]]:
+        """Return what is not yet called back."""
+        with self._lock:
+            lines, self._lines = self._lines, []
+        return lines
 
 
 class _UnwantedError(Exception):

@@ -79,16 +79,20 @@ def test_a_single_newcomer_in_an_old_class_is_found() -> None:
     assert not keeps(left, 2, 1)
 
 
-def test_what_classes_say_of_arrivals_tells_more_than_the_recount_takes_from_it() -> None:
-    """Two classes of the older one: the class of old people alone has its cold, so the third old row is a flu."""
+def test_exact_months_beside_values_tell_more_than_the_recount_takes_from_them() -> None:
+    """The class of old people alone has the cold, so the third old row is a flu; months that are all alike hide it."""
     older = [row("[20..24]", each) for each in ("flu", "flu", "cold")]
     newer = [row("24", each, arrived="[1..2]") for each in ("flu", "flu", "cold")]
     newer += [row("[20..23]", each) for each in ("cold", "flu")]
     classes = [{"x": label(older[0])}, {"x": label(newer[0]), "new": label(newer[0])}]
     assert dict(grown_left([older, newer], classes))["x"] == {"flu": 2, "cold": 1}
-    found = dict(dated_left([older, newer], classes))
+    found = dict(dated_left([older, newer], classes, exact_months=True))
     assert found["x"] == {"flu": 2}
     assert found["new"] == {"flu": 2, "cold": 1}
+    alike = [{**each, "arrived": "[1..2]"} for each in newer]
+    classes = [classes[0], {"x": label(alike[0]), "new": label(alike[0])}]
+    hidden = dict(dated_left([older, alike], classes, exact_months=False))
+    assert hidden == {"x": {"flu": 2, "cold": 1}, "new": {"flu": 2, "cold": 1}}
 
 
 def test_both_ends_of_arrivals_are_somebodys() -> None:
@@ -98,7 +102,8 @@ def test_both_ends_of_arrivals_are_somebodys() -> None:
     newer += [row("[30..39]", "flu", arrived="[1..2]") for _ in range(3)]
     classes = [{}, {"new": label(newer[0])}]
     assert dict(grown_left([older, newer], classes))["new"] == {"flu": 1, "cold": 1}
-    assert dict(dated_left([older, newer], classes))["new"] == {"cold": 1}
+    assert dict(dated_left([older, newer], classes, exact_months=True))["new"] == {"cold": 1}
+    assert dict(dated_left([older, newer], classes, exact_months=False))["new"] == {"flu": 1, "cold": 1}
 
 
 def test_months_of_arrival_bind() -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import sfumato as sf
 from sfumato.cli.progress import draw_compiling, progress_bar
 from sfumato.kernels.announcing import compiling
+from sfumato.progress import BEAT
 
 
 class Terminal(io.StringIO):
@@ -93,6 +95,81 @@ def test_a_command_tells_progress_as_json(tmp_path):
     assert json.loads(done.stdout)["records"]
     lines = [line for line in done.stderr.splitlines() if line.startswith("{")]
     assert "reading" in [json.loads(line)["progress"] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """A table and its release, with the words that name them."""
+    folder = tmp_path_factory.mktemp("released")
+    table = folder / "people.csv"
+    table.write_text(
+        "age,sick\n" + "".join(f"{20 + row % 30},{'ab'[row % 2]}\n" for row in range(60)), encoding="utf-8"
+    )
+    schema = sf.Schema(quasi_identifying=["age"], sensitive=["sick"])
+    sf.anonymize(sf.read_table(table, schema), sf.KAnonymity(3)).save(folder / "release")
+    return {"TABLE": str(table), "RELEASE": str(folder / "release"), "REPORT": str(folder / "report.html")}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "risk TABLE --quasi age",
+        "risk RELEASE",
+        "verify RELEASE",
+        "check TABLE --quasi age --sensitive sick",
+        "measure TABLE RELEASE",
+        "utility TABLE RELEASE --queries 20",
+        "attack RELEASE --original TABLE --attack linkage",
+        "compare TABLE --quasi age --sensitive sick --anonymizers mondrian -k 3 --queries 0",
+        "report RELEASE --original TABLE --out REPORT",
+    ],
+)
+def test_every_command_that_takes_long_tells_progress_as_json(released, command):
+    from typer.testing import CliRunner
+
+    from sfumato.cli.app import app
+
+    words = [released.get(word, word) for word in command.split()]
+    done = CliRunner().invoke(app, [*words, "--json", "--progress", "json"])
+    assert done.exit_code == 0, done.output
+    json.loads(done.stdout)
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith('{"progress"')]
+    assert lines
+    assert all(set(line) == {"progress", "done", "total", "seconds"} for line in lines)
+
+
+def test_work_that_says_nothing_is_told_of_twice_a_second(released, monkeypatch):
+    import sfumato.release.anonymize as making
+
+    made = making.made
+
+    def slowly(task):
+        time.sleep(3 * BEAT)
+        return made(task)
+
+    monkeypatch.setattr(making, "made", slowly)
+    table = sf.read_table(released["TABLE"], sf.Schema(quasi_identifying=["age"], sensitive=["sick"]))
+    told = []
+    sf.anonymize(table, sf.KAnonymity(3), progress=lambda *line: told.append(line))
+    assert told.count(("starting", 0, 1)) >= 2
+
+
+def test_a_callback_that_raises_ends_the_work(released):
+    table = sf.read_table(released["TABLE"], sf.Schema(quasi_identifying=["age"], sensitive=["sick"]))
+
+    def stop(what, done, total):
+        raise InterruptedError(what)
+
+    for verb in (
+        lambda: sf.anonymize(table, sf.KAnonymity(3), progress=stop),
+        lambda: sf.check(table, progress=stop),
+        lambda: sf.risk(table, progress=stop),
+        lambda: sf.attack(released["RELEASE"], table, progress=stop),
+        lambda: sf.compare(table, anonymizers=["mondrian"], values=[3], progress=stop),
+        lambda: sf.verify(released["RELEASE"], progress=stop),
+    ):
+        with pytest.raises(InterruptedError):
+            verb()
 
 
 @pytest.mark.parametrize("beside_a_bar", [True, False])

@@ -72,6 +72,7 @@ EVERY = {
     "correlation": ["correlation in.csv --quasi age,ill"],
     "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
     "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
+    "lattice": ["lattice in.csv --policy policy.toml"],
     "report": ["report out --edition public --out report.html"],
     "hierarchy": ["hierarchy in.csv age --out age.csv"],
     "series": [

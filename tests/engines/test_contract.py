@@ -12,6 +12,7 @@ import pytest
 import sfumato as sf
 from engines.test_disk import MODELS, TOWN_SCHEMA, content, policy_of
 from golden.made_tables import town
+from sfumato.policy.people import People
 
 ENGINES: dict[str, Callable[..., Any]] = {"disk": sf.anonymize_on_disk, "spark": sf.anonymize_on_spark}
 BOTH = pytest.mark.parametrize("engine", ENGINES)
@@ -63,6 +64,26 @@ def test_what_cannot_be_met_is_refused_alike(engine: str, made: Any, path: Path,
 
 
 @BOTH
+@pytest.mark.parametrize("suppressed", ["remove", "star"])
+def test_records_are_left_out_as_in_memory(engine: str, suppressed: Any, made: Any, path: Path, tmp_path: Path):
+    """Some that are alike go, whole or not, and the report counts them."""
+    schema = sf.Schema(quasi_identifying=["age", "zip", "job"], sensitive=["disease"], others="drop")
+    policy = sf.Policy.of(
+        schema, [sf.KAnonymity(4)], sf.Optimal(), sf.Recoding(suppressed=suppressed), 0.3, 0, People()
+    )  # fmt: skip
+    frame = pl.read_parquet(path)
+    names = [name for name in frame.columns if name in schema.roles]
+    frame.select(names).sort(names).write_parquet(path)
+    memory = in_memory(path, policy, tmp_path / "memory")
+    release = made(path, policy, tmp_path / engine, seed=3)
+    assert memory.report.suppressed >= 4
+    assert content(tmp_path / engine) == content(tmp_path / "memory")
+    assert release.report.to_dict() == memory.report.to_dict()
+    assert (tmp_path / engine / "release.json").read_bytes() == (tmp_path / "memory" / "release.json").read_bytes()
+    assert sf.verify(tmp_path / engine).ok
+
+
+@BOTH
 def test_nothing_is_written_over(engine: str, made: Any, path: Path, tmp_path: Path):
     made(path, POLICY, tmp_path / engine)
     before = content(tmp_path / engine)
@@ -77,13 +98,13 @@ def test_nothing_is_written_over(engine: str, made: Any, path: Path, tmp_path: P
 @BOTH
 @pytest.mark.parametrize(
     "change",
-    [{"person": "zip"}, {"anonymizer": sf.Slicing()}, {"refine": 3}],
-    ids=["people", "slicing", "refine"],
+    [{"wished_k": "zip"}, {"anonymizer": sf.Slicing()}, {"anonymizer": sf.Bucketization()}, {"refine": 3}],
+    ids=["wishes", "slicing", "bucketization", "refine"],
 )
 def test_what_an_engine_does_not_have_is_said(
     engine: str, made: Any, change: dict[str, Any], path: Path, tmp_path: Path
 ):
-    roles = {name: value for name, value in change.items() if name == "person"}
+    roles = {name: value for name, value in change.items() if name == "wished_k"}
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], others="drop", **roles)
     models = [] if "anonymizer" in change else MODELS[0]
     policy = sf.Policy.of(

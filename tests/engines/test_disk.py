@@ -31,7 +31,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.large import batches, coding
+from sfumato.table.large import batches, coding, part_files
 
 NAMES = ("release.json", "report.json", "report.txt", "policy.toml")
 MODELS = [
@@ -257,7 +257,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == {town_file.name}
 
 
-FILLED = [(laying_out, "_deal"), (dealing.PartFiles, "_flush"), (checks_in_parts, "_dealt")]
+FILLED = [(laying_out, "_deal"), (part_files.PartFiles, "_flush"), (checks_in_parts, "_dealt")]
 
 
 @pytest.mark.parametrize(("home", "name"), FILLED, ids=[name for _, name in FILLED])
@@ -287,7 +287,10 @@ def test_a_file_that_changes_is_refused(town_file: Path, tmp_path: Path, monkeyp
 
 
 REFUSED = {
-    "person": {"columns": {"quasi-identifying": ["age"], "person": "id"}, "models": [{"name": "k-anonymity", "k": 2}]},
+    "wishes": {
+        "columns": {"quasi-identifying": ["age"], "wished-k": "id"},
+        "models": [{"name": "k-anonymity", "k": 2}],
+    },
     "refine": {"columns": {"quasi-identifying": ["age"]}, "models": [{"name": "k-anonymity", "k": 2}], "refine": 5},
     "values": {"columns": {"quasi-identifying": ["age"]}, "models": [{"name": "subset-k-anonymity", "k": 2, "m": 1}]},
 }

@@ -183,3 +183,21 @@ def test_other_formats_say_what_helps(ending: str, tmp_path: Path):
     policy = policy_of(sf.Schema(quasi_identifying=["age", "zip"]))
     with pytest.raises(sf.InputError, match="write the table to one of these, or use --engine memory"):
         sf.anonymize_on_disk(path, policy, tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["town.jsonl", "town.ndjson.gz", "town/part.jsonl"])
+def test_json_lines_are_refused_before_they_are_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """They may be larger than the memory."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    plain = TOWN.select("age", "zip").write_ndjson().encode()
+    path.write_bytes(gzip.compress(plain) if name.endswith("gz") else plain)
+
+    def read(*given: object, **how: object) -> None:
+        raise AssertionError("was read")
+
+    monkeypatch.setattr(pl, "read_ndjson", read)
+    policy = policy_of(sf.Schema(quasi_identifying=["age", "zip"]))
+    with pytest.raises(sf.InputError, match="write the table to one of these, or use --engine memory"):
+        sf.anonymize_on_disk(tmp_path / name.partition("/")[0], policy, tmp_path / "out")
+    assert not (tmp_path / "out").exists()

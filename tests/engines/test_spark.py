@@ -125,7 +125,7 @@ def test_a_town_in_several_parts(schema: sf.Schema, tmp_path: Path, monkeypatch:
 
 def test_the_number_of_files_decides_nothing(tmp_path: Path):
     policy, found = policy_of(TOWN_SCHEMA, MODELS[0]), set()
-    for count in (1, 40):
+    for count in (1, 7, 200):
         source = in_files(town(100).sample(fraction=1.0, shuffle=True, seed=count), tmp_path / f"in-{count}", count)
         sf.anonymize_on_spark(str(source), policy, tmp_path / f"out-{count}", seed=7)
         found.add(content(tmp_path / f"out-{count}"))
@@ -306,7 +306,7 @@ def test_what_counts_do_not_do_is_done_in_memory(tmp_path: Path):
     asked = ["anonymize", source, "--quasi", "age,zip", "--others", "drop", "-k", "4", "--engine", "spark"]
     for number, (more, reason) in enumerate(
         {
-            ("--person", "who"): "column 'who' has the role person",
+            ("--person", "who", "--rows", "apart"): "rows are to lie apart",
             ("--bound",): "--bound compares all records with each other",
             ("--refine", "3"): "refine compares records of the whole table",
         }.items()
@@ -350,8 +350,8 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "without quotes" in refusal(str(tmp_path / "ragged.csv"), out, raw)
     unsaid = policy_of(sf.Schema(quasi_identifying=["age"], others="keep"), MODELS[0])
     assert "the Spark engine does not look" in refusal(str(folder), out, unsaid)
-    people = policy_of(sf.Schema(quasi_identifying=["age"], person="zip", others="drop"), MODELS[0])
-    assert "the Spark engine counts records" in refusal(str(folder), out, people)
+    people = policy_of(sf.Schema(quasi_identifying=["age"], wished_k="zip", others="drop"), MODELS[0])
+    assert "the Spark engine does not know what people wish for" in refusal(str(folder), out, people)
     strange = policy_of(sf.Schema(quasi_identifying={"job": sf.Attribute(kind="numeric")}, others="drop"), MODELS[0])
     assert "row" not in refusal(str(folder), out, strange).replace("record", "")
     monkeypatch.delenv("SPARK_REMOTE")
@@ -367,6 +367,15 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_without_the_client(tmp_path: Path):
     with patch.dict(sys.modules, {"pyspark.sql": None}):
         assert "pip install 'sfumato[spark]'" in refusal("any", tmp_path / "out")
+
+
+def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The client alone cannot start a Spark of its own, and the whole of Spark cannot without Java."""
+    for name in ("PATH", "JAVA_HOME", "SPARK_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("SPARK_REMOTE", "local[1]")
+    out = tmp_path / "out"
+    assert "needs the whole of Spark (pip install 'pyspark[connect]') and Java" in refusal("any", out)
 
 
 SERVER = """

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,25 +27,50 @@ def in_a_jvm() -> bool:
     return whole and shutil.which("java") is not None
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
+NEEDS_A_JVM = pytest.mark.skipif(
     not in_a_jvm(), reason="Spark is not installed as a whole; pip install 'pyspark[connect]', and Java"
 )
-def test_releases_are_those_of_memory_whoever_dies(tmp_path: Path):
-    frame, policy = town(600), policy_of(TOWN_SCHEMA, MODELS[1])
+POLICY = policy_of(TOWN_SCHEMA, MODELS[1])
+
+
+def chaos(what: str, tmp_path: Path) -> bytes:
+    """Run the program of that name; return what memory publishes of the same records."""
+    frame = town(600)
     source = in_files(frame, tmp_path / "in", 7)
-    policy.to_file(tmp_path / "policy.toml")
+    POLICY.to_file(tmp_path / "policy.toml")
     own = {"PYSPARK_PYTHON": sys.executable, "RUST_LOG": "off"}
     paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(TESTS)])
-    words = [str(TESTS / "engines" / "chaos.py"), str(source), str(tmp_path / "policy.toml"), str(tmp_path)]
+    words = [str(TESTS / "engines" / "chaos.py"), what, str(source), str(tmp_path / "policy.toml"), str(tmp_path)]
     ran = subprocess.run(
         [sys.executable, *words], env={**os.environ, **own, "PYTHONPATH": paths}, capture_output=True, text=True
     )
     assert ran.returncode == 0, ran.stderr[-4000:]
-    memory = sf.anonymize(sf.read_table(rising(frame, TOWN_SCHEMA), policy), policy, seed=7)
+    memory = sf.anonymize(sf.read_table(rising(frame, TOWN_SCHEMA), POLICY), POLICY, seed=7)
     memory.save(tmp_path / "memory")
-    expected = content(tmp_path / "memory")
-    assert len(list((tmp_path / "died").iterdir())) > 2
+    return content(tmp_path / "memory")
+
+
+def attempts(folder: Path) -> list[int]:
+    """How many attempts were made at each part."""
+    return sorted(Counter(path.name.partition("-")[0] for path in folder.iterdir()).values())
+
+
+@pytest.mark.slow
+@NEEDS_A_JVM
+def test_releases_are_those_of_memory_whoever_dies(tmp_path: Path):
+    """Every task of every step that workers do fails twice, its process killed."""
+    expected = chaos("dying", tmp_path)
+    assert len(attempts(tmp_path / "died")) > 2
+    assert set(attempts(tmp_path / "died")) == {3}
     assert content(tmp_path / "lost") == content(tmp_path / "counted") == content(tmp_path / "written") == expected
     assert len(list((tmp_path / "written" / "data").iterdir())) == 3
     assert sorted(content(tmp_path / "streamed").splitlines()) == sorted(expected.splitlines())
+
+
+@pytest.mark.slow
+@NEEDS_A_JVM
+def test_a_task_that_runs_twice_at_the_same_time_changes_nothing(tmp_path: Path):
+    """Speculation is on, and the first task is late."""
+    expected = chaos("late", tmp_path)
+    assert max(attempts(tmp_path / "late-attempts")) > 1
+    assert content(tmp_path / "late") == expected

@@ -57,6 +57,24 @@ def test_the_frame_has_a_row_for_each_known_node():
     ]
 
 
+def test_json_has_what_matters_first():
+    whole = found().to_dict()
+    assert whole["attributes"] == [{"name": "sex", "height": 1}, {"name": "zip", "height": 2}]
+    assert (whole["nodes"], whole["chosen"], whole["loss"], whole["left_out"]) == (6, [1, 0], 0.5, 0)
+    assert whole["counts"] == {
+        "unknown": 3, "satisfies": 1, "fails": 1, "inferred-satisfies": 1, "inferred-fails": 0, "not-better": 0
+    }  # fmt: skip
+    assert [(node["levels"], node["state"]) for node in whole["known"]] == [
+        ([0, 0], "fails"),
+        ([1, 0], "satisfies"),
+        ([1, 1], "inferred-satisfies"),
+    ]
+    # The chosen node and those of the path are not left out for others.
+    short = found().to_dict(most=2)
+    assert [node["levels"] for node in short["known"]] == [[0, 0], [1, 0]]
+    assert short["left_out"] == 1
+
+
 def test_a_lattice_too_large_for_an_array_keeps_the_nodes_that_were_visited():
     lattice = Lattice((9,) * 30)
     states = blank_states(lattice)

@@ -39,7 +39,7 @@ def independent(folder: Path, tables: list[Path]) -> list[Path]:
 
 @pytest.mark.parametrize("way", ["append", "grow"])
 def test_a_series_stands(way: str, months: list[Path], tmp_path: Path) -> None:
-    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(K), table=months[0], way=way, accept_gap=True)
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(K), table=months[0], way=way)
     for month in months[1:]:
         getattr(series, way)(month)
     found = attack_releases(series.releases, months)
@@ -84,7 +84,7 @@ def test_from_the_command_line(months: list[Path], tmp_path: Path) -> None:
     fallen = run(app, ["series", "attack", *map(str, independent(tmp_path, months)), *known])
     assert fallen.exit_code == 1, fallen.output
     assert "falls" in fallen.output
-    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(K), table=months[0], way="grow", accept_gap=True)
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(K), table=months[0], way="grow")
     series.grow(months[1])
     stood = run(app, ["series", "attack", str(series.folder), *known[:4], "--json"])
     assert stood.exit_code == 0, stood.output

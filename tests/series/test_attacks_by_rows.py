@@ -130,7 +130,7 @@ def test_releases_that_do_not_belong_together_are_not_traced() -> None:
 def test_series_stand_against_tracing(way: str, tmp_path: Path) -> None:
     batches = [people(60), people(30, first=1000, seed=1), people(30, first=2000, seed=2)]
     tables = [write_csv(tmp_path / f"{number}.csv", batch) for number, batch in enumerate(batches)]
-    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=tables[0], way=way, accept_gap=True)
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=tables[0], way=way)
     for table in tables[1:]:
         getattr(series, way)(table)
     played = {each.attack: each for each in attack_releases(series.releases, tables).played}
@@ -287,7 +287,7 @@ def test_tables_are_read_as_they_are_written(way: str, tmp_path: Path) -> None:
         ),
     )
     roles = ("--identifying", "name", "--quasi", "age,city", "--sensitive", "disease", "-k", "3", "--quiet")
-    run("start", tmp_path / "s", first, *HOW, *roles, "--way", way, "--accept-gap")
+    run("start", tmp_path / "s", first, *HOW, *roles, "--way", way)
     third = as_written(tmp_path / "3.csv", people(10, first=90, seed=2))
     # The second month is written otherwise; the third one like the first, as the series knows.
     assert "leave --encoding out" in run(way, tmp_path / "s", second, code=2)

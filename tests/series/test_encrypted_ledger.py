@@ -31,9 +31,7 @@ def key(tmp_path: Path) -> Path:
 
 def started(folder: Path, key: Path, way: str) -> sf.Series:
     first = write_csv(folder / "first.csv", people(20))
-    made = sf.Series.start(
-        folder / "s", SCHEMA, sf.KAnonymity(3), table=first, ledger_key=key, way=way, accept_gap=True
-    )
+    made = sf.Series.start(folder / "s", SCHEMA, sf.KAnonymity(3), table=first, ledger_key=key, way=way)
     step(made, write_csv(folder / "b.csv", people(2, first=100)))
     return made
 

@@ -142,7 +142,7 @@ def test_a_release_that_grows_is_there_for_folder_and_ledger_or_for_neither(step
     shutil.rmtree(base / "prepared")
     (base / "prepared").mkdir()
     place = base / "prepared" / "s"
-    sf.Series.start(place, SCHEMA, sf.KAnonymity(4), table=base / "first.csv", way="grow", accept_gap=True)
+    sf.Series.start(place, SCHEMA, sf.KAnonymity(4), table=base / "first.csv", way="grow")
     found = []
     for folder in killed_everywhere(base, "grow", step):
         series = sf.Series.open(folder / "s")

@@ -157,9 +157,7 @@ def test_what_is_no_share(share: float, series: sf.Series) -> None:
 
 
 def test_ways_that_cannot(tmp_path: Path) -> None:
-    grown = sf.Series.start(
-        tmp_path / "g", SCHEMA, sf.KAnonymity(3), table=frame(people(12)), way="grow", accept_gap=True
-    )
+    grown = sf.Series.start(tmp_path / "g", SCHEMA, sf.KAnonymity(3), table=frame(people(12)), way="grow")
     with pytest.raises(sf.PolicyError, match="is a series of the way 'grow'; the recount of BCF-anonymity takes"):
         grown.withdraw(["p1"])
     with pytest.raises(sf.PolicyError, match="way: there is no such way; there are append, grow, m-invariance"):
@@ -195,9 +193,7 @@ def test_a_withdrawal_that_stands_first_or_elsewhere_is_found(series: sf.Series,
     for path in series.releases[:2]:
         path.rename(tmp_path / path.name)
     assert "broken" in str(series.verify())
-    grown = sf.Series.start(
-        tmp_path / "g", SCHEMA, sf.KAnonymity(3), table=frame(people(12)), way="grow", accept_gap=True
-    )
+    grown = sf.Series.start(tmp_path / "g", SCHEMA, sf.KAnonymity(3), table=frame(people(12)), way="grow")
     mark = grown.releases[0] / "release.json"
     content = json.loads(mark.read_text())
     content["series"]["way"] = "withdrawal"

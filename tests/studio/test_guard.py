@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from sfumato.studio.guard import IDLE, MOST, POLICY
+from sfumato.studio.serve import listening_socket
 from studio.desks import OURS, PORT, opened, people
 
 HOST = f"127.0.0.1:{PORT}"
@@ -180,8 +186,6 @@ def test_a_page_that_watches_a_job_is_not_somebody_at_the_keyboard(tmp_path):
 
 
 def test_nothing_but_this_computer_is_listened_to():
-    from sfumato.studio.serve import listening_socket
-
     with listening_socket(0) as listening:
         assert listening.getsockname()[0] == "127.0.0.1"
 
@@ -194,9 +198,6 @@ def test_websockets_are_refused(inside):
 
 
 def test_the_help_of_the_command_line_loads_no_server():
-    import subprocess
-    import sys
-
     looked = "import sys; from sfumato.cli.app import app_of, COMMANDS; app_of(COMMANDS); "
     found = subprocess.run(
         [sys.executable, "-c", looked + "print([m for m in ('starlette', 'uvicorn', 'jinja2') if m in sys.modules])"],
@@ -205,3 +206,35 @@ def test_the_help_of_the_command_line_loads_no_server():
         check=True,
     )
     assert found.stdout.strip() == "[]"
+
+
+def test_answers_leave_at_once():
+    # Of asyncio: it turns the waiting of TCP off for sockets that say what they are, and for no others.
+    with listening_socket(0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
+        client = socket.create_connection(listening.getsockname())
+        answering, _ = listening.accept()
+        assert answering.proto == socket.IPPROTO_TCP
+        client.close()
+        answering.close()
+
+
+def test_the_first_page_loads_no_model_anonymizer_or_attack(tmp_path):
+    people(tmp_path / "people.csv")
+    code = """
+import sys
+from pathlib import Path
+from studio.desks import opened
+folder = Path(sys.argv[1])
+with opened(folder, folder / "people.csv") as studio:
+    inside = studio.enter()
+    assert inside.get("/").status_code == inside.get("/grid?start=0&count=9").status_code == 200
+    heavy = {"sfumato.models", "sfumato.anonymizers", "sfumato.evaluation.attacks", "sfumato.dossier"}
+    assert not heavy & set(sys.modules), heavy & set(sys.modules)
+    assert inside.get("/promises").status_code == inside.get("/attack").status_code == 200
+    assert inside.get("/nowhere").status_code == 404
+"""
+    tests = Path(__file__).parents[1]
+    env = {**os.environ, "PYTHONPATH": str(tests)}
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -259,6 +259,42 @@ def test_compare_and_attack(studio):
     assert "succeed beyond what is promised" in page
 
 
+def test_the_levels_that_keep_the_promises_are_searched_and_drawn(studio):
+    studio.set_up()
+    assert studio.post("/compare/lattice").status_code == 200
+    done = studio.desk.jobs.wait(1, 120)
+    assert done.state == "done", done.problems
+    assert done.words[0] == "lattice"
+    found = done.result
+    # Without hierarchies each column has two levels: its values, and the star.
+    assert found["nodes"] == 8
+    page = studio.get("/compare").text
+    assert "8 choices of levels of age, sex, zip" in page
+    drawn = page[page.index('class="plot lattice"') : page.index("Filled: keeps")]
+    assert drawn.count("<circle") + drawn.count("<rect") == len(found["known"]) == 8
+    assert drawn.count("<rect") == 1
+    assert page.count('<td class="small">minimal') == len(found["minimal"])
+    studio.post("/setup/column", column="sex", what="role", value="insensitive")
+    assert "stale" in studio.get("/compare").text
+    # What cannot be met is said, and nothing is drawn of it.
+    studio.post("/setup/promises", **{"what": "model", "place": "0", "option.k": "100000"})
+    assert studio.post("/compare/lattice").status_code == 200
+    assert studio.desk.jobs.wait(2, 120).state == "failed"
+    assert "100000" in studio.get("/compare").text
+
+
+def test_runs_of_the_same_loss_and_risk_share_a_dot():
+    from sfumato.studio.routes.compare import _dots
+
+    rows = [
+        {"loss": 0.5, "average_risk": 0.1},
+        {"loss": None},
+        {"loss": 0.5, "average_risk": 0.1},
+        {"loss": 0.0, "average_risk": 0.2},
+    ]
+    assert _dots(rows) == [("1, 2", 620.0, 155.0), ("3", 60.0, 50.0)]
+
+
 @pytest.mark.slow
 def test_the_release_of_last_time_is_attacked_beside(studio, tmp_path):
     studio.set_up()

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from sfumato.table.large import memory
 from sfumato.table.large.memory import LEAST, estimated_need, free_memory, memory_size
 
 
@@ -52,3 +53,58 @@ def test_estimates_grow_with_the_table_however_well_it_is_packed(tmp_path: Path)
 def test_free_memory_is_some():
     free = free_memory()
     assert free is None or free > 0
+
+
+GROUPS = {
+    "second version": ("0::/run.scope", "run.scope", "memory.max", "memory.current"),
+    "second version, from inside": ("0::/", "", "memory.max", "memory.current"),
+    "first version": (
+        "9:cpu:/other\n8:memory:/run",
+        "memory/run",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+    ),
+    "first version, from inside": (
+        "8:memory:/not/here",
+        "memory",
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GROUPS)
+@pytest.mark.parametrize(
+    ("limit", "stat", "left"), [("1000", "inactive_file 300\n", 600), ("1000", "", 300), ("max", "", None)]
+)
+def test_what_a_control_group_has_left(
+    case: str, limit: str, stat: str, left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Of 1000 bytes 700 are used; files that were only read are given back."""
+    said, folder, most, used = GROUPS[case]
+    place = tmp_path / "groups" / folder
+    place.mkdir(parents=True)
+    (place / most).write_text(limit if case.startswith("second") or limit != "max" else str(2**63 - 4096))
+    (place / used).write_text("700")
+    (place / "memory.stat").write_text(stat)
+    (tmp_path / "own").write_text(said + "\n")
+    monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "groups")
+    assert memory._group() == left
+
+
+def test_the_tightest_of_all_groups_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for folder, limit in ((tmp_path / "a", "5000"), (tmp_path / "a" / "b", "9000")):
+        folder.mkdir()
+        for name, text in (("memory.max", limit), ("memory.current", "1000"), ("memory.stat", "")):
+            (folder / name).write_text(text)
+    (tmp_path / "own").write_text("0::/a/b\n")
+    monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path)
+    assert memory._group() == 4000
+
+
+def test_without_groups_nobody_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "none")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "nothing")
+    assert memory._group() is None

@@ -124,3 +124,26 @@ def test_values_without_a_name_are_refused_when_they_are_read(tmp_path):
     path.write_text("a,\n1,2\n", encoding="utf-8")
     with pytest.raises(sf.InputError, match="column 2 has no name, but holds values"):
         _ = sf.open_table(path).height
+
+
+def test_a_table_that_is_held_is_the_same_table(file, tmp_path):
+    pl.read_csv(file, infer_schema=False).write_parquet(tmp_path / "people.parquet")
+    for source in (file, tmp_path / "people.parquet"):
+        plain, held = sf.open_table(source, missing=["", "?"]), sf.open_table(source, missing=["", "?"])
+        held.hold()
+        for name in plain.names:
+            assert held.texts(name).to_list() == plain.texts(name).to_list()
+            assert held.texts(name).dtype.base_type() == plain.texts(name).dtype.base_type()
+            assert held.some(name, 1, 2).to_list() == plain.texts(name).to_list()[1:3]
+        for schema in schemas(["name", "age", "zip", "when", "sick"])[::101]:
+            assert same(held.with_schema(schema), sf.read_table(source, schema, missing=["", "?"])), schema
+
+
+def test_a_file_that_changes_between_two_columns_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "people.parquet"
+    pl.DataFrame({"age": [1, 2, 3], "sex": ["f", "m", "f"]}).write_parquet(path)
+    raw = sf.open_table(path)
+    raw.read(["age"])
+    pl.DataFrame({"age": [1, 2], "sex": ["f", "m"]}).write_parquet(path)
+    with pytest.raises(sf.SfumatoError, match="has changed while it was read"):
+        raw.hold()

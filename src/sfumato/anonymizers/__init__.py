@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
     from sfumato.anonymizers.clustering.v_mdav import VMDAV
     from sfumato.anonymizers.full_domain.datafly import Datafly
+    from sfumato.anonymizers.full_domain.heuristic import Heuristic
     from sfumato.anonymizers.full_domain.incognito import Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal
     from sfumato.anonymizers.full_domain.samarati import Samarati
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
     from sfumato.anonymizers.randomization.rounding import Rounding
     from sfumato.anonymizers.randomization.sampling import Sampling
+    from sfumato.anonymizers.randomization.shuffling import Shuffling
     from sfumato.anonymizers.randomization.swapping import Swapping
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
@@ -57,6 +59,7 @@ __all__ = [
     "CellSuppression",
     "Datafly",
     "GlobalMondrian",
+    "Heuristic",
     "Incognito",
     "KMeans",
     "KMember",
@@ -72,6 +75,7 @@ __all__ = [
     "Rounding",
     "Samarati",
     "Sampling",
+    "Shuffling",
     "Slicing",
     "Swapping",
     "TopBottomCoding",
@@ -83,6 +87,7 @@ ANONYMIZERS = Registry(
     {
         "mondrian": "sfumato.anonymizers.mondrian.mondrian:Mondrian",
         "optimal": "sfumato.anonymizers.full_domain.optimal:Optimal",
+        "heuristic": "sfumato.anonymizers.full_domain.heuristic:Heuristic",
         "cell-suppression": "sfumato.anonymizers.cell_suppression.cell_suppression:CellSuppression",
         "datafly": "sfumato.anonymizers.full_domain.datafly:Datafly",
         "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
@@ -112,6 +117,7 @@ PUBLISHERS = Registry(
         "marginals": "sfumato.anonymizers.marginals.marginals:Marginals",
         "swapping": "sfumato.anonymizers.randomization.swapping:Swapping",
         "rank-swapping": "sfumato.anonymizers.randomization.rank_swapping:RankSwapping",
+        "shuffling": "sfumato.anonymizers.randomization.shuffling:Shuffling",
         "noise": "sfumato.anonymizers.randomization.noise:Noise",
         "pram": "sfumato.anonymizers.randomization.pram:PRAM",
         "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",

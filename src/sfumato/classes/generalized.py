@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -169,3 +169,24 @@ class GeneralizedTable:
             histogram(everybody, self.original.codes[:, index], attribute.size + 1)
             for index, attribute in enumerate(self.original.attributes)
         )
+
+
+def class_as_read(columns: Sequence[GeneralizedColumn], count: int, class_of: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the class that a reader puts each record into; int32, from 0.
+
+    Suppressed records are one more class, unless another one publishes nothing but ``*``, too.
+
+    Parameters
+    ----------
+    columns
+        What classes publish.
+    count
+        Number of classes c.
+    class_of
+        int32: class of some records, -1 where it is suppressed.
+    """
+    starred = np.ones(count, dtype=np.bool_)
+    for column in columns:
+        starred &= stars(column.labels)[column.per_class]
+    left_out = int(np.argmax(starred)) if starred.any() else count
+    return np.where(class_of < 0, np.int32(left_out), class_of)

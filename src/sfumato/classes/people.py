@@ -13,6 +13,8 @@ from sfumato.classes.statistics import (
     PeoplesRecords,
     SensitiveCounts,
     class_statistics,
+    counts_of,
+    number_values,
 )
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, PeopleOfTable
 from sfumato.table.folding import distinct_numbers
@@ -93,6 +95,35 @@ def counted_people(
             class_of_person[owned // values], count, (owned % values).astype(codes.dtype), attribute, len(members)
         )
     return replace(alone, sensitive=counted, people=_records_in_classes(class_of_person, count, records))
+
+
+def with_totals_of_all(
+    parts: Sequence[ClassStatistics], sensitive: Sequence[EncodedAttribute]
+) -> list[ClassStatistics]:
+    """Give parts of a table, each counted by itself, the totals and the value numbers of all of them together.
+
+    Parameters
+    ----------
+    parts
+        Of :func:`counted_people`; nobody's class is in two of them.
+    sensitive
+        What the codes of all parts mean.
+    """
+    counts: list[dict[str, SensitiveCounts]] = [{} for _ in parts]
+    for attribute in sensitive:
+        own = [part.sensitive[attribute.name] for part in parts]
+        occurrences = np.zeros(attribute.cardinality, dtype=np.int64)
+        for each in own:
+            assert each.code_of is not None
+            occurrences[each.code_of] += each.totals
+        value_of, code_of = number_values(attribute, occurrences)
+        people = sum(each.height for each in own)
+        for place, each in enumerate(own):
+            assert each.code_of is not None
+            values = value_of[each.code_of][each.values]
+            found = counts_of(attribute, code_of, each.starts, values, each.counts, occurrences[code_of])
+            counts[place][attribute.name] = replace(found, people=people)
+    return [replace(part, sensitive=own) for part, own in zip(parts, counts, strict=True)]
 
 
 def _values_of_people(

@@ -252,7 +252,7 @@ def anonymize(
         if engine == "spark":
             written.from_spark(memory, audit, written_by, bound=bound)
         elif goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
-            written.from_disk(memory)
+            written.from_disk(memory, audit)
         else:
             written.from_memory(audit, bound=bound)
     if save_policy is not None:
@@ -329,11 +329,11 @@ class _Written:
 
             say_formulas(formula_cells(release.published), self.formulas)
 
-    def from_disk(self, memory: str | None) -> None:
+    def from_disk(self, memory: str | None, audit: Path | None) -> None:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
-        self._in_parts(anonymize_on_disk, memory)
+        self._in_parts(anonymize_on_disk, memory, audit)
 
     def from_spark(self, memory: str | None, audit: Path | None, written_by: WrittenBy, *, bound: bool) -> None:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
@@ -342,14 +342,14 @@ class _Written:
 
         reason = brought_here(self.policy, to_database=is_database(self.out), bound=bound)
         if reason is None:
-            return self._in_parts(partial(anonymize_on_spark, written_by=written_by), memory)
+            return self._in_parts(partial(anonymize_on_spark, written_by=written_by), memory, audit)
         if written_by == "workers":
             raise PolicyError(f"--written-by: workers write what was counted, and here {reason}; leave it out")
         if not (self.quiet or self.as_json):
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(audit, bound=bound, read=table_on_spark)
 
-    def _in_parts(self, made: Callable[..., ReleaseOnDisk], memory: str | None) -> None:
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk], memory: str | None, audit: Path | None) -> None:
         _check_seed(self.seed)
         with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
             release = made(
@@ -361,12 +361,15 @@ class _Written:
                 formulas=self.formulas,
                 overwrite=self.overwrite,
                 progress=progress,
+                audit=audit,
             )
         if self.as_json:
             say_json(release.report.to_dict())
         elif not self.quiet:
             say(str(release.report))
             complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+            if self.policy.columns.person is not None:
+                _keep_to_yourself(self.out, self.out, audit)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, self.formulas)
 
@@ -409,10 +412,14 @@ def _report(release: Release, out: str, schema: str | None, audit: Path | None, 
         say(str(release.report))
         complain([f"release written to {shown}; check it with: sfumato verify {place}"])
         if release.audit is not None:
-            from sfumato.release.release import audit_file
+            _keep_to_yourself(place, out, audit)
 
-            private = audit or audit_file(Path(out))
-            complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
+
+def _keep_to_yourself(place: str, out: str, audit: Path | None) -> None:
+    from sfumato.release.release import audit_file
+
+    private = audit or audit_file(Path(out))
+    complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
 def _stored(url: str, schema: str | None) -> tuple[str, str]:

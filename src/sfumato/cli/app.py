@@ -33,6 +33,7 @@ COMMANDS = {
     "correlation": "correlation",
     "attack": "attack",
     "compare": "compare",
+    "lattice": "lattice",
     "report": "report",
     "hierarchy": "hierarchy",
     "reproduce": "reproduce",
@@ -44,7 +45,7 @@ COMMANDS = {
 GROUPS = {
     "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
     "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
-    "private": {"publish": "private", "ledger": "private_ledger"},
+    "private": {"publish": "private", "sample": "private_sample", "ledger": "private_ledger"},
     "series": {
         "start": "series",
         "append": "series",
@@ -80,6 +81,7 @@ A short tour:
   sfumato correlation patients.csv --quasi age,sex,zip
   sfumato attack patients.csv --policy policy.toml --hold-out 0.2
   sfumato compare patients.csv --policy policy.toml --out comparison/
+  sfumato lattice patients.csv --policy policy.toml
   sfumato report patients-release/ --original patients.csv --out report.html
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato series start monthly/ january.csv --policy policy.toml
@@ -90,6 +92,7 @@ A short tour:
   sfumato sets check baskets.csv
   sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 --out sold/
   sfumato private publish patients.csv --policy private.toml --out counts/
+  sfumato private sample patients.csv --policy sample.toml --out sample/
   sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato warm                      compile now what large jobs need
 

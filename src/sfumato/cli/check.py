@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, TableReading
+from sfumato.cli.progress import Progressing, progress_bar
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -24,6 +25,7 @@ def check(
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Say which k, l, alpha, t, beta and delta a table has. It is for the data steward: it names rows.
@@ -36,7 +38,9 @@ def check(
     from sfumato.evaluation.checking.check import check as measure
 
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
-    report = measure(_read(table, Words(policy=policy, **words, **reading.words)))
+    with progress_bar(quiet=as_json, told=told) as progress:
+        progress("reading", 0, 1)
+        report = measure(_read(table, Words(policy=policy, **words, **reading.words)), progress=progress)
     say_result(report.to_dict(), str(report), as_json=as_json)
 
 

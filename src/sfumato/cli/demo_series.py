@@ -39,10 +39,6 @@ def tell(console: Console, study: MonthlyStudy, out: Path) -> None:
         f"releases keeps its promise: at least {K} records fit whoever is in it. An attacker lays them side by side."
     )
     console.print(_of_rows(study))
-    console.print(
-        "The growing series publishes in which months the people of a class came, and these attacks do not reckon with "
-        "it. Beside a published disease it can tell more, which is why `series start` asks for --accept-gap there."
-    )
     console.print()
     console.print("[bold]2  People come, leave and come back[/bold]")
     console.print(

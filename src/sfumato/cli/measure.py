@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     ReleasePlace,
     TableReading,
 )
+from sfumato.cli.progress import Progressing, progress_bar
 
 DIGITS = 12
 
@@ -34,6 +35,7 @@ def measure(
         str | None, typer.Option(metavar="NAME", help="Published column to predict, for the classification metric CM.")
     ] = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
@@ -48,5 +50,9 @@ def measure(
     from sfumato.table.reading import read_table
 
     meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
-    losses = compare(read_table(table, meant.without_sensitive()), release, label=label)
+    with progress_bar(quiet=as_json, told=told) as progress:
+        progress("reading", 0, 2)
+        original = read_table(table, meant.without_sensitive())
+        progress("measuring", 1, 2)
+        losses = compare(original, release, label=label)
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)

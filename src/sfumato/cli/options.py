@@ -14,13 +14,13 @@ READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Pri
 
 ANONYMIZERS = (
     "mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "
-    "v-mdav, sbc, datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
+    "v-mdav, sbc, heuristic, datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""
 
 PUBLISHERS = (
-    "bucketization, slicing, overlapping-slicing, marginals, swapping, rank-swapping, noise, pram, rounding, "
-    "top-bottom-coding, sampling"
+    "bucketization, slicing, overlapping-slicing, marginals, swapping, rank-swapping, shuffling, noise, pram, "
+    "rounding, top-bottom-coding, sampling"
 )
 """Those whose releases are not generalized tables."""
 

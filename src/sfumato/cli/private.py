@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
-
 from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
-    METHOD,
-    OUTPUT,
-    PRIVACY,
     AsJson,
     HowFormulas,
     Original,
@@ -23,7 +15,16 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.private_options import PrivatePromise, WhatCounts, private_policy_of
+from sfumato.cli.private_options import (
+    LedgerFile,
+    NoSeed,
+    OutFolder,
+    OwnFormat,
+    PrivatePromise,
+    Said,
+    WhatCounts,
+    private_policy_of,
+)
 from sfumato.cli.progress import progress_bar
 
 HELP = "Counts with noise, under differential privacy: sfumato private COMMAND --help"
@@ -31,7 +32,7 @@ HELP = "Counts with noise, under differential privacy: sfumato private COMMAND -
 EXAMPLE = """\b
 Example:
   sfumato private publish patients.csv --quasi age,sex --sensitive disease \\
-      --others drop --bins age=0:100:10 --domain sex=female,male \\
+      --others drop --bins age=0:120:12 --domain sex=female,male \\
       --domain disease=flu,gastritis,none --epsilon 1 --out counts/
   sfumato private publish patients.csv --policy private.toml --out counts/
 """
@@ -44,23 +45,10 @@ def publish(
     counting: WhatCounts = WhatCounts(),  # noqa: B008 - a frozen value
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Ledger that adds up what releases of the same people spend.", rich_help_panel=PRIVACY
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Refused: noise that can be drawn again hides nobody.", rich_help_panel=METHOD),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
-    ] = None,
-    format: Annotated[
-        Literal["csv", "parquet"] | None,
-        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
-    ] = None,
+    ledger: LedgerFile = None,
+    seed: NoSeed = None,
+    out: OutFolder = None,
+    format: OwnFormat = None,
     formulas: HowFormulas = "keep",
     save_policy: SavePolicy = None,
     overwrite: Overwrite = False,
@@ -80,7 +68,7 @@ def publish(
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
     problems += target_problems(out, save_policy, overwrite=overwrite)
-    meant = private_policy_of(policy, promise, counting, roles, reading, problems, format)
+    meant = private_policy_of(Said(policy, promise, roles, reading, format, problems), counting)
     if out is not None:
         with progress_bar(quiet=quiet or as_json) as progress:
             progress("reading", 0, 1)

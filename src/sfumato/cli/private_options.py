@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, PRIVACY, RoleOptions, TableReading
 
 if TYPE_CHECKING:
-    from sfumato.policy.private_policy import PrivatePolicy
+    from sfumato.policy.private_policy import DeclaredPolicy, PrivatePolicy
+    from sfumato.policy.sample_policy import PrivateSamplePolicy
+
+Meant = TypeVar("Meant", bound="DeclaredPolicy")
 
 Epsilon = Annotated[float | None, typer.Option(help="Budget ε, above 0, e.g. 1.", rich_help_panel=PRIVACY)]
 Delta = Annotated[
@@ -59,7 +62,7 @@ BinsOf = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=BINS",
-        help="Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:100:10 or age=0,18,65,120; repeatable.",
+        help="Bins of numbers: LOW:HIGH:COUNT, or borders, e.g. age=0:120:12 or age=0,18,65,120; repeatable.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -74,6 +77,47 @@ Complete = Annotated[
     typer.Option(metavar="NAMES", help="Columns without a cell for missing values.", rich_help_panel=COLUMNS),
 ]
 
+SearchShare = Annotated[
+    float | None,
+    typer.Option(help="Share of ε that choosing levels takes; default 0.1.", rich_help_panel=METHOD),
+]
+RecordShare = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of the records that is drawn at most; default what ε allows, up to 0.5.", rich_help_panel=METHOD
+    ),
+]
+Kept = Annotated[
+    Literal["loss", "precision"] | None,
+    typer.Option(help="What the choice of levels keeps; default loss.", rich_help_panel=METHOD),
+]
+NamedLevel = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=LEVEL",
+        help="Level of a column, not chosen; repeatable. With all named, nothing is searched for.",
+        rich_help_panel=METHOD,
+    ),
+]
+
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Ledger that adds up what releases of the same people spend.", rich_help_panel=PRIVACY
+    ),
+]
+NoSeed = Annotated[
+    int | None,
+    typer.Option(help="Refused: what can be drawn again hides nobody.", rich_help_panel=METHOD),
+]
+OutFolder = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+]
+OwnFormat = Annotated[
+    Literal["csv", "parquet"] | None,
+    typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
+]
+
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("model", "epsilon"): "--epsilon",
     ("model", "delta"): "--delta",
@@ -82,6 +126,10 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     ("counting", "two-way"): "--two-way",
     ("counting", "choice"): "--choice",
     ("counting", "complete"): "--complete",
+    ("sampling", "search"): "--search",
+    ("sampling", "share"): "--share",
+    ("sampling", "objective"): "--objective",
+    ("sampling", "levels"): "--level",
     ("output", "format"): "--format",
 }
 """What messages call a key that an option set."""
@@ -116,15 +164,56 @@ class WhatCounts:
     complete: Complete = None
 
 
-def private_policy_of(
-    policy: Path | None,
-    promise: PrivatePromise,
-    counting: WhatCounts,
-    roles: RoleOptions,
-    reading: TableReading,
-    problems: list[str],
-    format: str | None,
-) -> PrivatePolicy:
+@dataclass(frozen=True)
+class HowSampled:
+    """How a private sample is made, over which domains."""
+
+    search: SearchShare = None
+    share: RecordShare = None
+    objective: Kept = None
+    level: NamedLevel = None
+    domain: DomainOf = None
+    bins: BinsOf = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """What both commands are told: a policy file, the promise, columns, how the table is read, and the format."""
+
+    policy: Path | None
+    promise: PrivatePromise
+    roles: RoleOptions
+    reading: TableReading
+    format: str | None
+    problems: list[str]
+
+
+def private_policy_of(said: Said, counting: WhatCounts) -> PrivatePolicy:
+    """Make the policy of noisy marginals that the options mean; raises as :func:`_policy_of` does."""
+    from sfumato.cli.words import all_names, names_in
+    from sfumato.policy.private_policy import PrivatePolicy
+
+    part = {
+        "marginals": [names_in(each) for each in counting.marginal] if counting.marginal else None,
+        "two-way": counting.two_way,
+        "choice": counting.choice,
+        "complete": all_names(counting.complete) or None,
+        "synthetic": counting.synthetic or None,
+    }
+    return _policy_of(said, PrivatePolicy, "counting", part, counting)
+
+
+def sample_policy_of(said: Said, sampling: HowSampled) -> PrivateSamplePolicy:
+    """Make the policy of a private sample that the options mean; raises as :func:`_policy_of` does."""
+    from sfumato.policy.sample_policy import PrivateSamplePolicy
+
+    part = {name: getattr(sampling, name) for name in ("search", "share", "objective")}
+    return _policy_of(said, PrivateSamplePolicy, "sampling", part, sampling)
+
+
+def _policy_of(
+    told: Said, kind: type[Meant], key: str, part: dict[str, Any], columns: WhatCounts | HowSampled
+) -> Meant:
     """Make the policy that the options mean.
 
     Raises
@@ -135,39 +224,35 @@ def private_policy_of(
         With every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
-    from sfumato.cli.words import Words, all_names, names_in, say_columns
+    from sfumato.cli.words import Words, names_in, say_columns
     from sfumato.policy.file import read_policy
     from sfumato.policy.hierarchy_entries import spelled_out
-    from sfumato.policy.private_policy import PrivatePolicy
 
+    policy, problems, promise = told.policy, told.problems, told.promise
     meant = dict(spelled_out(read_policy(policy))) if policy else {}
-    bins, domains = _bins(counting.bins, problems)
-    domains |= {name: {"domain": names_in(values)} for name, values in _pairs(counting.domain, "--domain", problems)}
-    said = reading.words
-    words = Words(policy=policy, **roles.words, written=_merged(said["written"], domains))
+    bins, domains = _bins(columns.bins, problems)
+    domains |= {name: {"domain": names_in(values)} for name, values in _pairs(columns.domain, "--domain", problems)}
+    said = told.reading.words
+    words = Words(policy=policy, **told.roles.words, written=_merged(said["written"], domains))
     names: dict[tuple[str | int, ...], str] = {}
     say_columns(meant, words, names, problems)
     parts: dict[str, dict[str, Any]] = {
         "source": said["source"],
         "model": {"epsilon": promise.epsilon, "delta": promise.delta, "max-records": promise.max_records},
-        "counting": {
-            "marginals": [names_in(each) for each in counting.marginal] if counting.marginal else None,
-            "two-way": counting.two_way,
-            "choice": counting.choice,
-            "complete": all_names(counting.complete) or None,
-            "synthetic": counting.synthetic or None,
-            "bins": {**_given(meant, "bins"), **bins} or None,
-            "levels": {**_given(meant, "levels"), **_levels(counting.level, problems)} or None,
+        key: {
+            **part,
+            "bins": {**_given(meant, key, "bins"), **bins} or None,
+            "levels": {**_given(meant, key, "levels"), **_levels(columns.level, problems)} or None,
         },
-        "output": {"format": format},
+        "output": {"format": told.format},
     }
     kind_words = KindWords(policy, {}, parts, problems, meant)
-    return kind_policy_of(kind_words, PrivatePolicy.from_mapping, {**OPTIONS, **names}, ADVICE)
+    return kind_policy_of(kind_words, kind.from_mapping, {**OPTIONS, **names}, ADVICE)
 
 
-def _given(meant: dict[str, Any], key: str) -> dict[str, Any]:
-    counting = meant.get("counting")
-    given = counting.get(key, {}) if isinstance(counting, dict) else {}
+def _given(meant: dict[str, Any], part: str, key: str) -> dict[str, Any]:
+    settings = meant.get(part)
+    given = settings.get(key, {}) if isinstance(settings, dict) else {}
     return given if isinstance(given, dict) else {}
 
 

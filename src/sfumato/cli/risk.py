@@ -21,6 +21,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.outcome import complain
 from sfumato.cli.population import original_people
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def risk(
         ),
     ] = None,
     overwrite: Overwrite = False,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Measure how easily people are found in a table or a release. It is for the data steward: it names rows.
@@ -125,8 +127,9 @@ def risk(
     raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
     words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, **reading.words)
     beside = [name for name in (weights, household) if name is not None]
-    whole, everybody = _read(table, population, words, beside)
-    with _said_as_options():
+    with _said_as_options(), progress_bar(quiet=as_json, told=told) as progress:
+        progress("reading", 0, 1)
+        whole, everybody = _read(table, population, words, beside)
         report = measure(
             whole,
             quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
@@ -140,6 +143,7 @@ def risk(
             wildcards=wildcards,
             log_linear=log_linear,
             threads=threads,
+            progress=progress,
         )
     say_result(report.to_dict(), str(report), as_json=as_json)
     if records is not None:

@@ -97,8 +97,8 @@ AcceptGap = Annotated[
     bool,
     typer.Option(
         "--accept-gap",
-        help="Grow although rows publish values: with the months of arrival they tell more than is counted.",
-        rich_help_panel=METHOD,
+        help="Without effect: growing series whose rows publish values were refused without it once.",
+        hidden=True,
     ),
 ]
 Models = Annotated[
@@ -178,7 +178,7 @@ def start(
     series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
     with progress_bar(quiet=quiet or as_json) as progress:
         step = started(
-            series, meant, key=key, table=table, way=way, accept_gap=accept_gap,
+            series, meant, key=key, table=table, way=way,
             how=Running(seed, None, progress, most_counterfeits),
         )  # fmt: skip
     if step is not None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.options import OUTPUT, PolicyFile, Reading
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 EXAMPLE = """\b
 Example:
@@ -30,7 +33,8 @@ def studio(
     ] = None,
     policy: PolicyFile = None,
     verify: Annotated[
-        Path | None, typer.Option(metavar="RELEASE", help="For a recipient: show a release and recount it.")
+        Path | None,
+        typer.Option(metavar="RELEASE|SERIES", help="For a recipient: show a release, or a series, and recount it."),
     ] = None,
     reading: Reading = Reading(),  # noqa: B008 - a frozen value
     no_browser: Annotated[
@@ -44,7 +48,6 @@ def studio(
     The studio listens on this computer alone. All that it does is a policy file and a command that do the same.
     """
     from sfumato.errors import PolicyError, raise_all
-    from sfumato.policy.policy import Policy
     from sfumato.studio.serve import check_installed, run_studio
 
     check_installed()
@@ -57,8 +60,15 @@ def studio(
 
         run_verifying(verify, opens=not no_browser, port=port)
         return
-    meant = None if policy is None else Policy.from_file(policy)
+    meant = None if policy is None else _read(policy)
     source = {} if meant is None else meant.source.model_dump(mode="json", by_alias=True, exclude_none=True)
     run_studio(
         table, project=project, policy=meant, source={**source, **reading.source}, opens=not no_browser, port=port
     )
+
+
+def _read(path: Path) -> Policy:
+    # Here: it loads every model and anonymizer, and the first page needs none.
+    from sfumato.policy.policy import Policy
+
+    return Policy.from_file(path)

@@ -15,6 +15,7 @@ from sfumato.cli.options import (
     ReleasePlace,
     TableReading,
 )
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def utility(
     hierarchies: Hierarchies = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Print how useful a release is. Needs the original table, so it is for the data steward.
@@ -96,17 +98,20 @@ def utility(
     from sfumato.table.reading import read_table
 
     meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
-    original = read_table(table, meant)
-    found = measure_utility(
-        release,
-        original,
-        workload=_workload(original, queries, dimensions, selectivity, aggregate, seed),
-        holdout=None if holdout is None else read_table(holdout, meant),
-        targets=target or None,
-        classifiers=cast(Any, tuple(classifier or LEARNERS)),
-        encoding=cast(Any, encoding_of_cells),
-        seed=seed,
-    )
+    with progress_bar(quiet=as_json, told=told) as progress:
+        progress("reading", 0, 1)
+        original = read_table(table, meant)
+        found = measure_utility(
+            release,
+            original,
+            workload=_workload(original, queries, dimensions, selectivity, aggregate, seed),
+            holdout=None if holdout is None else read_table(holdout, meant),
+            targets=target or None,
+            classifiers=cast(Any, tuple(classifier or LEARNERS)),
+            encoding=cast(Any, encoding_of_cells),
+            seed=seed,
+            progress=progress,
+        )
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 

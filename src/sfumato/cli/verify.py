@@ -10,6 +10,7 @@ import typer
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Population
 from sfumato.cli.population import original_people
+from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, PolicyError
 
 EXAMPLE = """\b
@@ -49,6 +50,7 @@ def verify(
             "auto (the database that a release lies in; else here, one part after the other).",
         ),
     ] = "auto",
+    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -64,8 +66,12 @@ def verify(
         raise InputError(problem)
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
-    everybody = None if population is None else original_people(release, population, policy)
-    verification = recount(release, audit=audit, schema=schema, population=everybody, engine=engine)
+    with progress_bar(quiet=as_json, told=told) as progress:
+        progress("reading", 0, 1)
+        everybody = None if population is None else original_people(release, population, policy)
+        verification = recount(
+            release, audit=audit, schema=schema, population=everybody, engine=engine, progress=progress
+        )
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
+from types import MappingProxyType
 from typing import Any
 
 from sfumato.comparison.agenda import Agenda
 from sfumato.comparison.comparison import Comparison
 from sfumato.comparison.own_metrics import Metric, metrics_of
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Plan, Run, Value, Way, plan
+from sfumato.comparison.private_runs import PrivateWay, private_frame, private_problems
 from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
 from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
 from sfumato.comparison.store import RunStore, fingerprint
@@ -25,7 +27,7 @@ from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
-from sfumato.progress import Progress, shown, thread_count
+from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.table import Table
@@ -51,6 +53,7 @@ def compare(
     classifiers: bool = False,
     people: Compared | People = "asked",
     metrics: Mapping[str, Metric] | Sequence[str] = (),
+    private: Mapping[str, PrivateWay] = MappingProxyType({}),
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
@@ -91,6 +94,10 @@ def compare(
         Metrics of your own: name → function of a release and its table that returns a number; or names that plug-ins
         give (entry points of the group ``sfumato.metrics``). They are figures like all others. With a `folder`, a
         metric that is named as before is taken to be the same.
+    private
+        Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
+        times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
+        are those of the table, whose schema declares their domains. No seed repeats them.
     folder
         Where finished runs are written as they come; the same call continues with what it finds there. It is for the
         data steward alone.
@@ -100,7 +107,8 @@ def compare(
         Runs at a time, each on one thread; None reads ``SFUMATO_THREADS``, else takes all cores. It changes no figure
         but seconds.
     progress
-        Called with (what, done, total).
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
 
     Returns
     -------
@@ -114,7 +122,7 @@ def compare(
     InputError
         When the folder holds something else.
     """
-    problems = _setting_problems(table, queries, seed, suppression_limit)
+    problems = [*_setting_problems(table, queries, seed, suppression_limit), *private_problems(private)]
     try:
         laid = plan(anonymizers, models, vary, values, repetitions, people)
         laid = replace(laid, metrics=metrics_of(metrics, vary))
@@ -131,8 +139,10 @@ def compare(
         kept = RunStore(Path(folder), _identity(*told))
     used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = _Runs(laid, ground, kept, progress).all(thread_count(threads))
-    return Comparison.of(laid, outcomes, () if table.repeated is None else (table.repeated.sentence(),))
+    outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
+    notes = () if table.repeated is None else (table.repeated.sentence(),)
+    beside = private_frame(private, ground, repetitions, progress)
+    return replace(Comparison.of(laid, outcomes, notes), private=beside)
 
 
 @dataclass(eq=False)

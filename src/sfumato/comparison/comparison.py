@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.comparison.drawings import draw_comparison
 from sfumato.comparison.frontier import dominated, frontier_of
 from sfumato.comparison.plan import Plan
+from sfumato.comparison.private_runs import private_lines
 from sfumato.comparison.promises import Promise, promise_lines
 from sfumato.comparison.recommendation import recommend
 from sfumato.comparison.run_outcome import DONE, RunOutcome
@@ -36,12 +37,16 @@ class Comparison:
         Where what is promised to people was compared: label → that of the anonymizer, and its promise.
     notes : tuple of str
         What the steward must know of the table: that a column repeats as the key of people does.
+    private : polars.DataFrame
+        One row for each release under differential privacy: ``release``, ``repetition``, ``epsilon``, ``delta``,
+        ``status``, ``reason``, ``count_error``, ``seconds``. Empty if none were compared.
     """
 
     frame: pl.DataFrame
     vary: str
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    private: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @classmethod
     def of(cls, plan: Plan, outcomes: Sequence[RunOutcome], notes: tuple[str, ...] = ()) -> Comparison:
@@ -100,6 +105,8 @@ class Comparison:
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
         """Write ``comparison.csv``, ``comparison.parquet``, ``comparison.txt`` and drawings into a folder.
 
+        Where releases under differential privacy were compared, ``private.csv`` has their figures.
+
         Parameters
         ----------
         folder
@@ -123,6 +130,8 @@ class Comparison:
             write_whole(target / "comparison.csv", self.frame.write_csv())
             write_whole(target / "comparison.parquet", parquet.getvalue())
             write_whole(target / "comparison.txt", f"{self}\n")
+            if self.private.height:
+                write_whole(target / "private.csv", self.private.write_csv())
             for name, svg in drawn.items():
                 write_whole(target / f"{name}.svg", svg)
         except OSError as error:
@@ -139,7 +148,8 @@ class Comparison:
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
         people = promise_lines(self.means(), self.promises, self.vary)
         beaten = dominated(self.means(), self.vary)
-        return "\n".join([*parts, *self._failures(), *beaten, *people, *self.notes, self.recommendation])
+        beside = private_lines(self.private, self.means(), self.vary)
+        return "\n".join([*parts, *self._failures(), *beaten, *people, *beside, *self.notes, self.recommendation])
 
     def _repr_html_(self) -> str:
         """Show notebooks the figures as tables, and the first of them as curves."""
@@ -147,7 +157,8 @@ class Comparison:
         from sfumato.notebook import card
 
         people = promise_lines(self.means(), self.promises, self.vary)
-        more = [*self._failures(), *dominated(self.means(), self.vary), *people, *self.notes]
+        beside = private_lines(self.private, self.means(), self.vary)
+        more = [*self._failures(), *dominated(self.means(), self.vary), *people, *beside, *self.notes]
         return card(
             "Comparison", f"{self.frame.height} runs over {self.vary}", *comparison_parts(self, TITLES, [*more])
         )

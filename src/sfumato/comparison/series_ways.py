@@ -285,7 +285,7 @@ Made = tuple[tuple[MonthOfWay, ...], Callable[[], SeriesAttacks]]
 
 def _made_of_newcomers(way: str, arrivals: _Arrivals, policy: Policy, folder: Path, _: float, seed: int | None) -> Made:
     """Publish newcomers month by month; who waits comes with the next release, all together."""
-    series = Series.start(folder, policy, way=way, accept_gap=True, key=arrivals.key)
+    series = Series.start(folder, policy, way=way, key=arrivals.key)
     months, came, waiting = list[MonthOfWay](), list[Path](), list[pl.DataFrame]()
     for number, frame in enumerate(arrivals.frames):
         waiting.append(frame)

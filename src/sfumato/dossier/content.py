@@ -301,6 +301,7 @@ def _bound(
     size = least_class_size(known_models(subject.description.models))
     if not (wishes.bound and subject.original is not None and losses and size):
         return None
+    wishes.progress("lower bound", 2, 5)
     least = lower_bound(encode(subject.original), size, threads=wishes.threads)
     ratio = losses["normalized_ncp"] / least if least else None
     return {"normalized_ncp": least, **({} if ratio is None else {"ratio": ratio})}

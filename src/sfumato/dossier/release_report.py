@@ -17,7 +17,7 @@ from sfumato.dossier.public import public_edition
 from sfumato.dossier.summary import doubts_of, summary_of
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress, shown, thread_count
+from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.release.agreement import policy_contradictions
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_release
@@ -153,10 +153,14 @@ def report(
         InputError,
         [f"{name}: is not a Table; use read_table" for name, one in given.items() if not isinstance(one, Table | None)],
     )
-    progress("verifying", 0, 5)
-    subject = _subject(release, original, policy, control, tuple(earlier))
-    wishes = ReportOptions(attacks, bound, seed, thread_count(threads), progress, tuple(decisions))
-    return ReleaseReport(content_of(subject, wishes))
+    count = thread_count(threads)
+
+    def work(told: Progress) -> ReleaseReport:
+        told("verifying", 0, 5)
+        subject = _subject(release, original, policy, control, tuple(earlier))
+        return ReleaseReport(content_of(subject, ReportOptions(attacks, bound, seed, count, told, tuple(decisions))))
+
+    return beating(progress, "verifying", work)
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:

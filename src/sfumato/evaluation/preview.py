@@ -6,7 +6,7 @@ Letters: n records, q columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.grouping import group_packed
+from sfumato.kernels.jit import repeated
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.kinds import text_of
 from sfumato.table.raw_table import RawTable
 from sfumato.table.schema import Attribute, AttributeLike, Kind, Schema
 
 Chosen = Sequence[str] | Mapping[str, AttributeLike]
+_Codes = tuple[NDArray[np.integer], int]
+"""Non-negative numbers (n,), and a number that all of them are below."""
+_WORD = 31
+"""Bits of a word, so that two fill a key of :func:`group_records`."""
+_COUNTED = 6
+"""Times that classes are counted, about, until somebody has chosen: what decides whether it pays to compile."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,8 +114,7 @@ class Preview:
 
     def __init__(self, table: RawTable) -> None:
         self._table = table
-        self._distinct: dict[tuple[str, Kind | None], Distinct] = {}
-        self._codes: dict[tuple[str, Kind | None], NDArray[np.uint32]] = {}
+        self._distinct: dict[tuple[str, Kind | None], tuple[Distinct, Kind]] = {}
         self._trees: dict[tuple[str, Kind | None], tuple[object, Hierarchy, NDArray[np.int64]]] = {}
 
     def sizes(self, quasi_identifying: Chosen, levels: Mapping[str, int] | None = None) -> ClassSizes:
@@ -131,7 +138,7 @@ class Preview:
             When a level is not one of the column's hierarchy.
         """
         columns = self._columns(quasi_identifying, levels or {})
-        return _sizes(columns[0] if len(columns) == 1 else self._joined(columns))
+        return _sizes(self._joined(columns)[0])
 
     def without_each(self, quasi_identifying: Chosen, levels: Mapping[str, int] | None = None) -> dict[str, ClassSizes]:
         """Count the classes with each of the columns left out: whose removal leaves the fewest alone tells most.
@@ -145,7 +152,7 @@ class Preview:
         names = list(quasi_identifying)
         columns = self._columns(quasi_identifying, levels or {})
         return {
-            name: _sizes(self._joined([column for place, column in enumerate(columns) if place != out]))
+            name: _sizes(self._joined([column for place, column in enumerate(columns) if place != out])[0])
             for out, name in enumerate(names)
         }
 
@@ -159,13 +166,15 @@ class Preview:
         Cost O(n · q), and O(n) for each of the others.
         """
         known = self._joined(self._columns(quasi_identifying, levels or {}))
-        return {name: _sizes(self._joined([known, self._values((name, None))])) for name in others}
+        return {name: _sizes(self._joined([known, self._values((name, None))])[0]) for name in others}
 
     def distinct(self, name: str, kind: Kind | None = None) -> Distinct:
         """Return the distinct values of a column, read as a kind; None reads the kind off the column."""
-        if (name, kind) not in self._distinct:
-            self._distinct[name, kind] = distinct_of(self._table.typed(name, kind)[0])
-        return self._distinct[name, kind]
+        return self._numbered(name, kind)[0]
+
+    def kind(self, name: str, kind: Kind | None = None) -> Kind:
+        """Return the kind that a column is read as; None reads it off the column."""
+        return self._numbered(name, kind)[1]
 
     def hierarchy(self, name: str, attribute: Attribute) -> Hierarchy | None:
         """Return the hierarchy of a column, built over its values; None where it has none."""
@@ -177,7 +186,17 @@ class Preview:
         counts = np.bincount(leaf_of, weights=self.distinct(name, attribute.kind).counts, minlength=hierarchy.size)
         return [np.add.reduceat(counts, level.starts[:-1]).astype(np.int64) for level in hierarchy.levels]
 
-    def _columns(self, chosen: Chosen, levels: Mapping[str, int]) -> list[NDArray[np.uint32]]:
+    def _numbered(self, name: str, kind: Kind | None) -> tuple[Distinct, Kind]:
+        if (name, kind) not in self._distinct:
+            values, found = self._table.typed(name, kind)
+            distinct = distinct_of(values)
+            # A byte or two for each record is all that stays: raw numbers are ranks from now on.
+            ranks = np.arange(len(distinct.values) + 1)
+            raw = distinct.rank_of.astype(np.min_scalar_type(len(distinct.values)))[distinct.raw]
+            self._distinct[name, kind] = replace(distinct, raw=raw, rank_of=ranks), found
+        return self._distinct[name, kind]
+
+    def _columns(self, chosen: Chosen, levels: Mapping[str, int]) -> list[_Codes]:
         if not chosen:
             return []
         attributes = Schema(quasi_identifying=chosen).quasi_identifying
@@ -186,7 +205,7 @@ class Preview:
             raise PolicyError(*(f"levels: {name!r} is none of the columns" for name in strange))
         return [self._at_level(name, attribute, levels.get(name, 0)) for name, attribute in attributes.items()]
 
-    def _at_level(self, name: str, attribute: Attribute, level: int) -> NDArray[np.uint32]:
+    def _at_level(self, name: str, attribute: Attribute, level: int) -> _Codes:
         values = self._values((name, attribute.kind))
         if not level:
             return values
@@ -196,14 +215,13 @@ class Preview:
         if not 0 <= level <= hierarchy.height:
             raise PolicyError(f"levels: column {name!r} has levels 0 to {hierarchy.height}")
         # A missing value stays one on every level.
-        node_of = np.append(hierarchy.node_of[level][leaf_of], len(hierarchy.levels[level].labels))
-        return node_of.astype(np.uint32)[values]
+        missing = len(hierarchy.levels[level].labels)
+        node_of = np.append(hierarchy.node_of[level][leaf_of], missing)
+        return node_of.astype(np.min_scalar_type(missing))[values[0]], missing + 1
 
-    def _values(self, key: tuple[str, Kind | None]) -> NDArray[np.uint32]:
-        if key not in self._codes:
-            distinct = self.distinct(*key)
-            self._codes[key] = distinct.rank_of.astype(np.uint32)[distinct.raw]
-        return self._codes[key]
+    def _values(self, key: tuple[str, Kind | None]) -> _Codes:
+        distinct = self.distinct(*key)
+        return distinct.raw, len(distinct.rank_of)
 
     def _tree(self, name: str, attribute: Attribute) -> tuple[Hierarchy, NDArray[np.int64]]:
         key, described = (name, attribute.kind), attribute.hierarchy
@@ -215,10 +233,28 @@ class Preview:
             self._trees[key] = described, hierarchy, _leaves(hierarchy, values, name)
         return self._trees[key][1:]
 
-    def _joined(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.int32]:
+    def _joined(self, columns: Sequence[_Codes]) -> _Codes:
         if not columns:
-            return np.zeros(self._table.height, dtype=np.int32)
-        return group_records(np.column_stack(columns))[0]
+            return np.zeros(self._table.height, dtype=np.int32), 1
+        if len(columns) == 1:
+            return columns[0]
+        with repeated(group_packed, _COUNTED):
+            return group_records(_words(columns))
+
+
+def _words(columns: Sequence[_Codes]) -> NDArray[np.uint32]:
+    """Pack columns side by side into words, uint32 (n, words): fewer columns, and less memory, to group."""
+    words: list[NDArray[np.uint32]] = []
+    used = _WORD + 1
+    for codes, size in columns:
+        bits = (size - 1).bit_length()
+        if used + bits > _WORD:
+            words.append(codes.astype(np.uint32))
+            used = bits
+        else:
+            words[-1] |= codes.astype(np.uint32) << np.uint32(used)
+            used += bits
+    return np.column_stack(words)
 
 
 def _leaves(hierarchy: Hierarchy, values: pl.Series, name: str) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,9 @@ DENSE = 1 << 22
 
 SHOWN = 5
 """Minimal nodes that are printed before the rest is only counted."""
+
+TOLD = 10_000
+"""Nodes that are told one by one in JSON, unless another number is asked for."""
 
 States = NDArray[np.int8] | dict[int, int]
 
@@ -41,6 +45,11 @@ class NodeState(IntEnum):
     def words(self) -> str:
         """Return the state as it is printed."""
         return _WORDS[self]
+
+    @property
+    def key(self) -> str:
+        """Return the state as JSON has it."""
+        return self.name.lower().replace("_", "-")
 
 
 _WORDS = {
@@ -172,6 +181,47 @@ class LatticeSearch:
                 "chosen": pl.Series([node == self.chosen for node in nodes], dtype=pl.Boolean),
             }
         )
+
+    def to_dict(self, *, most: int = TOLD) -> dict[str, Any]:
+        """Return plain values, for JSON; it holds levels and counts, no value of the data.
+
+        Parameters
+        ----------
+        most
+            Nodes that are told one by one, at most: the chosen one, the minimal ones and those of the path first, then
+            in the order of their numbers. How many more are known is said.
+        """
+        numbers = self._known()
+        first = {self.lattice.number(node) for node in (*self._chosen_nodes(), *self.minimal, *self.path)}
+        told = sorted(numbers, key=lambda number: (number not in first, number))[:most]
+        return {
+            "attributes": [
+                {"name": name, "height": height}
+                for name, height in zip(self.attributes, self.lattice.heights, strict=True)
+            ],
+            "nodes": self.lattice.size,
+            "counts": {state.key: self.count(state) for state in NodeState},
+            "evaluated": self.evaluated,
+            "projections": self.projections,
+            "chosen": None if self.chosen is None else list(self.chosen),
+            "loss": self.loss,
+            "loss_name": self.loss_name,
+            "loss_bound": self.loss_bound,
+            "minimal": [list(node) for node in self.minimal],
+            "path": [list(node) for node in self.path],
+            "known": [
+                {
+                    "levels": list(self.lattice.levels(number)),
+                    "state": self._state_of(number).key,
+                    "loss": self.losses.get(number),
+                }
+                for number in sorted(told)
+            ],
+            "left_out": len(numbers) - len(told),
+        }
+
+    def _chosen_nodes(self) -> tuple[Levels, ...]:
+        return () if self.chosen is None else (self.chosen,)
 
     def __str__(self) -> str:
         """Print how many nodes are in each state, the minimal ones and the chosen one."""

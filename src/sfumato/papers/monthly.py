@@ -151,9 +151,7 @@ class _Publisher:
 
     def series(self, way: str, batches: Sequence[pl.DataFrame]) -> Series:
         """Publish newcomers month by month in a series."""
-        made = Series.start(
-            self.folder / way, SCHEMA, KEEP_K, table=batches[0], way=way, accept_gap=True, seed=self.seed
-        )
+        made = Series.start(self.folder / way, SCHEMA, KEEP_K, table=batches[0], way=way, seed=self.seed)
         for number, batch in enumerate(batches[1:], 1):
             self.progress(f"publishing: {way}", number, MONTHS)
             (made.append if way == "append" else made.grow)(batch, seed=self.seed)

@@ -61,13 +61,14 @@ def taxonomy() -> pl.DataFrame:
 def claims_on_adult(counted: pl.DataFrame, whole: bool) -> Iterator[Claim]:
     """Judge what 4.3 says of Adult's frequencies; `whole` tells whether all records of the thesis are there."""
     ages, sexes, places = (_of(counted, name) for name in ("age", "sex", "place"))
-    years = ages["value"].cast(pl.Int64)
+    years = ages["value"].cast(pl.Int64).to_list()
+    bounds = min(years), max(years)
     where = "4.3, figure 4-1"
     yield Claim.judged(
         "Adult: ages range from 17 to 90",
         where,
-        (int(years.min()), int(years.max())) == (17, 90) if whole else None,  # type: ignore[arg-type]
-        f"{years.min()} to {years.max()}",
+        bounds == (17, 90) if whole else None,
+        "{} to {}".format(*bounds),
     )
     yield Claim.judged(
         "Adult: there are 39 countries", where, places.height == 39 if whole else None, f"{places.height} countries"
@@ -133,7 +134,8 @@ def _of(counted: pl.DataFrame, attribute: str) -> pl.DataFrame:
 
 
 def _of_few(counted: pl.DataFrame) -> float:
-    return float(counted["records"].head(FREQUENT).sum() / counted["records"].sum())
+    records = counted["records"].to_list()
+    return float(sum(records[:FREQUENT]) / sum(records))
 
 
 def _share_of_first(counted: pl.DataFrame) -> float:

@@ -58,10 +58,8 @@ class CountingPart(PolicyPart):
     synthetic: bool = False
 
 
-class PrivatePolicy(WholePolicy):
-    """What noisy marginals are made from: how to read the table, what is promised, what is counted.
-
-    Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
+class DeclaredPolicy(WholePolicy):
+    """What policies under differential privacy share: columns with declared domains, and the promise.
 
     Attributes
     ----------
@@ -73,8 +71,6 @@ class PrivatePolicy(WholePolicy):
         The role of every column, with its declared domain.
     model : Entry
         A :class:`sfumato.DifferentialPrivacy`.
-    counting : CountingPart
-    output : Output
     """
 
     purpose: str | None = None
@@ -82,28 +78,22 @@ class PrivatePolicy(WholePolicy):
     source: Source = Source()
     columns: Columns
     model: ModelPart
-    counting: CountingPart = CountingPart()
-    output: Output = Output()
 
-    @classmethod
-    def of(cls, model: DifferentialPrivacy, counting: Counting, schema: Schema) -> PrivatePolicy:
-        """Make a policy from the arguments of a call; it does not say how the table was read."""
-        with describing("counting"):
-            part = CountingPart.model_validate_json(as_json(described_as_mapping(counting)))
-        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
-        return cls.model_construct(columns=columns_of(schema), model=entry, counting=part)
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns whose declared domain is one of numbers."""
+        raise NotImplementedError
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
         mapping = super().to_mapping()
         mapping["columns"] = {key: value for key, value in self.columns.to_mapping().items() if value}
-        mapping["counting"] = {key: value for key, value in mapping["counting"].items() if value not in ({}, [], False)}
         return mapping
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
 
-        It says what was promised and counted; domains stand in ``release.json``, with all their cells.
+        It says what was promised and done; domains stand in ``release.json``, with all their cells.
         """
         columns = self.columns.model_copy(
             update={
@@ -119,11 +109,6 @@ class PrivatePolicy(WholePolicy):
         """Return what is promised."""
         model: DifferentialPrivacy = self.model.build()
         return model
-
-    def to_counting(self) -> Counting:
-        """Return what is counted."""
-        said = {name: getattr(self.counting, name) for name in CountingPart.model_fields}
-        return Counting(**said)
 
     def to_schema(self) -> Schema:
         """Return the roles of the columns, with a kind for each that its declared domain gives; reads hierarchies.
@@ -150,16 +135,6 @@ class PrivatePolicy(WholePolicy):
             publish=columns.publish,
         )
 
-    def in_cells(self, table: Table) -> Table:
-        """Return a table with each value as the label of the cell that it falls into, and no columns but the counted.
-
-        Raises
-        ------
-        PolicyError
-            When a column has no declared domain.
-        """
-        return in_cells(table, self.to_counting())
-
     def reading(self) -> dict[str, Any]:
         """Return how a file is read, as arguments for :func:`sfumato.read_table`."""
         return self.source.reading()
@@ -170,9 +145,66 @@ class PrivatePolicy(WholePolicy):
         for name, attribute in attributes.items():
             kind, strays = attribute.kind, said[name].strays
             if kind is None and attribute.dates is None:
-                kind = Kind.NUMERIC if name in self.counting.bins else Kind.CATEGORICAL
+                kind = Kind.NUMERIC if name in self.numbers else Kind.CATEGORICAL
             if kind is Kind.NUMERIC and strays is None:
                 # A text among numbers is one more missing value; as an error it would tell of somebody.
                 strays = "missing"
             settled[name] = replace(attribute, kind=kind, strays=strays)
         return settled
+
+
+class PrivatePolicy(DeclaredPolicy):
+    """What noisy marginals are made from: how to read the table, what is promised, what is counted.
+
+    Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
+
+    Attributes
+    ----------
+    purpose, recipient : str or None
+        Free text for the report.
+    source : Source
+        How a file is read.
+    columns : Columns
+        The role of every column, with its declared domain.
+    model : Entry
+        A :class:`sfumato.DifferentialPrivacy`.
+    counting : CountingPart
+    output : Output
+    """
+
+    counting: CountingPart = CountingPart()
+    output: Output = Output()
+
+    @classmethod
+    def of(cls, model: DifferentialPrivacy, counting: Counting, schema: Schema) -> PrivatePolicy:
+        """Make a policy from the arguments of a call; it does not say how the table was read."""
+        with describing("counting"):
+            part = CountingPart.model_validate_json(as_json(described_as_mapping(counting)))
+        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
+        return cls.model_construct(columns=columns_of(schema), model=entry, counting=part)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns that have bins."""
+        return frozenset(self.counting.bins)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = super().to_mapping()
+        mapping["counting"] = {key: value for key, value in mapping["counting"].items() if value not in ({}, [], False)}
+        return mapping
+
+    def to_counting(self) -> Counting:
+        """Return what is counted."""
+        said = {name: getattr(self.counting, name) for name in CountingPart.model_fields}
+        return Counting(**said)
+
+    def in_cells(self, table: Table) -> Table:
+        """Return a table with each value as the label of the cell that it falls into, and no columns but the counted.
+
+        Raises
+        ------
+        PolicyError
+            When a column has no declared domain.
+        """
+        return in_cells(table, self.to_counting())

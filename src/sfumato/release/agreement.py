@@ -29,6 +29,7 @@ from sfumato.release.description import (
 )
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.private.description import PrivateDescription
+from sfumato.release.private.sample_description import SampleDescription
 from sfumato.release.ratings.description import RatingDescription
 from sfumato.release.sets.description import SetDescription
 
@@ -103,21 +104,43 @@ def set_differences(content: Mapping[str, Any], description: SetDescription) -> 
     yield from _of_limits(content, description.suppression_limit)
 
 
-def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
-    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
+def sample_differences(content: Mapping[str, Any], description: SampleDescription) -> Iterator[Difference]:
+    """Compare the policy of a private sample with its description: promise, columns, and levels that are named."""
+    yield from _of_private(content, description)
+    sampling = content.get("sampling", {})
+    named_levels = sampling.get("levels", {})
+    if any(description.levels.get(name) != level for name, level in named_levels.items()):
+        yield Difference("levels", "some", "others")
+    if (description.budget.scale is None) != set(description.levels).issubset(named_levels):
+        yield Difference("search", *(("none", "one") if description.budget.scale is not None else ("one", "none")))
+    share = sampling.get("share")
+    if share is not None and description.budget.share > share:
+        yield Difference("share of the records", "a smaller one", "a larger one")
+
+
+def _of_private(
+    content: Mapping[str, Any], description: PrivateDescription | SampleDescription
+) -> Iterator[Difference]:
+    """Compare the promise and the columns of releases under differential privacy."""
     yield from _of_models(
         [_known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
         [describe_own_model(description.model)],
     )
-    counting, columns = content.get("counting", {}), content["columns"]
-    sets = counting.get("marginals")
-    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
-        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
+    columns = content["columns"]
     for role, told in (("quasi-identifying", False), ("sensitive", True)):
         said = _names(columns.get(role, []))
         found = [name for name in description.domains if (name in description.sensitive) is told]
         if not set(found) <= set(said):
             yield Difference(f"{role} columns", named(said) or "none", named(found))
+
+
+def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
+    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
+    yield from _of_private(content, description)
+    counting = content.get("counting", {})
+    sets = counting.get("marginals")
+    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
+        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
     if bool(counting.get("synthetic", False)) != description.synthetic:
         yield Difference(
             "synthetic records",

@@ -12,7 +12,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
-from sfumato.progress import shown
+from sfumato.progress import beating, shown
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
 from sfumato.release.generalizing import generalized_release
@@ -78,7 +78,8 @@ def anonymize(
         Upper bound; None takes the policy's, else reads ``SFUMATO_THREADS``, else takes all cores. It never changes the
         result.
     progress
-        Called with (what, done, total).
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
     policy
         Another place for the policy. What other arguments say beside a policy must be what it says, too.
     population
@@ -125,7 +126,10 @@ def anonymize(
     else:
         everybody = read_population(table, table) if of_population(meant.to_models()) else None
         table = table.take(published)
-    return made(Task(table, meant, bound, seed, threads, progress, population=everybody))
+    kept = table
+    return beating(
+        progress, "starting", lambda told: made(Task(kept, meant, bound, seed, threads, told, population=everybody))
+    )
 
 
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:

@@ -178,10 +178,15 @@ def population_problems(models: Sequence[PrivacyModel], table: object, *, known:
         problems.append("population: no model speaks of a population; leave it out")
     if asking and not known:
         problems.append(f"population: {asking} speaks of people of a population; give the table of them")
+    of_people = isinstance(table, Table) and table.people is not None
+    return problems + (one_record_problems(models) if of_people else [])
+
+
+def one_record_problems(models: Sequence[PrivacyModel]) -> list[str]:
+    """Name the models that say nothing of people with several records."""
     single = ", ".join(dict.fromkeys(model.name for model in models if says(model).one_record_each))
-    if single and isinstance(table, Table) and table.people is not None:
-        problems.append(f"models: {single} takes every record for a person of its own; leave the person column out")
-    return problems
+    told = f"models: {single} takes every record for a person of its own; leave the person column out"
+    return [told] if single else []
 
 
 def presence_problems(

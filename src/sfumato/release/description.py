@@ -28,7 +28,8 @@ FORMAT_OF_PARTS = 4
 RATINGS = "ratings"
 SETS = "sets"
 PRIVATE = "private-marginals"
-OWN_KINDS = (RATINGS, SETS, PRIVATE)
+PRIVATE_SAMPLE = "private-sample"
+OWN_KINDS = (RATINGS, SETS, PRIVATE, PRIVATE_SAMPLE)
 """Kinds of releases that are no table of records: :mod:`sfumato.release.ratings`, `sets` and `private`."""
 
 LONGEST_NAME = 255

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
+from sfumato.recoding import Recoding
 from sfumato.release.alike import Judged, read_as_one
 from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
@@ -33,6 +35,7 @@ from sfumato.table.folding import FoldedTable, fold, numbered_by_content
 
 PROMISED, PROMISED_L = "promised_k", "promised_l"
 """The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
+NOBODY = "people: is about people with several records; name the column that says who they are (person)"
 Solve = Callable[[Problem], Partition]
 # The people are kept as well, so that no others get their identity.
 _FOLDED: OnceForEach[EncodedTable, tuple[tuple[str, ...], int], tuple[NDArray[np.int32], FoldedTable]] = OnceForEach()
@@ -43,31 +46,49 @@ def folding_problems(task: Task) -> list[str]:
     anonymizer, wishing = task.anonymizer, _wishing(task)
     what = next(iter(wishing), "person") if task.table.people is None else "person"
     if task.table.people is None and task.people != People():
-        return ["people: is about people with several records; name the column that says who they are (person)"]
+        return [NOBODY]
     if task.table.people is None and not wishing:
         return []
     if not isinstance(anonymizer, Anonymizer):
         return [f"{what}: {anonymizer.name} counts records, not people; choose another anonymizer, such as mondrian"]
-    problems = list(_keyless_problems(task))
+    keyless = task.table.keyless
+    problems = list[str]()
+    if keyless is not None and keyless.any():
+        found = Keyless(task.table.schema.person, int(keyless.sum()), int(keyless.argmax()), len(keyless))
+        problems.extend(keyless_problems(task.people, found))
     if task.people.rows == "apart":
         problems.extend(apart_problems(task))
-    elif anonymizer.decides_regions:
+    problems.extend(anonymizer_problems(anonymizer, what, together=task.people.rows == "together"))
+    return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
+
+
+def anonymizer_problems(anonymizer: Anonymizer, what: str, *, together: bool) -> Iterator[str]:
+    """Say what of an algorithm does not go with people who have several records; `what` asks for them."""
+    if together and anonymizer.decides_regions:
         apart = ", or let rows lie apart (rows='apart')" if getattr(anonymizer, "people_apart", False) else ""
-        problems.append(
+        yield (
             f"{what}: {anonymizer.name} decides itself what classes publish, which need not cover all records of a "
             f"person; take one that leaves it to the recoding, such as mondrian with extent='tight'{apart}"
         )
     if getattr(anonymizer, "blind", False):
-        problems.append(f"{what}: blind cuts count records, not people; leave blind out")
-    return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
+        yield f"{what}: blind cuts count records, not people; leave blind out"
 
 
-def _keyless_problems(task: Task) -> Iterator[str]:
-    keyless = task.table.keyless
-    if task.people.keyless == "refuse" and keyless is not None and keyless.any():
+class Keyless(NamedTuple):
+    """Records of a table that have no value in the column of people: how many, the first (from 0), of how many."""
+
+    person: str | None
+    records: int
+    first: int
+    height: int
+
+
+def keyless_problems(people: People, keyless: Keyless) -> Iterator[str]:
+    """Refuse records without a key, where that is asked for."""
+    if people.keyless == "refuse" and keyless.records:
         yield (
-            f"people: {counted(int(keyless.sum()), 'record')} of {len(keyless):,} without a value in column "
-            f"{task.table.schema.person!r}, first in row {int(keyless.argmax()) + 1:,}; fill the keys in, leave such "
+            f"people: {counted(keyless.records, 'record')} of {keyless.height:,} without a value in column "
+            f"{keyless.person!r}, first in row {keyless.first + 1:,}; fill the keys in, leave such "
             "records out, or let each be a person of its own (keyless='alone')"
         )
 
@@ -137,15 +158,36 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
         numbers = numbered_by_content(looked_at(problem), people.numbers, (carry, people.wishes))
         return solution_apart(problem, people, numbers, task, solve)
     folded = _folded(problem, people, task)
-    allowed = math.floor(task.policy.suppression_limit * folded.table.height + 1e-9)
+    return folded_solution(problem, folded, task.policy.suppression_limit, task.recoding, solve)
+
+
+def folded_solution(
+    problem: Problem, folded: FoldedTable, suppression_limit: float, recoding: Recoding, solve: Solve
+) -> Partition:
+    """Solve a problem by its folded table; see :func:`solution_for_people`.
+
+    Parameters
+    ----------
+    problem
+        Of the records.
+    folded
+        Its people.
+    suppression_limit
+        Fraction of the records that may be left out, and of the people.
+    recoding
+        How classes are published.
+    solve
+        As :func:`solution_for_people` takes it.
+    """
+    allowed = math.floor(suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
-    records = _settled(problem, within, unfolded(found, folded), folded, task)
+    records = _settled(problem, within, unfolded(found, folded), folded, recoding)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
         sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
-        return _settled(problem, sure, unfolded(solve(sure), folded), folded, task)
+        return _settled(problem, sure, unfolded(solve(sure), folded), folded, recoding)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -183,12 +225,14 @@ def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
     return int(np.searchsorted(np.cumsum(np.sort(records)[::-1]), limit, side="right"))
 
 
-def _settled(problem: Problem, within: Problem, records: Partition, folded: FoldedTable, task: Task) -> Partition:
+def _settled(
+    problem: Problem, within: Problem, records: Partition, folded: FoldedTable, recoding: Recoding
+) -> Partition:
     """Judge classes that are published alike as one, where that may break what somebody wishes for."""
     if all(TRAITS[rule.code].merging for rule in rules_of(within.models, within.table)):
         return records
     first = np.unique(folded.person_of, return_index=True)[1]
-    return read_as_one(problem, records, task.recoding, Judged(folded.table, first))
+    return read_as_one(problem, records, recoding, Judged(folded.table, first))
 
 
 def unfolded(partition: Partition, folded: FoldedTable) -> Partition:

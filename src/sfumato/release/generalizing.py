@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
-from sfumato.classes.generalized import Form, GeneralizedTable, stars
+from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
@@ -37,14 +37,14 @@ from sfumato.release.easing import eased
 from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
 from sfumato.release.loss_report import Report
-from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_types
+from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.problem import problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
-from sfumato.release.suppression import settle_suppression
+from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
 
@@ -96,7 +96,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     if task.people.rows == "together" or behind is None:
         partition = within_fingerprint_limit(partition, problem, behind, task)
     if partition.suppressed:
-        raise_all(PolicyError, only_by_the_left_out(task.table, partition.class_of >= 0))
+        raise_all(PolicyError, only_by_the_left_out(task.table, kept_texts(task.table, partition.class_of >= 0)))
     task.step("recoding", 3)
     generalized, order = both(
         lambda: recode_as_published(encoded, partition, task.recoding, threads=problem.threads),
@@ -117,8 +117,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("verifying", 4)
     verification, losses = both(
         lambda: counted_as_read(
-            types,
-            task.table,
+            {name: task.table.kinds[name] for name in types.kinds},
             partial(
                 _recounted, anonymizer, published, task.table, problem.models, attested, types.kinds, task.register
             ),
@@ -183,6 +182,7 @@ def _notes(
 def _least_loss(task: Task, problem: Problem) -> float | None:
     from sfumato.anonymizers.clustering.lower_bound import lower_bound
 
+    task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 
@@ -215,31 +215,16 @@ def _verb(most: Mapping[str, int], several: str, one: str) -> str:
 
 def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     """Solve with the records in an order that owes nothing to that of the input."""
+
+    def solved(problem: Problem) -> Partition:
+        return allowed_solution(problem, task.recoding, lambda within: _solved(within, task, anonymizer))
+
     free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.policy.refine
-    if free:
-        return _allowed_solution(problem, task, anonymizer)
-    if problem.table.people is not None:
-        # People already stand in an order that owes nothing to that of the input.
-        return _allowed_solution(problem, task, anonymizer)
+    # People already stand in an order that owes nothing to that of the input.
+    if free or problem.table.people is not None:
+        return solved(problem)
     order = canonical_order(problem.table, task.table)
-    ordered = replace(problem, table=problem.table.take(order))
-    return _allowed_solution(ordered, task, anonymizer).put_back(order)
-
-
-def _allowed_solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
-    """Solve; where what is left out may not be published as the recoding says, solve without leaving anybody out.
-
-    Anonymizers do not know whether suppressed records will stand in the table as one more class.
-    """
-    partition = _solved(problem, task, anonymizer)
-    try:
-        return settle_suppression(partition, problem, task.recoding)
-    except UnsatisfiableError as error:
-        strict = replace(problem, suppression_limit=0)
-        try:
-            return settle_suppression(_solved(strict, task, anonymizer), strict, task.recoding)
-        except UnsatisfiableError:
-            raise error from None
+    return solved(replace(problem, table=problem.table.take(order))).put_back(order)
 
 
 def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
@@ -284,15 +269,7 @@ def _with_promises(
 
 
 def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
-    """Return the class that a reader puts each record into; int32 (n,), from 0.
-
-    Suppressed records are one more class, unless another one publishes nothing but ``*``, too.
-    """
-    starred = np.ones(len(generalized.sizes), dtype=np.bool_)
-    for column in generalized.columns:
-        starred &= stars(column.labels)[column.per_class]
-    left_out = int(np.argmax(starred)) if starred.any() else len(starred)
-    return np.where(generalized.class_of < 0, np.int32(left_out), generalized.class_of)
+    return class_as_read(generalized.columns, len(generalized.sizes), generalized.class_of)
 
 
 def _limits(task: Task) -> tuple[str, ...]:

@@ -4,33 +4,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form
+from sfumato.classes.generalized import Form, class_as_read
+from sfumato.classes.partition import Partition
 from sfumato.engines.disk.dealing import part_count
 from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
+from sfumato.engines.local import LocalEngine
 from sfumato.engines.protocol import Engine
 from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
+from sfumato.metrics.penalty import peoples_penalty
 from sfumato.models.checks import Outcome
 from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
+from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
+from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
 from sfumato.recoding import form_problems
-from sfumato.release.arguments import setting_problems
+from sfumato.release.arguments import one_record_problems, setting_problems
+from sfumato.release.audit import Audit, audit_written, check_audit_place
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
@@ -40,6 +49,14 @@ from sfumato.release.description import (
 )
 from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
+from sfumato.release.folding import (
+    NOBODY,
+    Keyless,
+    anonymizer_problems,
+    folded_solution,
+    keyless_problems,
+    looked_at,
+)
 from sfumato.release.formulas import (
     Formulas,
     cells_like_formulas,
@@ -47,11 +64,17 @@ from sfumato.release.formulas import (
     names_like_formulas,
     values_like_formulas,
 )
+from sfumato.release.kept_on_disk import kept_of, kept_texts_of
 from sfumato.release.loss_report import Report
+from sfumato.release.own_types import counted_as_read, only_by_the_left_out
 from sfumato.release.parts import recounted_in_parts, write_parts
-from sfumato.release.passing import passing_notes, passing_problems
+from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
+from sfumato.release.people_behind import carried
 from sfumato.release.problem import problems_in
+from sfumato.release.release import audit_file
+from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
+from sfumato.table.folding import fold
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
 from sfumato.table.large.mapping import let_go
@@ -60,6 +83,8 @@ from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import spill_folder
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.reading import named
+from sfumato.table.schema import Kind
+from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
 
 PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format], TableFacts]
@@ -103,6 +128,7 @@ def anonymize_on_disk(
     formulas: Formulas = "keep",
     overwrite: bool = False,
     progress: Progress = silent,
+    audit: str | Path | None = None,
     engine: Engine | None = None,
     writer: PartsWriter | None = None,
 ) -> ReleaseOnDisk:
@@ -127,6 +153,8 @@ def anonymize_on_disk(
         As :func:`sfumato.anonymize` takes them. A seed takes sixteen bytes a record for a moment.
     formulas, overwrite
         As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
+    audit
+        Where to write the file with which people can be recounted, as :meth:`sfumato.Release.save` takes it.
     engine
         Another one that is handed the codes of all records, and finds the classes; None: this one.
     writer
@@ -140,7 +168,7 @@ def anonymize_on_disk(
     Raises
     ------
     UnsatisfiableError
-        The models cannot be met without leaving records out.
+        The models cannot be met within the suppression limit.
     PolicyError
         Settings that contradict each other or the table, or that the disk engine does not have
         (:func:`not_on_disk`).
@@ -153,14 +181,18 @@ def anonymize_on_disk(
     run goes on; they belong to their owner alone and are removed, after a kill by the next run.
 
     *Complexity.* Memory is what one batch takes, the distinct values of each column, and what the algorithm takes:
-    strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all.
+    strict Mondrian the largest range that it cuts, 12 bytes a distinct record; every other one the codes of all. Where
+    people have several records, the codes of all are folded in memory, too: some hundred bytes a record.
     """
     path = source.path if isinstance(source, OpenedFile) else Path(source)
     task = _Task(
-        path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine, writer
+        path, policy, Path(folder), _memory(memory), seed, threads, formulas, overwrite, progress, engine, writer,
+        None if audit is None else Path(audit),
     )  # fmt: skip
     raise_all(PolicyError, [*seed_problems(seed), *task.problems(), *not_on_disk(policy)])
     check_target(task.target, overwrite=overwrite)
+    if task.private is not None:
+        check_audit_place(task.private, task.target, overwrite=overwrite)
     with named(task.source):
         opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
     with spill_folder(Path(task.target).absolute().parent) as spill:
@@ -169,14 +201,14 @@ def anonymize_on_disk(
 
 def not_on_disk(policy: Policy) -> list[str]:
     """Say what of a policy the disk engine does not have, each in a sentence; nothing where it has everything."""
-    columns, anonymizer = policy.columns, policy.to_anonymizer()
-    roles = {"person": columns.person, "wished-k": columns.wished_k, "wished-l": columns.wished_l}
-    cure = "use --engine memory"
+    columns, anonymizer, cure = policy.columns, policy.to_anonymizer(), "use --engine memory"
+    wished = {"wished-k": columns.wished_k, "wished-l": columns.wished_l}
     found = [
-        f"engine: the disk engine counts records, no people, and column {name!r} has the role {role}; {cure}"
-        for role, name in roles.items()
+        f"engine: the disk engine does not know what people wish for, and column {name!r} has the role {role}; {cure}"
+        for role, name in wished.items()
         if name is not None
     ]
+    found += _not_of_people(policy, cure)
     if isinstance(anonymizer, Publisher):
         found.append(f"engine: the disk engine generalizes, and {anonymizer.name} publishes something else; {cure}")
     if policy.output.format not in PLAIN:
@@ -202,6 +234,22 @@ def not_on_disk(policy: Policy) -> list[str]:
     return found
 
 
+def _not_of_people(policy: Policy, cure: str) -> Iterator[str]:
+    """Say what the disk engine does not do where people have several records."""
+    people, schema = policy.to_people(), policy.to_schema()
+    if schema.person is None:
+        return
+    if people.rows == "apart":
+        yield f"engine: the disk engine keeps the records of a person together, and rows are to lie apart; {cure}"
+    if people.pseudonyms == "published":
+        yield f"engine: the disk engine publishes no pseudonyms; {cure}"
+    if schema.insensitive or schema.others == "keep":
+        yield (
+            "engine: the disk engine does not look whether insensitive columns link the records of a person; leave "
+            f"these columns out, or {cure}"
+        )
+
+
 def _memory(text: str | None) -> int:
     if text is not None:
         return memory_size(text)
@@ -224,28 +272,42 @@ class _Task:
     progress: Progress
     engine: Engine | None
     writer: PartsWriter | None
+    audit: Path | None
+
+    @property
+    def private(self) -> Path | None:
+        """Where the audit file goes; None where every record is a person of its own."""
+        return None if self.policy.columns.person is None else self.audit or audit_file(self.target)
 
     def problems(self) -> list[str]:
         policy = self.policy
         models, ways = policy.to_models(), (policy.to_anonymizer(), policy.to_recoding())
-        return setting_problems(models, *ways, policy.suppression_limit, policy.refine or 0, policy.to_people())
+        found = setting_problems(models, *ways, policy.suppression_limit, policy.refine or 0, policy.to_people())
+        if policy.columns.person is None and policy.to_people() != People():
+            found.append(NOBODY)
+        if policy.columns.person is None and self.audit is not None:
+            found.append("audit: recounts people, and no column says who they are; leave it out, or name one (person)")
+        return found if policy.columns.person is None else [*found, *one_record_problems(models)]
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
         made = self._made(self._coded(opened, spill), opened.keys, spill)
         self.progress("writing", 4, STEPS)
-        with whole_folder(self.target, overwrite=self.overwrite) as folder:
+        private, replaced = self.private, self.overwrite
+        kept = nullcontext() if private is None else audit_written(private, self.target, overwrite=replaced)
+        with kept as secret, whole_folder(self.target, overwrite=self.overwrite) as folder:
             facts = self._written(made, folder)
             description = made.description.escaped() if made.frames.escaped else made.description
             self.progress("verifying", 5, STEPS)
-            recount = recounted_in_parts(folder, description, {"data": facts}, spill)
-            assert recount is not None
-            recount[0].raise_unless_ok()
-            # What somebody else has written is what arrived here.
-            raise_all(VerificationError, [str(check) for check in recount[1] if check.outcome is not Outcome.HOLDS])
-            report = made.report(recount[0])
+            audited = made.frames.audited()
+            people = None if audited is None else audited[1]
+            counted = counted_as_read(made.was, partial(_recounted, folder, description, facts, spill, people))
+            report = made.report(counted)
             content = description.to_dict(tables={"data": facts})
             write_texts(folder, content, report.for_release(), self.policy.published())
+            if audited is not None and secret is not None:
+                numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
+                secret.write_text(numbered.text(facts.file, facts.sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, made.frames.cells)
 
@@ -274,13 +336,33 @@ class _Task:
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         assert not isinstance(anonymizer, Publisher)
         raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
-        solved = solve_on_disk(anonymizer, self._problem(large), large, recoding, spill, self.engine)
-        parts, formulas = part_count(large.height), self.formulas if self.policy.output.format == "csv" else "keep"
-        frames = _Formulas(PublishedParts(large, solved.generalized, self.seed, spill), formulas, parts)
+        engine, problem = self.engine or LocalEngine(), self._problem(large)
+
+        def solve(within: Problem) -> Partition:
+            return allowed_solution(within, recoding, partial(engine.solve, anonymizer))
+
+        def solve_for_people(within: Problem) -> Partition:
+            assert large.people is not None
+            folded = fold(looked_at(within), large.people.numbers, carried(within.table))
+            return folded_solution(within, folded, self.policy.suppression_limit, recoding, solve)
+
+        away, folds = self.engine is not None, large.people is not None and large.people.some_have_several
+        solver = solve_for_people if folds else solve
+        solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solver, elsewhere=away, folds=folds)
+        starred, read = recoding.suppressed == "star", large
+        if solved.generalized.suppressed:
+            kept = kept_of(large, solved.generalized.class_of)
+            raise_all(PolicyError, only_by_the_left_out(large, kept_texts_of(kept)))
+            read = large if starred else kept
+        published = PublishedParts(read, solved.generalized, starred, self.seed, spill)
+        parts, formulas = part_count(published.height), self.formulas if self.policy.output.format == "csv" else "keep"
+        frames = _Formulas(published, formulas, parts)
         report = self._report(solved, large, keys)
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
-        return _Made(frames, parts, _description(self.policy, large), report)
+        was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
+        as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
+        return _Made(frames, parts, _description(self.policy, read), report, was, as_read)
 
     def _problem(self, large: LargeTable) -> Problem:
         # A fraction such as 0.1 is not exact, and must not cost a record.
@@ -294,8 +376,16 @@ class _Task:
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
         told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
-        notes = (*told, *passing_notes(large, large.names), *_key_notes(keys))
-        height, smallest, largest = large.height, int(generalized.sizes.min()), int(generalized.sizes.max())
+        advice = (*advice_on_columns(large), *passing_notes(large, large.names))
+        notes = (*told, *advice, *_key_notes(keys), *_keyless_notes(large))
+        people = None if large.people is None else large.people.numbers
+        peoples_ncp = None if people is None else peoples_penalty(generalized, people)
+        of_people = () if people is None else limits_of_people(models, sensitive)
+        # Records that are published as stars are a class to every reader.
+        starred = generalized.suppressed > 0 and self.policy.to_recoding().suppressed == "star"
+        sizes = np.append(generalized.sizes, generalized.suppressed) if starred else generalized.sizes
+        height, suppressed = large.height, generalized.suppressed
+        smallest, largest = int(sizes.min()), int(sizes.max())
         publishes_means = any(column.form is Form.MEAN for column in generalized.columns)
 
         def report(verification: Verification) -> Report:
@@ -303,7 +393,7 @@ class _Task:
                 anonymizer=repr(self.policy.to_anonymizer()),
                 original=height,
                 published=verification.records,
-                suppressed=0,
+                suppressed=suppressed,
                 suppression_limit=self.policy.suppression_limit,
                 classes=verification.classes,
                 smallest_class=smallest,
@@ -314,20 +404,39 @@ class _Task:
                 purpose=self.policy.purpose,
                 recipient=self.policy.recipient,
                 publishes_means=publishes_means,
-                limits=(*PublishedTable.limits, *limits_of_values(models, sensitive)),
+                limits=(*PublishedTable.limits, *limits_of_values(models, sensitive), *of_people),
+                counts="records" if people is None else "people",
+                peoples_ncp=peoples_ncp,
             )
 
         return report
 
 
+def _recounted(
+    folder: Path, description: Description, facts: TableFacts, spill: Path, people: NDArray[np.int32] | None
+) -> Verification:
+    recount = recounted_in_parts(folder, description, {"data": facts}, spill, people)
+    assert recount is not None
+    recount[0].raise_unless_ok()
+    # What somebody else has written is what arrived here.
+    raise_all(VerificationError, [str(check) for check in recount[1] if check.outcome is not Outcome.HOLDS])
+    return recount[0]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Made:
-    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames."""
+    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames.
+
+    `was` are the kinds of columns that are of another one without the records that were left out. `as_read` gives
+    records of class -1 the class that a reader puts them into.
+    """
 
     frames: _Formulas
     parts: int
     description: Description
     report: Callable[[Verification], Report]
+    was: dict[str, Kind]
+    as_read: Callable[[NDArray[np.int32]], NDArray[np.int32]]
 
 
 class _Formulas:
@@ -340,6 +449,7 @@ class _Formulas:
             )
         self._published, self._formulas = published, formulas
         self.columns = published.columns
+        self.audited = published.audited
         self.cells: dict[str, int] = dict.fromkeys(names_like_formulas(self.columns.names), 1)
         self.escaped = False
 
@@ -370,13 +480,22 @@ class _Formulas:
             yield name, column.alias(name)
 
 
+def _keyless_notes(large: LargeTable) -> Iterator[str]:
+    if large.people is not None and (note := keyless_note(large.schema.person, large.people.keyless, large.height)):
+        yield note
+
+
 def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Iterator[str]:
+    if large.people is not None:
+        keyless = Keyless(large.schema.person, large.people.keyless, large.people.first_keyless, large.height)
+        yield from keyless_problems(policy.to_people(), keyless)
+        yield from anonymizer_problems(anonymizer, "person", together=True)
     attributes, names = large.encoded.attributes, list(large.schema.sensitive)
     recoding, models = policy.to_recoding(), policy.to_models()
     checks = [lambda model=model: model.rules(names) for model in models]
     problems = problems_in(*checks, lambda: recoding.forms_of(attributes))
     yield from problems
-    if anonymizer.decides_regions and not problems:
+    if anonymizer.decides_regions and not problems and large.people is None:
         yield from form_problems(attributes, recoding.forms_of(attributes))
 
 
@@ -387,7 +506,8 @@ def _description(policy: Policy, large: LargeTable) -> Description:
     sensitive = {column.attribute.name: _sensitive(column) for column in large.sensitive}
     models: list[PrivacyModel] = policy.to_models()
     return Description(
-        PublishedTable.kind, structure, sensitive, tuple(map(describe_model, models)), policy.suppression_limit
+        PublishedTable.kind, structure, sensitive, tuple(map(describe_model, models)), policy.suppression_limit,
+        people=None if large.people is None else "audit",
     )  # fmt: skip
 
 
@@ -405,5 +525,5 @@ def _key_notes(keys: Sequence[str]) -> Iterator[str]:
         listed = ", ".join(map(repr, keys))
         yield (
             f"Whether people have several records was not looked at: this engine does not compare the values of "
-            f"{listed}. If one of these columns says who a record is about, use --person and --engine memory."
+            f"{listed}. If one of these columns says who a record is about, name it with --person."
         )

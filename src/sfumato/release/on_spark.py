@@ -40,6 +40,7 @@ def anonymize_on_spark(
     overwrite: bool = False,
     progress: Progress = silent,
     written_by: WrittenBy = "here",
+    audit: str | Path | None = None,
 ) -> ReleaseOnDisk:
     """Make a release of a table on a Spark cluster, and write it here, or have it written by the cluster's workers.
 
@@ -48,7 +49,7 @@ def anonymize_on_spark(
     source
         A frame of Spark; or what the server that ``SPARK_REMOTE`` names, or an active session, finds: path or address
         of a Parquet file, of a folder of them or of a CSV file (UTF-8), or the name of a table.
-    policy, folder, memory, formulas, overwrite, threads, progress
+    policy, folder, memory, formulas, overwrite, threads, progress, audit
         As :func:`sfumato.anonymize_on_disk` takes them.
     seed
         With a seed the release is, byte for byte where there is one part, that of memory for the same records in rising
@@ -92,6 +93,7 @@ def anonymize_on_spark(
             formulas=formulas,
             overwrite=overwrite,
             progress=progress,
+            audit=audit,
             engine=SparkEngine(found.session),
             writer=WorkersWrite(found.session) if written_by == "workers" else None,
         )

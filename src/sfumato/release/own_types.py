@@ -6,8 +6,9 @@ has a fraction, or is no number; the others would then be published as 5.0 inste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,7 @@ from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 from sfumato.table.texts import parse
 
@@ -53,14 +54,33 @@ def own_types(published: PublishedTable, table: Table) -> OwnTypes:
     for column in published.data:
         is_label = column.name in published.quasi_identifying and isinstance(column.dtype, pl.Enum)
         if column.name in table.from_text and not is_label:
-            column, kind = _own(column, table)
+            column, kind = own_values(column, table.kinds[column.name], table.schema.sensitive.get(column.name))
             if kind is not table.kinds[column.name]:
                 kinds[column.name] = kind
         columns.append(column)
     return OwnTypes(replace(published, data=pl.DataFrame(columns)), kinds)
 
 
-def only_by_the_left_out(table: Table, kept: NDArray[np.bool_]) -> list[str]:
+class ReadFromText(Protocol):
+    """A table, in memory or not, some of whose columns got their kinds from texts."""
+
+    @property
+    def schema(self) -> Schema:
+        """The roles."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kind of every quasi-identifying and sensitive column."""
+        ...
+
+    @property
+    def from_text(self) -> Collection[str]:
+        """Columns that were read from text."""
+        ...
+
+
+def only_by_the_left_out(table: ReadFromText, texts: Callable[[str], pl.Series]) -> list[str]:
     """Name the quasi-identifying columns that are categories only because of records that are left out.
 
     Their classes were made of categories, so that they cannot be published as numbers or dates after all.
@@ -69,24 +89,35 @@ def only_by_the_left_out(table: Table, kept: NDArray[np.bool_]) -> list[str]:
     ----------
     table
         The original table.
-    kept
-        bool (n,): which of its records are published.
+    texts
+        The values of a column that its published records have, each once.
     """
     found = []
     for name, attribute in table.schema.quasi_identifying.items():
         undeclared = attribute.kind is None and attribute.hierarchy is None and name in table.from_text
-        if undeclared and table.kinds[name] is Kind.CATEGORICAL:
-            texts = text_of(table.frame[name].filter(pl.Series(kept)).unique())
-            if parse(texts, None, (), strip=False).kind is not Kind.CATEGORICAL:
-                found.append(
-                    f"column {name!r}: is categorical only by records that are left out, and a reader would see that; "
-                    "declare its kind, or say which texts stand for missing values"
-                )
+        undeclared = undeclared and table.kinds[name] is Kind.CATEGORICAL
+        if undeclared and parse(texts(name), None, (), strip=False).kind is not Kind.CATEGORICAL:
+            found.append(
+                f"column {name!r}: is categorical only by records that are left out, and a reader would see that; "
+                "declare its kind, or say which texts stand for missing values"
+            )
     return found
 
 
-def counted_as_read(types: OwnTypes, table: Table, count: Callable[[], Verification]) -> Verification:
+def kept_texts(table: Table, kept: NDArray[np.bool_]) -> Callable[[str], pl.Series]:
+    """Return what gives the values that the published ones of the records, bool (n,), have in a column."""
+    return lambda name: text_of(table.frame[name].filter(pl.Series(kept)).unique())
+
+
+def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) -> Verification:
     """Recount with the kinds that a reader finds; ask for a kind where a promise hangs on one that is no more there.
+
+    Parameters
+    ----------
+    was
+        The kinds that columns had in the original table and have no more.
+    count
+        Recounts.
 
     Raises
     ------
@@ -101,18 +132,27 @@ def counted_as_read(types: OwnTypes, table: Table, count: Callable[[], Verificat
         raise_all(
             PolicyError,
             [
-                f"column {name!r}: is {table.kinds[name]} only by records that are left out, and a promise hangs on "
+                f"column {name!r}: is {kind} only by records that are left out, and a promise hangs on "
                 "that; declare its kind"
-                for name in types.kinds
+                for name, kind in was.items()
             ],
         )
         raise
 
 
-def _own(column: pl.Series, table: Table) -> tuple[pl.Series, Kind]:
-    """Return a column as reading its published values alone gives it, and its kind."""
-    kind, attribute = table.kinds[column.name], table.schema.sensitive.get(column.name)
-    settled = kind if attribute is None or attribute.hierarchy is not None else attribute.kind
+def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tuple[pl.Series, Kind]:
+    """Return a column as reading its published values alone gives it, and its kind.
+
+    Parameters
+    ----------
+    column
+        What is published of it.
+    kind
+        That of all its values, the left out ones among them.
+    sensitive
+        What was declared of a sensitive column; None for others, whose kind stays.
+    """
+    settled = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
     found = parse(text_of(column.unique()), settled, (), strip=False)
     if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
         return column, kind

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import PublishedTable
-from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.parts import countable_in_parts, verify_parts
 from sfumato.published.roles import Roles
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models
@@ -108,7 +110,11 @@ class FilesInARow:
 
 
 def recounted_in_parts(
-    folder: Path, description: Description, facts: Mapping[str, TableFacts], scratch: Path | None = None
+    folder: Path,
+    description: Description,
+    facts: Mapping[str, TableFacts],
+    scratch: Path | None = None,
+    people: NDArray[np.int32] | None = None,
 ) -> tuple[Verification, tuple[Check, ...]] | None:
     """Recount a generalized table from its files, never holding all of it.
 
@@ -118,6 +124,8 @@ def recounted_in_parts(
         The release.
     scratch
         Where codes are kept meanwhile; None: where the system keeps temporary files.
+    people
+        Who is who, as an audit file says it, where promises are about people.
 
     Returns
     -------
@@ -136,18 +144,23 @@ def recounted_in_parts(
     refuse_missing(folder, facts)
     (name,) = facts
     integrity = parts_check(folder, facts[name]) if facts[name].parts else None
-    counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch)
+    counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch, people)
     return counted, () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
 
 
 def counted_by_record(description: Description) -> bool:
     """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
     extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
-    is_generalized = description.kind == PublishedTable.kind and not description.people and not extra
+    is_generalized = description.kind == PublishedTable.kind and description.people != "published" and not extra
     return is_generalized and countable_in_parts(known_models(description))
 
 
-def recount_of(source: BatchSource, description: Description, scratch: Path | None = None) -> Verification:
+def recount_of(
+    source: BatchSource,
+    description: Description,
+    scratch: Path | None = None,
+    people: NDArray[np.int32] | None = None,
+) -> Verification:
     """Recount a table that :func:`counted_by_record`, and say the roles of its columns.
 
     Parameters and errors are those of :func:`recounted_in_parts`.
@@ -156,9 +169,12 @@ def recount_of(source: BatchSource, description: Description, scratch: Path | No
     published = assembled(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):
         raise VerificationError("release.json: a table in parts must be a generalized one")
-    attributes = description.attributes()
+    attributes, models = description.attributes(), known_models(description)
+    whom: NDArray[np.int32] | Attested | None = people
+    if people is None and description.people == "audit":
+        whom = "attested"
     with scratch_folder(scratch) as place:
-        counted = verify_parts(source, published.quasi_identifying, attributes, known_models(description), place)
+        counted = verify_parts(source, published.quasi_identifying, attributes, models, place, whom)
     own = {*published.quasi_identifying, *published.sensitive}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)

@@ -56,13 +56,14 @@ def _largest(wishes: NDArray[np.int64] | None, people: NDArray[np.int32]) -> NDA
     return None if wishes is None else largest_of(people, int(people.max()) + 1, wishes)[people]
 
 
-def carried(encoded: EncodedTable, table: Table) -> NDArray[np.uint64]:
+def carried(encoded: EncodedTable, table: Table | None = None) -> NDArray[np.uint64]:
     """Return a hash of what records hold beside their quasi-identifying codes; uint64 (n,).
 
     Sensitive values that no model looks at are among it, or people who differ in nothing else would stand in the order
-    of the input.
+    of the input. Without a table there is nothing else.
     """
     # Categories are compared as texts: their numbers may follow the order of the input.
-    texts = (table.frame[name].cast(pl.String) for name in table.schema.insensitive)
+    names = () if table is None else table.schema.insensitive
+    texts = (table.frame[name].cast(pl.String) for name in names) if table is not None else ()
     insensitive = [dense_ranks(text).astype(np.uint64) for text in texts]
     return content_hash(np.column_stack([encoded.sensitive_codes.astype(np.uint64), *insensitive]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from sfumato.anonymizers.full_domain.incognito import Incognito
@@ -10,7 +11,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
-from sfumato.progress import shown
+from sfumato.progress import beating, shown
 from sfumato.release.arguments import Arguments
 from sfumato.release.problem import problem_of
 from sfumato.release.task import Task
@@ -66,4 +67,8 @@ def search_lattice(
     task = Task(table, said.policy(table, seed), seed=seed, threads=threads, progress=progress)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
-    return searcher.search(problem_of(task, searcher, encode(table)))
+
+    def work(told: Progress) -> LatticeSearch:
+        return searcher.search(problem_of(replace(task, progress=told), searcher, encode(table)))
+
+    return beating(progress, "encoding", work)

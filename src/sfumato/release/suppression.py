@@ -8,6 +8,7 @@ their number, which the report states, counts no small group.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +73,34 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
             f"limit of {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     return found
+
+
+def allowed_solution(problem: Problem, recoding: Recoding, solve: Callable[[Problem], Partition]) -> Partition:
+    """Solve; where what is left out may not be published as `recoding` says, solve without leaving anybody out.
+
+    Anonymizers do not know whether suppressed records will stand in the table as one more class.
+
+    Parameters
+    ----------
+    problem, recoding
+        As :func:`settle_suppression` takes them.
+    solve
+        Finds a solution of such a problem.
+
+    Raises
+    ------
+    UnsatisfiableError
+        When there is none.
+    """
+    partition = solve(problem)
+    try:
+        return settle_suppression(partition, problem, recoding)
+    except UnsatisfiableError as error:
+        strict = replace(problem, suppression_limit=0)
+        try:
+            return settle_suppression(solve(strict), strict, recoding)
+        except UnsatisfiableError:
+            raise error from None
 
 
 def smallest_first(

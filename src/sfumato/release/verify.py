@@ -31,6 +31,7 @@ from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
     PRIVATE,
+    PRIVATE_SAMPLE,
     RATINGS,
     SETS,
     Description,
@@ -120,7 +121,12 @@ def verify(
         # An active session is known to the thread of the caller alone.
         found = _verified(release, asked)
     else:
-        found = beating(progress, "recounting", lambda _: _verified(release, asked))
+
+        def work(told: Progress) -> Verification:
+            told("recounting", 0, 1)
+            return _verified(release, asked)
+
+        found = beating(progress, "recounting", work)
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -206,6 +212,12 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.private.verify import verify_private
 
         return verify_private(release)
+    from sfumato.release.private.sample_release import PrivateSampleRelease
+
+    if isinstance(release, PrivateSampleRelease):
+        from sfumato.release.private.sample_verify import verify_private_sample
+
+        return verify_private_sample(release)
     from sfumato.release.ratings.verify import verify_ratings
 
     return verify_ratings(release)
@@ -247,11 +259,17 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         from sfumato.release.private.verify import verify_private_folder
 
         return verify_private_folder(folder, mark)
+    if kind == PRIVATE_SAMPLE:
+        from sfumato.release.private.sample_verify import verify_sample_folder
+
+        return verify_sample_folder(folder, mark)
     opened = opened_folder(folder, mark)
-    if not whole and audit is None and population is None and any(entry.parts for entry in opened.files.values()):
+    if not whole and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts
 
-        if counted := recounted_in_parts(opened.path, opened.description, opened.files):
+        rows = sum(entry.rows for entry in opened.files.values())
+        people = None if audit is None else _people_of(audit, opened, rows)
+        if counted := recounted_in_parts(opened.path, opened.description, opened.files, people=people):
             return judged(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
 
@@ -289,11 +307,15 @@ def recounted(
     audit
     population
     """
-    folder, people = opened.path, None
-    if audit is not None:
-        table = folder / _audited(audit, opened.description, opened.files).file
-        people = Audit.read(audit, table.name, sha256_of(table), published.tables["data"].height).pseudonyms
+    people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
     return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
+
+
+def _people_of(audit: Path, opened: ReleaseFolder, rows: int) -> NDArray[np.int32]:
+    """Read the audit file of a folder; of a table in parts it is bound to the hash of all parts, which are checked."""
+    facts = _audited(audit, opened.description, opened.files)
+    hashed = facts.sha256 if facts.parts else sha256_of(opened.path / facts.file)
+    return Audit.read(audit, facts.file, hashed, rows).pseudonyms
 
 
 def _recount_stored(stored: StoredRelease, audit: Path | None, everybody: Table | None) -> Verification:

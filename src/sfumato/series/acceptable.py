@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.anonymizers.protocol import Publisher
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
-from sfumato.hierarchy import HierarchyTable
+from sfumato.hierarchy import Groups, HierarchyTable
 from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
 from sfumato.policy.parts import Column
@@ -45,14 +45,11 @@ def key_column(policy: Policy, key: str | None) -> str:
     return chosen
 
 
-def refuse(policy: Policy, way: str = APPEND, *, accept_gap: bool = False) -> None:
-    """Raise PolicyError with every reason for which a policy cannot be that of a series of a way.
-
-    accept_gap : the steward knows what growing series with published values do not withstand.
-    """
+def refuse(policy: Policy, way: str = APPEND) -> None:
+    """Raise PolicyError with every reason for which a policy cannot be that of a series of a way."""
     if way not in ways_of_series():
         raise PolicyError(f"way: {way!r} is none; known are {', '.join(ways_of_series())}")
-    growing = [*_of_growing(policy), *(() if accept_gap else _of_gap(policy))] if way == GROW else ()
+    growing = _of_growing(policy) if way == GROW else ()
     raise_all(
         PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *_of_format(policy), *growing]
     )
@@ -78,26 +75,16 @@ def _of_growing(policy: Policy) -> Iterator[str]:
             "came; name that of the table otherwise"
         )
     for name, attribute in policy.to_schema().quasi_identifying.items():
-        if attribute.hierarchy is not None:
+        tree = attribute.hierarchy
+        if tree is not None and not isinstance(tree, (HierarchyTable, Groups)):
             yield (
-                f"column {name!r}: grow is recounted from labels, and whoever has no hierarchy cannot tell which "
-                "of them overlap; leave the hierarchy out, or use append"
+                f"column {name!r}: this hierarchy is built from the values that are there, which change from month to "
+                "month; grow needs one that lists all values (a hierarchy file, or groups). Leave the hierarchy out, "
+                "or use append"
             )
     recoding = policy.to_recoding()
     if Form.MEAN in (recoding.numeric, *recoding.forms.values()):
         yield "recoding: a mean does not say which values its class covers; grow needs intervals or value sets"
-
-
-def _of_gap(policy: Policy) -> Iterator[str]:
-    """Say that what months of arrival tell of published values is not counted; see decision 30."""
-    columns = policy.columns
-    if columns.sensitive or columns.insensitive or columns.publish or columns.others == "keep":
-        yield (
-            "way: grow publishes the exact months in which the people of a class came. Where rows publish values, too, "
-            "the two together tell more than is counted: somebody may be left with fewer rows than promised, or with "
-            "one value. Take append; or say that you know of this gap with accept_gap=True (on the command line "
-            "--accept-gap)"
-        )
 
 
 def published_policy(policy: Policy, way: str) -> str:

@@ -5,7 +5,7 @@ Letters: n people, c classes of a release, v values (all that rows publish besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,8 +23,9 @@ from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
 from sfumato.series.attacked_traces import Traces
+from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, recipients
+from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import recount_pair
@@ -248,7 +249,8 @@ def _known(releases: Sequence[Labelled], originals: Sequence[Path], reading: Pol
     texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in names}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
     kinds = kinds_of([each.labels.select(names) for each in releases])
-    covers = [covered_by(each.labels, texts, kinds) for each in releases]
+    trees = trees_of(reading, texts)
+    covers = [covered_by(each.labels, texts, kinds, trees) for each in releases]
     for number, each in enumerate(releases):
         if each.arrived is not None:
             low, high = arrivals(each.arrived, number + 1)
@@ -256,13 +258,29 @@ def _known(releases: Sequence[Labelled], originals: Sequence[Path], reading: Pol
     return _Known(covers, came)
 
 
-def covered_by(labels: pl.DataFrame, people: pl.DataFrame, kinds: dict[str, Kind]) -> Marks:
+def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
+    """Return the values under each node of the hierarchies that a policy has for columns of people."""
+    attributes = {} if reading is None else reading.to_schema().quasi_identifying
+    return {
+        name: nodes_under(attribute.hierarchy.build(people[name], name=name))
+        for name, attribute in attributes.items()
+        if attribute.hierarchy is not None and name in people.columns
+    }
+
+
+def covered_by(
+    labels: pl.DataFrame, people: pl.DataFrame, kinds: Mapping[str, Kind], trees: Covers | None = None
+) -> Marks:
     """Tell which classes cover each person, whose values are text in columns named like labels; bool (n, c)."""
+    nodes = trees or {}
     covers = np.ones((people.height, labels.height), dtype=np.bool_)
     for name, kind in kinds.items():
         values, value_of = _distinct(people[name])
         shown, label_of = _distinct(labels[name])
-        fits = _members(values, shown) if kind is Kind.CATEGORICAL else _inside(values, shown, kind)
+        if kind is Kind.CATEGORICAL or name in nodes:
+            fits = _members(values, shown, nodes.get(name, {}))
+        else:
+            fits = _inside(values, shown, kind)
         covers &= fits[value_of][:, label_of]
     return covers
 
@@ -273,14 +291,15 @@ def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
     return distinct, np.array([place[text] for text in column.to_list()], dtype=np.int64)
 
 
-def _members(values: pl.Series, labels: pl.Series) -> Marks:
+def _members(values: pl.Series, labels: pl.Series, tree: Mapping[str, Sequence[str]]) -> Marks:
     fits = np.zeros((len(values), len(labels)), dtype=np.bool_)
     place = {text: number for number, text in enumerate(values.to_list())}
     for number, label in enumerate(labels.to_list()):
         if label == STAR:
             fits[:, number] = True
         else:
-            fits[[place[member] for member in split_set(label) if member in place], number] = True
+            members = tree[label] if label in tree else split_set(label)
+            fits[[place[member] for member in members if member in place], number] = True
     return fits
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from sfumato.errors import VerificationError
@@ -17,6 +17,8 @@ FORMAT = 1
 KIND = "series"
 KEY = "series"
 """Where ``release.json`` says which place a release has."""
+Covers = Mapping[str, Mapping[str, Sequence[str]]]
+"""Column → label → the labels under it, each of them once; which labels lie under none is not said."""
 _DAMAGED = "{}: is damaged; the series cannot be verified"
 
 
@@ -85,12 +87,16 @@ class Place:
         How it was made of its predecessor, a name in :data:`sfumato.series.ways.WAYS`.
     previous : str
         sha256 of the ``release.json`` of the release before; of ``series.json`` for the first one.
+    covers : mapping of str to mapping
+        For each column that publishes nodes of a hierarchy, where recipients compare labels: the labels, published up
+        to this release, that lie under each other one. Empty elsewhere.
     """
 
     id: str
     number: int
     way: str
     previous: str
+    covers: Covers = field(default_factory=dict)
 
     @classmethod
     def of(cls, mark: str) -> Place | None:
@@ -108,13 +114,21 @@ class Place:
             number = said["number"]
             if type(number) is not int or number < 1:
                 raise ValueError
-            return cls(_text(said["id"]), number, _text(said["way"]), _text(said["previous"]))
+            covers = _covers(said.get("covers", {}))
+            return cls(_text(said["id"]), number, _text(said["way"]), _text(said["previous"]), covers)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise VerificationError(_DAMAGED.format("release.json")) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "covers" or value}
+
+
+def _covers(given: Mapping[str, Mapping[str, list[str]]]) -> Covers:
+    return {
+        _text(column): {_text(label): tuple(map(_text, below)) for label, below in labels.items()}
+        for column, labels in given.items()
+    }
 
 
 def _text(given: Any) -> str:

@@ -5,7 +5,7 @@ Letters: n people, c classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -17,6 +17,7 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.generalized import Form
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError, VerificationError
+from sfumato.hierarchy import Hierarchy
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.randomness import permutation
@@ -28,15 +29,26 @@ from sfumato.release.task import Task
 from sfumato.series.append import refuse_too_few
 from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
+from sfumato.series.description import Covers
 from sfumato.series.frozen import Frozen
 from sfumato.series.growing import Grown, Roster, grow
 from sfumato.series.growing_state import GrowingState, codes_of
 from sfumato.series.grown import came_with, classes_of
-from sfumato.series.labels import Labelled, LabelReader, arrival_labels, comparable, kinds_of, values_of
+from sfumato.series.labels import (
+    Labelled,
+    LabelReader,
+    arrival_labels,
+    comparable,
+    covered_labels,
+    kinds_of,
+    nodes_under,
+    values_of,
+)
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.joined import joined
 from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.series.table_bytes import as_written
@@ -102,7 +114,9 @@ def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Ma
     )
     work.how.progress("growing", 2, 6)
     grown = _grown(task, everybody, [Labelled.read(each) for each in earlier], work.people, state)
-    return _made(work, batch, everybody, grown, _solved(task, everybody, grown))
+    made = _made(work, batch, everybody, grown, _solved(task, everybody, grown))
+    shown = [*(Labelled.read(each).labels for each in earlier), Labelled.of(made.published).labels]
+    return replace(made, covers=_covers(_trees(task, everybody.encoded), shown))
 
 
 def _grown(
@@ -117,8 +131,9 @@ def _grown(
     forms = recoding.forms_of(encoded.attributes)
     kinds = {each.name: _kind(each, form) for each, form in zip(encoded.attributes, forms, strict=True)}
     known = {attribute.name: attribute.labels for attribute in encoded.attributes}
+    trees = {name: nodes_under(tree) for name, tree in _trees(task, encoded).items()}
     alike = [replace(each, labels=each.labels.select(list(kinds))) for each in earlier]
-    reader = LabelReader.of(kinds, [each.labels for each in alike], known)
+    reader = LabelReader.of(kinds, [each.labels for each in alike], known, trees)
     value_of, values, releases = _values(everybody, alike, reader, task.policy.output.format)
     classes = classes_of(people, everybody.tags)
 
@@ -129,20 +144,42 @@ def _grown(
     nobody = np.full(encoded.height, -1, dtype=np.int64)
     last, history_of = None, nobody
     if state is not None:
-        now = follow_all(releases, classes)
+        values_told = bool(_published_beside(everybody.table))
+        now = follow_all(releases, classes, as_they_went=values_told and joined(releases))
         tree, history_of = state.tree_for(encoded.attributes), now.history_of
         last = Grown(
             classes[:, -1], len(state.node_of), nobody, releases[-1].boxes, tree, state.node_of, history_of, now.left
         )
     roster = Roster(encoded, value_of, values, classes, came_with(classes), history_of)
     found = grow(
-        roster, task.models, releases, last, labels=lambda class_of, _: reader.boxes(labels(class_of.astype(np.int32)))
-    )
+        roster, task.models, releases, last, labels=lambda class_of, _: reader.boxes(labels(class_of.astype(np.int32))),
+        exact_months=not _published_beside(everybody.table),
+    )  # fmt: skip
     if (found.class_of < 0).any():
         waiting = counted(int((found.class_of < 0).sum()), "person")
         raise UnsatisfiableError(f"The newcomers, {waiting}, do not satisfy the models as a class of their own.")
-    _check_readable(kinds, [*(each.labels for each in alike), labels(found.class_of)])
+    _check_readable(
+        kinds, [labelled.drop(trees) for labelled in (*(each.labels for each in alike), labels(found.class_of))]
+    )
     return found
+
+
+def _trees(task: Task, encoded: EncodedTable) -> dict[str, Hierarchy]:
+    """Return the hierarchies of the columns that publish nodes."""
+    forms = task.recoding.forms_of(encoded.attributes)
+    return {
+        each.name: each.hierarchy
+        for each, form in zip(encoded.attributes, forms, strict=True)
+        if each.hierarchy is not None and form is Form.ANCESTOR
+    }
+
+
+def _covers(trees: Mapping[str, Hierarchy], releases: Sequence[pl.DataFrame]) -> Covers:
+    """Return which published labels lie under each other one, as recipients need it."""
+    return {
+        name: covered_labels(tree, pl.concat([each[name].drop_nulls() for each in releases]).unique().to_list())
+        for name, tree in trees.items()
+    }
 
 
 def _kind(attribute: EncodedAttribute, form: Form) -> Kind:
@@ -165,7 +202,7 @@ def _values(
 ) -> tuple[NDArray[np.int64], SensitiveValues, list[Released]]:
     """Give numbers to all that people publish beside their class, and read the releases with these numbers."""
     table, encoded = everybody.table, everybody.encoded
-    names = [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
+    names = _published_beside(table)
     rows = as_written(table.frame.select(names), format, ()) if names else pl.DataFrame(height=table.height)
     own = rows.with_columns(text_of(column).alias(column.name) for column in rows)
     value_of, *theirs = values_of([own, *(each.others for each in earlier)])
@@ -175,6 +212,11 @@ def _values(
     codes = np.zeros((count, len(encoded.sensitive)), dtype=np.int64)
     codes[value_of] = encoded.sensitive_codes
     return value_of, SensitiveValues(encoded.sensitive, codes), comparable(earlier, reader, theirs)
+
+
+def _published_beside(table: Table) -> list[str]:
+    """Return the columns that rows publish beside their class."""
+    return [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
 
 
 def _solved(task: Task, everybody: _Everybody, grown: Grown) -> SolvedTask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from sfumato.series.growing_guard import Guard, taken_back
 from sfumato.series.growing_moves import make_anew, send_down, settle
 from sfumato.series.growing_tree import CutTree, Node, Standing, common_node, frozen, thawed, tree_of_cuts
 from sfumato.series.recount.histories import Followed
-from sfumato.series.recount.released import Boxes, Places, Released
+from sfumato.series.recount.joined import chains_to, joined
+from sfumato.series.recount.released import Boxes, Places, Released, any_month, dated
 from sfumato.series.recount.remaining import SensitiveValues, check_models
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.row_order import hash_order
@@ -113,6 +115,7 @@ def grow(
     last: Grown | None = None,
     *,
     labels: Labels | None = None,
+    exact_months: bool = False,
 ) -> Grown:
     """Make the next release of a growing table.
 
@@ -129,6 +132,10 @@ def grow(
         What was returned for the last release; None: this is the first.
     labels
         Makes the boxes that classes will publish, months of arrival apart; None: tight ones.
+    exact_months
+        Classes publish the first and the last release with which somebody in them came. Only where rows publish
+        nothing beside their class: with values the months would tell more than is counted. Else every class says the
+        same, from the first release to this one, which tells nothing.
 
     Raises
     ------
@@ -143,14 +150,12 @@ def grow(
     -----
     *Guarantee.* Every class satisfies every model, and every pair of an earlier release and this one is recounted: to
     nobody remain fewer rows than k, or rows that break a model, against an attacker who knows the person's
-    quasi-identifying values and the month in which the person came, and takes the months that classes publish for no
-    more than that (where rows publish values, the exact ranges can tell more: decision 30). The same holds along
-    everybody's history. Counted
-    are pairs and histories of classes in which somebody is, which the ledger knows; folders alone tell as much where
-    rows publish nothing beside their class. If the recount fails somewhere, what was mixed there is taken back; in the
-    end newcomers are appended, which always holds. Against somebody who knows the values of *everybody*, only
-    classes that are never divided stand: append (explanation *What two releases tell*). What refused cuts tell is
-    not hidden (decision record 11).
+    quasi-identifying values and the month in which the person came (decision 35 on the months that classes publish).
+    The same holds along everybody's history. Counted are pairs and histories of classes in which somebody is, which
+    the ledger knows; folders alone tell as much where rows publish nothing beside their class. If the recount fails
+    somewhere, what was mixed there is taken back; in the end newcomers are appended, which always holds. Against
+    somebody who knows the values of *everybody*, only classes that are never divided stand: append (explanation *What
+    two releases tell*). What refused cuts tell is not hidden (decision record 11).
 
     *Who waits.* Newcomers who are too few to be a class anywhere are not published. All others are: those who are too
     few for the leaves of the tree stand above them, as classes of their own, until enough came.
@@ -168,8 +173,20 @@ def grow(
     back[order] = np.arange(len(order))
     # Whoever makes labels has the people in their own order.
     make = labels and (lambda classes, count: labels(classes[back], count))
-    grown = _first(people, models, make) if last is None else _next(people, models, earlier, last, make)
+    shows = _Shows(make, exact_months)
+    grown = _first(people, models, shows) if last is None else _next(people, models, earlier, last, shows)
     return replace(grown, class_of=grown.class_of[back], came=grown.came[back], history_of=grown.history_of[back])
+
+
+class _Shows(NamedTuple):
+    """What classes publish: labels made by a callable, or tight ones, and the months of arrival, exact or not."""
+
+    labels: Labels | None
+    exact_months: bool
+
+    def together(self, earlier: Sequence[Released]) -> bool:
+        """Tell whether all releases are counted together, and not each two of them."""
+        return not self.exact_months and joined(earlier)
 
 
 def _check(roster: Roster, models: Sequence[PrivacyModel]) -> None:
@@ -208,7 +225,7 @@ def _sorted(roster: Roster, order: Numbers) -> Roster:
     )
 
 
-def _first(people: Roster, models: Sequence[PrivacyModel], labels: Labels | None) -> Grown:
+def _first(people: Roster, models: Sequence[PrivacyModel], shows: _Shows) -> Grown:
     """Cut everybody, and keep the cuts."""
     start = feasible(Problem(people.table, models), may_leave_out=False)[0]
     partition, cuts = Mondrian().solve_with_cuts(start, keeps=True)
@@ -217,7 +234,7 @@ def _first(people: Roster, models: Sequence[PrivacyModel], labels: Labels | None
     order = np.argsort(partition.class_of, kind="stable")
     members = np.split(order, np.cumsum(partition.sizes)[:-1])
     root = tree_of_cuts(cuts, members, ground.codes, ranged(ground.axes), ground.width)
-    grown = _finished(people, ground, root, 0, labels)
+    grown = _finished(people, ground, root, 0, shows)
     return replace(grown, history_of=grown.class_of.astype(np.int64), left=_shown(people, grown).places)
 
 
@@ -228,7 +245,7 @@ def _shown(people: Roster, grown: Grown) -> Released:
 
 
 def _next(
-    people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: Grown, labels: Labels | None
+    people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: Grown, shows: _Shows
 ) -> Grown:
     ground = _ground(people, models, last.left)
     nodes = thawed(last.tree)
@@ -240,11 +257,12 @@ def _next(
     ground = ground.with_newcomers([each.rows for node in nodes for each in node.classes if each.origin >= last.count])
 
     def released(root: Node) -> tuple[Released, NDArray[np.int32]]:
-        grown = _finished(people, ground, root, len(earlier), labels)
+        grown = _finished(people, ground, root, len(earlier), shows)
         return _shown(people, grown), grown.class_of
 
     before = Followed(people.history_of, people.class_of, last.left)
-    guard = Guard(earlier, models, people.values, people.classes, before, released)
+    chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
+    guard = Guard(earlier, models, people.values, people.classes, before, chains, released)
     back = 0
     for move in (settle, make_anew):
         standing = ground.forget(nodes[0].below())
@@ -252,7 +270,7 @@ def _next(
             move(ground, nodes[0])
         more, followed = taken_back(ground, nodes[0], standing, guard)
         back += more
-    grown = _finished(people, ground, nodes[0], len(earlier), labels)
+    grown = _finished(people, ground, nodes[0], len(earlier), shows)
     return replace(grown, taken_back=back, history_of=followed.history_of, left=followed.left)
 
 
@@ -277,7 +295,7 @@ def _ground(people: Roster, models: Sequence[PrivacyModel], left: Places) -> Gro
     )
 
 
-def _finished(people: Roster, ground: Ground, root: Node, number: int, labels: Labels | None) -> Grown:
+def _finished(people: Roster, ground: Ground, root: Node, number: int, shows: _Shows) -> Grown:
     """Give classes the numbers in which the tree has them, and say what they publish; those that look alike are one."""
     tree, nodes = frozen(root, ground.width)
     class_of = np.full(people.table.height, -1, dtype=np.int32)
@@ -288,8 +306,12 @@ def _finished(people: Roster, ground: Ground, root: Node, number: int, labels: L
             places.append(place)
     node_of = np.array(places, dtype=np.int64)
     came = np.where((people.came < 0) & (class_of >= 0), number, people.came)
-    make = labels or (lambda classes, count: tight_boxes(people.table.attributes, people.table.codes, classes, count))
-    boxes = _dated(make(class_of, len(node_of)), class_of, came, number)
+    make = shows.labels or (
+        lambda classes, count: tight_boxes(people.table.attributes, people.table.codes, classes, count)
+    )
+    boxes = make(class_of, len(node_of))
+    months = _months(class_of, came, number, boxes.count) if shows.exact_months else any_month(number, boxes.count)
+    boxes = dated(boxes, months)
     label_of, firsts = alike(boxes)
     if len(firsts) < len(node_of):
         # To a recipient they are one class, and so they are to the recount.
@@ -301,10 +323,10 @@ def _finished(people: Roster, ground: Ground, root: Node, number: int, labels: L
     return Grown(class_of, len(node_of), came, boxes, tree, node_of, people.history_of, ground.left)
 
 
-def _dated(boxes: Boxes, class_of: NDArray[np.int32], came: Numbers, number: int) -> Boxes:
-    """Add the first and the last release with which somebody in a class came."""
-    months = np.stack([np.full(boxes.count, number), np.zeros(boxes.count, dtype=np.int64)])
+def _months(class_of: NDArray[np.int32], came: Numbers, number: int, count: int) -> tuple[Numbers, Numbers]:
+    """Return the first and the last release with which somebody in each class came."""
+    months = np.full(count, number), np.zeros(count, dtype=np.int64)
     shown = class_of >= 0
     np.minimum.at(months[0], class_of[shown], came[shown])
     np.maximum.at(months[1], class_of[shown], came[shown])
-    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
+    return months

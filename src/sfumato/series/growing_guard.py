@@ -13,6 +13,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing_ground import Ground
 from sfumato.series.growing_tree import Node, Standing
 from sfumato.series.recount.histories import Followed, follow
+from sfumato.series.recount.joined import Chains, steps_of
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released
 from sfumato.series.recount.remaining import SensitiveValues, holds_on
@@ -37,6 +38,8 @@ class Guard:
         int32 (n, releases): the class of everybody in each of them, −1 for who was not published.
     before : Followed
         Up to the last release.
+    chains : Chains or None
+        Those to the last release, where all releases are counted together; None: each two of them are.
     released : callable
         Makes the candidate of a tree: as recipients will hold it, and the class of everybody.
     """
@@ -46,6 +49,7 @@ class Guard:
     values: SensitiveValues
     classes: NDArray[np.int32]
     before: Followed
+    chains: Chains | None
     released: Callable[[Node], tuple[Released, NDArray[np.int32]]]
 
     def broken(self, left: Places) -> Marks:
@@ -86,10 +90,31 @@ def taken_back(
 
 def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
     """Tell of which classes, or of others that meet what they meet, too little is left."""
+    if guard.chains is not None:
+        return _failing_together(candidate, class_of, guard, guard.chains)
     failing = np.zeros(candidate.boxes.count, dtype=np.bool_)
     for release, classes in zip(guard.earlier, guard.classes.T, strict=True):
         found = recount_pair(release, candidate)
         failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
+    return _along(found, failing, class_of, guard)
+
+
+def _failing_together(
+    candidate: Released, class_of: NDArray[np.int32], guard: Guard, chains: Chains
+) -> tuple[Marks, Followed]:
+    """Tell of which classes too little is left by all releases together, or some chain has nothing in common."""
+    before = guard.classes[:, -1]
+    steps = steps_of(before, class_of)
+    came = np.unique(class_of[(before < 0) & (class_of >= 0)]).astype(np.int64)
+    found = recount_pair(guard.earlier[-1], candidate, steps)
+    _, empty = chains.onward(steps, candidate.boxes, came)
+    everywhere = np.ones(len(steps[0]), dtype=np.bool_), np.isin(np.arange(candidate.boxes.count), came)
+    failing = _of_pair(found, everywhere, guard, empty)
+    return _along(found, failing, class_of, guard)
+
+
+def _along(found: PairRecount, failing: Marks, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
+    """Follow everybody into the candidate; classes in which too little is left to somebody's history fail, too."""
     followed = follow(guard.before, found, class_of)
     broken = guard.broken(followed.left)
     failing[class_of[(class_of >= 0) & broken[followed.history_of]]] = True
@@ -110,8 +135,9 @@ def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.in
     return np.isin(pairs, keys), np.isin(np.arange(found.new.count), now[before < 0])
 
 
-def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard) -> Marks:
+def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard, empty: Marks | bool = False) -> Marks:
     both, new = (guard.broken(left) & some for left, some in zip((found.both, found.new), people, strict=True))
+    both |= empty
     suspects = np.zeros(int(found.older.max(initial=0)) + 1, dtype=np.bool_)
     suspects[found.older[both | new[found.newer]]] = True
     # What fails may be the work of a neighbour: all that meet the older class are asked.

@@ -23,6 +23,7 @@ from sfumato.series.labels import Labelled, arrivals, recipients
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.joined import follow_chains, joined
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released
 from sfumato.series.recount.remaining import SensitiveValues, holds_on
@@ -32,6 +33,8 @@ Classes = NDArray[np.int32]
 
 PROMISE = "beside release {}: forward, cross and backward attack leave everybody enough rows"
 ARRIVALS = "every class says with which releases its people came"
+TELLS_NOTHING = "beside published values, months of arrival tell nothing"
+NODES = "labels of hierarchies lie under each other as the release says"
 FITS = "the releases can be compared"
 
 
@@ -44,11 +47,14 @@ class _Recounting:
     releases : sequence of Released
     models : sequence of PrivacyModel
     values : SensitiveValues
+    exact_months : bool
+        Whether somebody came with the first and with the last release that a class names; else there may be nobody.
     """
 
     releases: Sequence[Released]
     models: Sequence[PrivacyModel]
     values: SensitiveValues
+    exact_months: bool
     _pairs: dict[int, PairRecount] = field(default_factory=dict)
 
     @classmethod
@@ -63,13 +69,14 @@ class _Recounting:
 
     @classmethod
     def _read(cls, earlier: Sequence[ReadRelease], newer: ReadRelease) -> _Recounting:
-        releases = recipients([Labelled.read(each) for each in (*earlier, newer)])
+        labelled = [Labelled.read(each) for each in (*earlier, newer)]
+        releases = recipients(labelled)
         models = [model for entry in newer.description.models if (model := build_model(entry)) is not None]
         rows = RowsOfClasses.of(newer.published.data, newer.published.quasi_identifying, newer.description.attributes())
         most = max(int(each.value_of.max(initial=-1)) for each in releases) + 1
         codes = np.zeros((most, len(rows.sensitive)), dtype=np.int64)
         codes[releases[-1].value_of] = rows.codes
-        return cls(releases, models, SensitiveValues(rows.sensitive, codes))
+        return cls(releases, models, SensitiveValues(rows.sensitive, codes), not labelled[-1].values)
 
     def pair(self, older: int) -> PairRecount:
         """Return the recount of an earlier release and the newest one.
@@ -103,14 +110,43 @@ def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[C
     are left too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
     """
     try:
-        arrivals(Labelled.read(newer).arrived, len(earlier) + 1)
-        told = (Check(ARRIVALS, Outcome.HOLDS),)
+        told = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
         if not earlier:
             return told
         recounting = _Recounting.of(earlier, newer)
     except SfumatoError as error:
         return tuple(Check(FITS, Outcome.BROKEN, detail=problem) for problem in error.problems)
     return (*told, *(_beside(recounting, number) for number in range(len(earlier))))
+
+
+def _months(newer: Labelled, number: int) -> tuple[Check, ...]:
+    """Check what a release says of arrivals; raises VerificationError where that cannot be."""
+    low, high = arrivals(newer.arrived, number)
+    said = Check(ARRIVALS, Outcome.HOLDS)
+    if not newer.values:
+        return (said,)
+    if not low.any() and (high == number - 1).all():
+        return said, Check(TELLS_NOTHING, Outcome.HOLDS)
+    detail = (
+        "the months of arrival are exact, as those of earlier versions were: with the values they can tell more than "
+        "is counted"
+    )
+    return said, Check(TELLS_NOTHING, Outcome.UNDECIDABLE, detail=detail, required=False)
+
+
+def _nodes(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
+    """Say on whose word labels of hierarchies lie under each other; what was said before must still be said."""
+    now, before = (Labelled.read(each).covers for each in (newer, [newer, *earlier][-1]))
+    if not now and not before:
+        return ()
+    lost = before.keys() - now.keys()
+    for name in before.keys() & now.keys():
+        lost |= {name for label, below in before[name].items() if not set(below) <= set(now[name].get(label, ()))}
+    if lost:
+        detail = f"the release before says something else of column(s) {', '.join(sorted(map(repr, lost)))}"
+        return (Check(NODES, Outcome.BROKEN, detail=detail),)
+    detail = "the hierarchy is not published; release.json says it of the labels that are"
+    return (Check(NODES, Outcome.UNDECIDABLE, detail=detail, required=False),)
 
 
 def _beside(recounting: _Recounting, number: int) -> Check:
@@ -122,10 +158,10 @@ def _beside(recounting: _Recounting, number: int) -> Check:
         return Check(promise, Outcome.BROKEN, detail=" ".join(error.problems))
     both, new = found.both_rows > 0, found.new_rows > 0
     fails, lacks = recounting.breaks(found.both), recounting.breaks(found.new)
-    came = newer.boxes.low[:, -1], newer.boxes.high[:, -1]
     certain = int(_without_any(found.older, both & ~fails, older.boxes.count).sum())
-    certain += int((_without_any(found.newer, both & ~fails, newer.boxes.count) & (came[0] <= number)).sum())
-    certain += int(((came[1] > number) & (lacks | ~new)).sum())
+    certain += _newer_broken(
+        recounting, number, _without_any(found.newer, both & ~fails, newer.boxes.count), lacks | ~new
+    )
     if certain:
         detail = f"{counted(certain, 'class')} in which somebody is leaves too little to its people"
         return Check(promise, Outcome.BROKEN, detail=detail)
@@ -134,6 +170,17 @@ def _beside(recounting: _Recounting, number: int) -> Check:
         detail = f"{counted(int(fails.sum()), 'pair')} of classes leave less if somebody is in them; of others, {least}"
         return Check(promise, Outcome.UNDECIDABLE, detail=detail, required=False)
     return Check(promise, Outcome.HOLDS, detail=least)
+
+
+def _newer_broken(recounting: _Recounting, number: int, nobody_stays: Marks, nobody_comes: Marks) -> int:
+    """Count the newer classes that leave too little to somebody who is certainly in them.
+
+    `nobody_stays`, `nobody_comes`: whoever was in the older release, or was not, is left too little in the class.
+    """
+    if not recounting.exact_months:
+        return int((nobody_stays & nobody_comes).sum())
+    first, last = recounting.releases[-1].boxes.low[:, -1], recounting.releases[-1].boxes.high[:, -1]
+    return int((nobody_stays & (first <= number)).sum() + (nobody_comes & (last > number)).sum())
 
 
 def _without_any(classes: NDArray[np.int64], good: Marks, count: int) -> Marks:
@@ -188,12 +235,28 @@ def attest_grown(
     if not earlier or any(check.outcome is not Outcome.HOLDS for check in checks):
         return tuple(checks)
     recounting = _Recounting.of(earlier, newer)
+    if not recounting.exact_months and joined(recounting.releases):
+        return (*checks, *_together(recounting, classes))
     failing = [_failing(recounting, classes, older) for older in range(number - 1)]
     if not any(failing):
         left = follow_all(recounting.releases, classes, recounting.pair(number - 2))
         failing.append(int(recounting.breaks(left.left)[left.history_of].sum()))
     promise = f"release {number} and those before leave everybody who is there enough rows"
     return (*checks, _said(promise, not any(failing), f"{counted(max(failing), 'person')} are left too few"))
+
+
+def _together(recounting: _Recounting, classes: Classes) -> tuple[Check, ...]:
+    """Recount what all releases together leave to everybody who is there."""
+    _, empty = follow_chains(recounting.releases, classes)
+    number, broken = len(recounting.releases), counted(int(empty.sum()), "pair")
+    fits = f"whatever classes people went through, all labels up to release {number} have values in common"
+    left = follow_all(recounting.releases, classes, as_they_went=True)
+    few = int(recounting.breaks(left.left)[left.history_of].sum())
+    promise = f"all releases up to release {number} together leave everybody who is there enough rows"
+    return (
+        _said(fits, not empty.any(), f"not those of {broken} of classes with the ones before"),
+        _said(promise, not few, f"{counted(few, 'person')} are left too few"),
+    )
 
 
 def _said(promise: str, holds: bool, detail: str) -> Check:
@@ -210,7 +273,8 @@ def _in_their_classes(newer: ReadRelease, classes: Classes, now: PeopleOfRelease
         first, last = np.full(len(sizes), number), np.full(len(sizes), -1)
         np.minimum.at(first, classes[:, -1], came)
         np.maximum.at(last, classes[:, -1], came)
-        alike = np.array_equal(first, low) and np.array_equal(last, high)
+        alike = bool((low <= first).all() and (last <= high).all())
+        alike &= shown.values or (np.array_equal(first, low) and np.array_equal(last, high))
     return _said(promise, alike, "people are missing, or classes have other sizes or came with other releases")
 
 

@@ -6,7 +6,8 @@ Letters: n rows of a release, c classes, q quasi-identifying columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,14 +15,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
+from sfumato.hierarchy import Hierarchy
 from sfumato.published import PublishedTable
 from sfumato.published.checks.rows import group_rows
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.table_files import assembled
 from sfumato.series.appended import numbered_classes
+from sfumato.series.description import Covers
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.recount.released import Boxes, Released, dated
 from sfumato.series.ways import ARRIVED
 from sfumato.table.distinct import as_categories
 from sfumato.table.kinds import text_of
@@ -50,12 +53,20 @@ class Labelled:
         String (c,): the releases with which the people of each class came, where that is published.
     others : polars.DataFrame of String
         All that a row says beside it; n rows.
+    covers : mapping of str to mapping
+        See :class:`~sfumato.series.description.Place`.
     """
 
     class_of: Numbers
     labels: pl.DataFrame
     arrived: pl.Series | None
     others: pl.DataFrame
+    covers: Covers = field(default_factory=dict)
+
+    @property
+    def values(self) -> bool:
+        """Whether rows publish something beside their class, so that exact months would tell more than is counted."""
+        return self.others.width > 0
 
     @classmethod
     def of(cls, published: PublishedTable) -> Labelled:
@@ -78,7 +89,7 @@ class Labelled:
             rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
             published = assembled(release.description, {"data": rows.select(facts.columns)})
             assert isinstance(published, PublishedTable)
-            _READ[release] = cls.of(published)
+            _READ[release] = replace(cls.of(published), covers=release.place.covers if release.place else {})
         return _READ[release]
 
 
@@ -128,20 +139,33 @@ class LabelReader:
         Of every quasi-identifying column: numbers and dates are read as ranges, all others as sets of texts.
     members : mapping of str to mapping
         For columns of sets, the number of every text.
+    under : mapping of str to mapping
+        For columns of nodes of a hierarchy, the texts that stand for each label: two labels have some in common where
+        one lies under the other.
     """
 
     kinds: Mapping[str, Kind]
     members: Mapping[str, Mapping[str | None, int]]
+    under: Covers = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, kinds: Mapping[str, Kind], tables: Iterable[pl.DataFrame], known: Mapping[str, pl.Series]
+        cls,
+        kinds: Mapping[str, Kind],
+        tables: Iterable[pl.DataFrame],
+        known: Mapping[str, pl.Series],
+        under: Covers | None = None,
     ) -> LabelReader:
         """Give numbers to the texts that labels of some tables name, and others that are known."""
+        trees = under or {}
         there = list(tables)
         members: dict[str, dict[str | None, int]] = {}
         for name, kind in kinds.items():
-            if kind is Kind.CATEGORICAL:
+            if name in trees:
+                members[name] = {None: 0}
+                for text in (each for below in trees[name].values() for each in below):
+                    members[name].setdefault(text, len(members[name]))
+            elif kind is Kind.CATEGORICAL:
                 texts: dict[str | None, int] = {None: 0}
                 for labels in (table[name].unique() for table in there):
                     for label in labels.to_list():
@@ -150,7 +174,7 @@ class LabelReader:
                 for member in known[name].to_list() if name in known else ():
                     texts.setdefault(member, len(texts))
                 members[name] = texts
-        return cls(kinds, members)
+        return cls(kinds, members, trees)
 
     def boxes(self, labels: pl.DataFrame) -> Boxes:
         """Return what classes cover.
@@ -163,22 +187,29 @@ class LabelReader:
         low, high = (np.zeros((labels.height, len(self.kinds))) for _ in range(2))
         sets = {}
         for index, (name, kind) in enumerate(self.kinds.items()):
-            if kind is Kind.CATEGORICAL:
-                sets[index] = _sets(labels[name], self.members[name])
+            if name in self.members:
+                sets[index] = _sets(labels[name], self.members[name], self.under.get(name))
             else:
                 low[:, index], high[:, index] = _ranges(labels[name], kind)
         return Boxes(low, high, sets)
 
 
-def _sets(labels: pl.Series, number_of: Mapping[str | None, int]) -> NDArray[np.bool_]:
-    """Read sets of texts; the last member is whatever no label names."""
+def _sets(
+    labels: pl.Series, number_of: Mapping[str | None, int], under: Mapping[str, Sequence[str]] | None
+) -> NDArray[np.bool_]:
+    """Read sets of texts, or nodes of a hierarchy; the last member is whatever no label names."""
+    if under is not None and (strange := int((~labels.drop_nulls().is_in([STAR, *under])).sum())):
+        raise VerificationError(
+            f"column {labels.name!r}: {strange:,} labels are not in the hierarchy that the series was started with"
+        )
     distinct = labels.unique(maintain_order=True)
     members = np.zeros((len(distinct), len(number_of) + 1), dtype=np.bool_)
     for place, label in enumerate(distinct.to_list()):
         if label == STAR:
             members[place] = True
         else:
-            members[place, [number_of[member] for member in split_set(label)]] = True
+            below = split_set(label) if under is None or label is None else under[label]
+            members[place, [number_of[member] for member in below]] = True
     places = {label: place for place, label in enumerate(distinct.to_list())}
     return members[[places[label] for label in labels.to_list()]]
 
@@ -222,11 +253,6 @@ def arrival_labels(low: NDArray[np.number], high: NDArray[np.number]) -> pl.Seri
     return pl.select(pl.when(first == last).then(first).otherwise(several)).to_series().alias(ARRIVED)
 
 
-def dated(boxes: Boxes, months: tuple[Numbers, Numbers]) -> Boxes:
-    """Add with which releases people came, as a last attribute."""
-    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
-
-
 def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequence[Numbers]) -> list[Released]:
     """Return releases as the recount takes them, the oldest first; with arrivals where all of them say these."""
     told = all(each.arrived is not None for each in releases)
@@ -236,6 +262,39 @@ def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequen
         boxes = dated(boxes, arrivals(each.arrived, number)) if told else boxes
         found.append(Released(each.class_of, value_of, boxes))
     return found
+
+
+def _with_own(covers: Mapping[str, Sequence[str]], name: str, tables: Sequence[pl.DataFrame]) -> dict[str, list[str]]:
+    """Return each label with those under it, itself first; a label under none is a value, or has none under it."""
+    labels = pl.concat([table[name] for table in tables]).drop_nulls().unique().to_list()
+    return {label: [label, *covers.get(label, ())] for label in labels if label != STAR}
+
+
+def nodes_under(tree: Hierarchy) -> dict[str, Sequence[str]]:
+    """Return the values under every node of a hierarchy."""
+    return {
+        label: tree.leaves[first:end]
+        for level in tree.levels
+        for label, (first, end) in zip(level.labels, pairwise(level.starts), strict=True)
+    }
+
+
+def covered_labels(tree: Hierarchy, labels: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Return which of some labels lie under each other one, in a tree that has them all.
+
+    Cost O(labels · height).
+    """
+    spans = {
+        label: span for level in tree.levels for label, span in zip(level.labels, pairwise(level.starts), strict=True)
+    }
+    below: dict[str, list[str]] = {}
+    for label in sorted(label for label in labels if label != STAR):
+        first, end = spans[label]
+        above = {level.labels[int(nodes[first])] for level, nodes in zip(tree.levels, tree.node_of, strict=True)}
+        for node in above.intersection(labels) - {label, STAR}:
+            if spans[node][0] <= first and end <= spans[node][1]:
+                below.setdefault(node, []).append(label)
+    return {label: tuple(found) for label, found in sorted(below.items())}
 
 
 def recipients(releases: Sequence[Labelled]) -> list[Released]:
@@ -250,6 +309,8 @@ def recipients(releases: Sequence[Labelled]) -> list[Released]:
         raise VerificationError("the releases have other columns; they cannot be compared")
     tables = [each.labels for each in releases]
     tables = [table.select(tables[0].columns) for table in tables]
-    reader = LabelReader.of(kinds_of(tables), tables, {})
+    covers = releases[-1].covers
+    kinds = {name: Kind.CATEGORICAL if name in covers else kind for name, kind in kinds_of(tables).items()}
+    reader = LabelReader.of(kinds, tables, {}, {name: _with_own(covers[name], name, tables) for name in covers})
     alike = [replace(each, labels=table) for each, table in zip(releases, tables, strict=True)]
     return comparable(alike, reader, values_of([each.others for each in releases]))

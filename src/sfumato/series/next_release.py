@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,11 +24,11 @@ from sfumato.release.text_files import write_texts
 from sfumato.series.appended import labels_of
 from sfumato.series.batch import Batch
 from sfumato.series.carried import CarriedOver
-from sfumato.series.description import KEY, Place
+from sfumato.series.description import KEY, Covers, Place
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import GROW, WAYS
+from sfumato.series.ways import WAYS
 from sfumato.table.writing import Format
 
 
@@ -88,6 +88,8 @@ class Made:
     carried : CarriedOver or None
         The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
         `published`.
+    covers : mapping
+        See :class:`~sfumato.series.description.Place`.
     """
 
     published: PublishedTable
@@ -99,6 +101,7 @@ class Made:
     people: PeopleOfRelease | None = None
     frozen: Frozen | None = None
     carried: CarriedOver | None = None
+    covers: Covers = field(default_factory=dict)
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -154,16 +157,11 @@ def maker_of(way: str) -> Maker:
 
 def limits_of(place: Place) -> tuple[str, ...]:
     """Say what no promise of a release keeps: it stands up to its own series alone."""
-    gap = (
-        "It publishes when the people of a class came. Where rows publish values, too, the two together can tell more "
-        "than is counted: somebody may be left with fewer rows than promised, or with one value.",
-    )
     return (
         PublishedTable.limits[0],
         "It hides neither whether somebody is in the table, nor with which release of the series.",
         f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
         "other release of the same people.",
-        *(gap if place.way == GROW else ()),
     )
 
 

@@ -88,8 +88,7 @@ class Series:
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
         accept_gap
-            Growing series whose rows publish values beside their class are refused without it: the months in which
-            people came, which such series publish, then tell more than is counted.
+            Without effect: growing series whose rows publish values were refused without it once.
         seed, threads, progress
             As of :meth:`append`.
 
@@ -111,7 +110,7 @@ class Series:
 
         made = cls._at(folder, ledger, ledger_key)
         how = Running(seed, threads, progress)
-        started(made, policy, models, key=key, table=table, way=way, accept_gap=accept_gap, how=how)
+        started(made, policy, models, key=key, table=table, way=way, how=how)
         return made
 
     @classmethod

@@ -39,7 +39,6 @@ def started(
     key: str | None = None,
     table: object = None,
     way: str = APPEND,
-    accept_gap: bool = False,
     how: Running = Running(),  # noqa: B008 - a frozen value
 ) -> Step | None:
     """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
@@ -48,7 +47,7 @@ def started(
     """
     refuse_unknown(way, first=table is not None)
     meant = _policy(policy, models)
-    refuse(meant, way, accept_gap=accept_gap)
+    refuse(meant, way)
     column = key_column(meant, key)
     _check_places(series)
     _made(series, settled(meant), column, way)

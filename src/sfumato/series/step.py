@@ -209,7 +209,7 @@ def write_next(
         When the release does not stand up to its recount; nothing is published then.
     """
     number = len(ledger.state.entries) + 1
-    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "")
+    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "", made.covers)
     with whole_folder(series.release(number)) as part:
         made.write(part, place, published_policy(ledger.policy, ledger.way), ledger.policy.output.format)
         newer = ReadRelease.unread(part)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from importlib import resources
-from typing import Any
+from importlib import import_module, resources
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
-from sfumato.policy.policy import Policy
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
 from sfumato.studio.project import Project
-from sfumato.studio.routes import attack, columns, compare, hierarchies, history, layout, look, promises, runs, sign
+from sfumato.studio.routes import columns, layout
 
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+
+LATER = ("hierarchies", "promises", "runs", "look", "compare", "attack", "sign", "history")
+"""Steps whose routes are loaded after the first page: they need models, anonymizers, attacks and reports."""
+SOON = 0.5
+"""Seconds after the first answer in which they are loaded, unless one is asked for before."""
 STATIC = {
     "studio.css": "text/css",
     "live.js": "text/javascript",
@@ -41,7 +48,7 @@ def studio_app(desk: Desk, port: int, *, stop: Callable[[], None] = lambda: None
     **guard
         More settings of :class:`sfumato.studio.guard.Guard`.
     """
-    return Guard(_pages(desk, stop), port, **guard)
+    return Guard(Pages(desk, stop), port, **guard)
 
 
 def opening_app(opening: Opening, port: int, **guard: Any) -> Guard:
@@ -85,7 +92,7 @@ class Opening:
             self.project.source = before
             raise
         self.project.keep_source(source)
-        self._app = _pages(self.desk, self._stop)
+        self._app = Pages(self.desk, self._stop)
 
     def close(self) -> None:
         """End jobs and let go of the project."""
@@ -96,13 +103,45 @@ class Opening:
         await self._app(scope, receive, send)
 
 
-def _pages(desk: Desk, stop: Callable[[], None]) -> Starlette:
-    groups = (columns, layout, hierarchies, promises, runs, look, compare, attack, sign, history)
-    routes = [route for group in groups for route in group.ROUTES]
-    routes += [Route("/static/{name}", static), _quit(stop)]
-    app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing, Exception: _fault})
-    app.state.desk = desk
-    return app
+class Pages:
+    """Pages of an open project: the first ones at once, all others once they are loaded.
+
+    Parameters
+    ----------
+    desk
+    stop
+        Called when somebody quits.
+    """
+
+    def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:
+        self._desk, self._lock = desk, threading.Lock()
+        self._first = [*columns.ROUTES, *layout.ROUTES, Route("/static/{name}", static), _quit(stop)]
+        self._app, self._is_whole = self._of(self._first), False
+        self._soon: threading.Timer | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request; what belongs to no page that is there waits until all are."""
+        if not self._is_whole and all(route.matches(scope)[0] is Match.NONE for route in self._first):
+            from starlette.concurrency import run_in_threadpool
+
+            await run_in_threadpool(self._load)
+        await self._app(scope, receive, send)
+        if self._soon is None:
+            self._soon = threading.Timer(SOON, self._load)
+            self._soon.daemon = True
+            self._soon.start()
+
+    def _load(self) -> None:
+        with self._lock:
+            if not self._is_whole:
+                steps = [import_module(f"sfumato.studio.routes.{name}") for name in LATER]
+                self._app = self._of([*self._first, *(route for step in steps for route in step.ROUTES)])
+                self._is_whole = True
+
+    def _of(self, routes: list[Route]) -> Starlette:
+        app = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing, Exception: _fault})
+        app.state.desk = self._desk
+        return app
 
 
 def _quit(stop: Callable[[], None]) -> Route:

@@ -6,24 +6,25 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.policy.policy import Policy
 from sfumato.release.folder import no_release
-from sfumato.release.opening import OpenedRelease, open_release
 from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.grid import Sheet, original_sheet
 from sfumato.studio.history import Entry
-from sfumato.studio.jobs import Job, Jobs
-from sfumato.studio.orders import POLICY, RELEASE
+from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
+    from sfumato.release.opening import OpenedRelease
 
 
 @dataclass(eq=False)
@@ -102,6 +103,7 @@ class Desk:
                 after = after.with_names(fresh[1].names)
             made = self.project.history.add(after, in_words(before.draft, after), before.number)
             self._take(fresh)
+            self._let_go()
             return made, branches
 
     def go_to(self, number: int) -> Entry:
@@ -110,6 +112,7 @@ class Desk:
             fresh = self._read_as(self.project.history.entry(number).draft)
             entry = self.project.history.go_to(number)
             self._take(fresh)
+            self._let_go()
             return entry
 
     def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
@@ -124,10 +127,16 @@ class Desk:
         self.preview, self._sheet = Preview(self.table), None
         self.project.keep_source(as_written(self.source))
 
+    def _let_go(self) -> None:
+        if any(not job.has_ended for job in self.jobs.of_kind("dial")):
+            from sfumato.studio.dial import cancel_outdated
+
+            cancel_outdated(self)
+
     def profile(self, column: str) -> ColumnProfile:
         """Look at one column."""
         with self.lock:
-            return profiled(self.table, self.preview, column, self.draft.kind(column))
+            return profiled(self.preview, column, self.draft.kind(column))
 
     def attributes(self, draft: Draft) -> dict[str, Attribute]:
         """Return the settings of the quasi-identifying columns."""
@@ -155,6 +164,8 @@ class Desk:
         job = self.jobs.get(number)
         folder = self.release_folder(job)
         if number not in self._opened:
+            from sfumato.release.opening import open_release
+
             # Only the last one looked at stays in memory.
             self._opened = {number: open_release(folder)}
         return job, self._opened[number]
@@ -168,6 +179,8 @@ class Desk:
 
     def policy_of(self, job: Job) -> Policy:
         """Return the policy that a job was made from."""
+        from sfumato.policy.policy import Policy
+
         return Policy.from_file(self.jobs.folder_of(job.number) / POLICY)
 
     def staleness(self, job: Job) -> str:
@@ -183,10 +196,14 @@ class Desk:
         return [job for job in self.jobs.of_kind("release") if job.state == "done"]
 
     def beside(self) -> dict[str, Path]:
-        """Return releases that lie in the table's folder, as candidates for the release of last time."""
+        """Return releases that lie in the table's folder, as candidates for the release of last time.
+
+        Of a series it is the last one, such as ``"monthly/0003"``.
+        """
         folder = self.project.table.parent
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
-        return {path.name: path for path in found if no_release(path) is None}
+        lasts = [last_of_series(path) or path for path in found]
+        return {path.relative_to(folder).as_posix(): path for path in lasts if no_release(path) is None}
 
     def close(self) -> None:
         """End jobs and let go of the project."""
@@ -194,9 +211,21 @@ class Desk:
         self.project.close()
 
 
+def last_of_series(folder: Path) -> Path | None:
+    """Return the last release of a series; None where a folder holds none."""
+    if not (folder / "series.json").is_file():
+        return None
+    from sfumato.series.folder import SeriesFolder
+
+    try:
+        return next(reversed(SeriesFolder.open(folder).releases), None)
+    except (SfumatoError, OSError):
+        return None
+
+
 def _whole_table(path: Path, source: Source) -> RawTable:
     table = open_table(path, **source.reading())
-    table.read(table.names)
+    table.hold()
     if not table.height:
         raise InputError(f"{table.source}: the table has no records")
     return table

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError, SfumatoError
-from sfumato.policy.policy import Policy
+from sfumato.policy.entries import checked
+from sfumato.policy.parts import Column
 from sfumato.table.schema import Attribute, Kind
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 UNDECIDED, DROPPED = "undecided", "left out"
 ROLES = {
@@ -139,6 +143,9 @@ class Draft:
         if self.undecided:
             names = ", ".join(map(repr, self.undecided))
             raise PolicyError(f"{len(self.undecided)} column(s) are undecided: {names}; give each a role")
+        # Here: it loads every model and anonymizer, and the first page needs none.
+        from sfumato.policy.policy import Policy
+
         return Policy.from_mapping(self.mapping())
 
     def problems(self) -> list[str]:
@@ -157,9 +164,6 @@ class Draft:
         SfumatoError
             When they contradict each other.
         """
-        from sfumato.policy.entries import checked
-        from sfumato.policy.parts import Column
-
         return checked(Column, self.settings.get(column, {})).to_attribute()
 
     def kind(self, column: str) -> Kind | None:

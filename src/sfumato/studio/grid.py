@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -23,16 +23,20 @@ class Sheet:
     Attributes
     ----------
     names : tuple of str
-    columns : sequence of polars.Series
+    height : int
+        Number of rows.
+    some : callable
+        Returns the values of a column, from a row on, of so many rows.
     """
 
     names: tuple[str, ...]
-    columns: Sequence[pl.Series]
+    height: int
+    some: Callable[[str, int, int], pl.Series]
 
-    @property
-    def height(self) -> int:
-        """Number of rows."""
-        return len(self.columns[0]) if self.columns else 0
+    @classmethod
+    def of_frame(cls, frame: pl.DataFrame) -> Sheet:
+        """Show all columns of a frame."""
+        return cls(tuple(frame.columns), frame.height, lambda name, start, count: frame[name].slice(start, count))
 
     def page(self, start: int, count: int, *, blank: bool = False) -> dict[str, Any]:
         """Return some rows as texts, None for missing values, with the number of all rows.
@@ -40,7 +44,7 @@ class Sheet:
         Cost O(rows of the page), whatever the table's size.
         """
         start, count = max(0, start), max(0, min(count, MOST_ROWS))
-        cells = [_texts(column.slice(start, count), blank=blank) for column in self.columns]
+        cells = [_texts(self.some(name, start, count), blank=blank) for name in self.names]
         return {
             "names": list(self.names),
             "height": self.height,
@@ -48,21 +52,16 @@ class Sheet:
             "rows": [list(row) for row in zip(*cells, strict=True)],
         }
 
-    def row(self, number: int) -> dict[str, Any]:
-        """Return the values of one row, from 1."""
-        return {name: column[number - 1] for name, column in zip(self.names, self.columns, strict=True)}
-
 
 def original_sheet(table: RawTable) -> Sheet:
     """Return the original as it is."""
-    return Sheet(table.names, [table.texts(name) for name in table.names])
+    return Sheet(table.names, table.height, table.some)
 
 
 def ordered(sheet: Sheet, names: Sequence[str]) -> Sheet:
     """Return a sheet with its columns in the order of others; columns of its own come last."""
     place = {name: at for at, name in enumerate(names)}
-    order = sorted(range(len(sheet.names)), key=lambda at: place.get(sheet.names[at], len(place) + at))
-    return Sheet(tuple(sheet.names[at] for at in order), [sheet.columns[at] for at in order])
+    return replace(sheet, names=tuple(sorted(sheet.names, key=lambda name: place.get(name, len(place)))))
 
 
 def _texts(column: pl.Series, *, blank: bool) -> list[str | None]:

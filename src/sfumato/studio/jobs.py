@@ -23,7 +23,8 @@ from sfumato.whole_files import PRIVATE, write_whole
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
 ENDED = (DONE, FAILED, CANCELLED, LOST)
-RECORD = "job.json"
+RECORD, POLICY, RELEASE = "job.json", "policy.toml", "release"
+"""What lies in the folder of a job."""
 _MOST_LINES = 50
 LATER = 2.0
 """Seconds after which the first spare process is started."""
@@ -37,7 +38,8 @@ class Job:
     ----------
     number : int
     kind : str
-        ``"release"``, ``"try"``, ``"attack"``, ``"compare"`` or ``"report"``.
+        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or
+        ``"report"``.
     words : list of str
         The words of the command, as the page shows them.
     entry : int
@@ -216,7 +218,7 @@ class Jobs:
         """Take away what a job that was ended has written, but for its record and its policy."""
         folder = self.folder_of(number)
         for path in [*folder.iterdir()] if folder.is_dir() else []:
-            if path.name in (RECORD, "policy.toml"):
+            if path.name in (RECORD, POLICY):
                 continue
             with suppress(OSError):
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
@@ -355,7 +357,7 @@ def _found(path: Path) -> Job | None:
     if job.has_ended:
         return job
     for left in path.parent.iterdir():
-        if left.name not in (RECORD, "policy.toml"):
+        if left.name not in (RECORD, POLICY):
             with suppress(OSError):
                 shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
     lost = replace(job, state=LOST, ended=_now())

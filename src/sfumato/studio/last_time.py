@@ -9,8 +9,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.opening import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
-from sfumato.studio.jobs import Job
-from sfumato.studio.orders import POLICY
+from sfumato.studio.jobs import POLICY, Job
 
 
 def chosen(desk: Desk) -> str | None:
@@ -97,11 +96,11 @@ def _misfits(desk: Desk, draft: Draft) -> list[str]:
 def played_beside(desk: Desk, job: Job) -> dict[str, Job]:
     """Return the earlier releases beside which a release was attacked, by name."""
     attacks = [each for each in desk.jobs.of_kind("attack") if each.about == job.number and each.state == "done"]
-    return {
-        Path(each.words[each.words.index("--earlier") + 1]).name: each
-        for each in reversed(attacks)
-        if "--earlier" in each.words
+    names = {str(path): name for name, path in desk.beside().items()}
+    played = {
+        each.words[each.words.index("--earlier") + 1]: each for each in reversed(attacks) if "--earlier" in each.words
     }
+    return {names[path]: each for path, each in played.items() if path in names}
 
 
 def lacking(desk: Desk, job: Job) -> str:

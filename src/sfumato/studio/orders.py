@@ -9,14 +9,15 @@ from pathlib import Path
 
 from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
+from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.studio.history import Entry
-from sfumato.studio.jobs import Job
+from sfumato.studio.jobs import POLICY, RELEASE, Job
 from sfumato.studio.project import Project
 from sfumato.whole_files import PRIVATE, write_whole
 
 Making = Callable[[int, Path], Job]
-RELEASE, REPORT, POLICY, DECISIONS = "release", "report.html", "policy.toml", "decisions.json"
+REPORT, DECISIONS = "report.html", "decisions.json"
 HELD_OUT = 0.2
 
 
@@ -63,7 +64,8 @@ def attack_order(project: Project, entry: Entry, run: Job, folder_of_run: Path, 
     def make(number: int, folder: Path) -> Job:
         words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
         words += ["--policy", _written(policy, folder), *(["--earlier", str(earlier)] if earlier else [])]
-        title = f"attack on release {run.number}" + (f", beside {earlier.name}" if earlier else "")
+        named = f", beside {earlier.relative_to(project.table.parent).as_posix()}" if earlier else ""
+        title = f"attack on release {run.number}{named}"
         job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
         return replace(job, about=run.number)
 
@@ -90,7 +92,7 @@ def report_order(
     return make
 
 
-def compare_order(project: Project, entry: Entry, methods: Sequence[str], values: str) -> Making:
+def compare_order(project: Project, entry: Entry, methods: Sequence[str], values: str, kind: str = "compare") -> Making:
     """Order a comparison of methods over several k."""
     policy = entry.draft.policy()
     if not methods:
@@ -99,8 +101,19 @@ def compare_order(project: Project, entry: Entry, methods: Sequence[str], values
     def make(number: int, folder: Path) -> Job:
         words = ["compare", str(project.table), "--policy", _written(policy, folder)]
         words += ["--anonymizers", ",".join(methods), "-k", values, "--queries", "0"]
-        title = f"{len(methods)} method(s), k = {values}"
-        return _job(project, entry, policy, number, "compare", title, [*words, "--json"])
+        title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
+        return _job(project, entry, policy, number, kind, title, [*words, "--json"])
+
+    return make
+
+
+def lattice_order(project: Project, entry: Entry) -> Making:
+    """Order a search of the levels that satisfy the draft's promises; nothing is published."""
+    policy = entry.draft.policy()
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["lattice", str(project.table), "--policy", _written(policy, folder), "--json"]
+        return _job(project, entry, policy, number, "lattice", "levels that satisfy the promises", words)
 
     return make
 

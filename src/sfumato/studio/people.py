@@ -75,7 +75,7 @@ def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
         alike &= series.eq_missing(series.slice(row - 1, 1))
     fitting = fits(opened.published, record, schema, recoding=opened.policy.recoding())
     sensitive = [name for name in schema.sensitive if name in fitting.columns]
-    shown = Sheet(tuple(fitting.columns), fitting.get_columns())
+    shown = Sheet.of_frame(fitting)
     return Found(
         [(name, _texts(series.slice(row - 1, 1))[0]) for name, series in typed.items()],
         int(alike.sum()),

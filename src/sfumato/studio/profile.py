@@ -12,7 +12,6 @@ from sfumato.errors import SfumatoError
 from sfumato.evaluation.preview import Preview
 from sfumato.table.distinct import Distinct
 from sfumato.table.kinds import is_measured, text_of
-from sfumato.table.raw_table import RawTable
 from sfumato.table.schema import Kind
 
 BARS = 12
@@ -56,7 +55,7 @@ class ColumnProfile:
     problem: str = ""
 
 
-def profiled(table: RawTable, preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
+def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
     """Look at one column, read as a kind; None reads the kind off it.
 
     Notes
@@ -65,7 +64,7 @@ def profiled(table: RawTable, preview: Preview, name: str, kind: Kind | None = N
     """
     try:
         distinct = preview.distinct(name, kind)
-        found = kind or table.typed(name)[1]
+        found = preview.kind(name, kind)
     except SfumatoError as error:
         return ColumnProfile(name, None, problem=" ".join(error.problems))
     values = len(distinct.values)

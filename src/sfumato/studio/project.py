@@ -9,17 +9,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from sfumato.errors import InputError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.policy.policy import Policy
 from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.history import History, made_private
 from sfumato.whole_files import PRIVATE, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
 
 FORMAT = 1
 MARK = "studio.toml"
@@ -51,6 +53,7 @@ class Project:
     history: History
     earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
+    _seen: tuple[int, ...] = field(default=(), repr=False)
 
     @classmethod
     def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
@@ -80,18 +83,31 @@ class Project:
             made_private(folder / part)
         layout = {**said.get("source", {}), **source}
         checked(Source, layout)
-        kept = History(folder / "history"), said.get("earlier"), _locked(folder)
+        seen = _stamp(place)
+        kept = History(folder / "history"), said.get("earlier"), _locked(folder), seen
         project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
         _mark(project)
         return project
 
     @property
     def has_changed(self) -> bool:
-        """Whether the original is another one than when the project was opened."""
+        """Whether the original is another one than when the project was opened; it is read only if it seems to be."""
         try:
-            return _sha256(self.table) != self.sha256
+            return _stamp(self.table) != self._seen and self.is_another
         except OSError:
             return True
+
+    @property
+    def is_another(self) -> bool:
+        """The same, read in any case: before something is made of it."""
+        try:
+            seen = _stamp(self.table)
+            if _sha256(self.table) != self.sha256:
+                return True
+        except OSError:
+            return True
+        self._seen = seen
+        return False
 
     def begin(self, names: list[str], policy: Policy | None = None) -> None:
         """Write the first entry of the history, unless there is one; and one where the table is read otherwise now."""
@@ -186,3 +202,9 @@ def _locked(folder: Path) -> int | None:
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what changes when somebody writes a file, but for the time of a clock that was put back."""
+    its = path.stat()
+    return its.st_mtime_ns, its.st_ctime_ns, its.st_size, its.st_ino

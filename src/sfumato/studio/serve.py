@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.policy.policy import Policy
 
 if TYPE_CHECKING:
+    from sfumato.policy.policy import Policy
     from sfumato.studio.guard import Guard
     from sfumato.studio.project import Project
 
@@ -134,7 +134,8 @@ def _stop(served: list[Any]) -> None:
 @contextlib.contextmanager
 def listening_socket(port: int) -> Iterator[socket.socket]:
     """Listen on this computer alone."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named, as asyncio sends at once only what is TCP by name; otherwise every answer waits 40 ms for a receipt.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))

@@ -16,6 +16,7 @@ from sfumato.errors import SfumatoError
 from sfumato.release.opening import open_release
 from sfumato.release.verify import verify
 from sfumato.studio.app import static
+from sfumato.studio.desk import last_of_series
 from sfumato.studio.grid import MOST_ROWS, Sheet
 from sfumato.studio.guard import Guard
 from sfumato.studio.pages import environment, whole
@@ -23,14 +24,15 @@ from sfumato.studio.serve import listening_socket, say, serve
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
-    """Return the application that shows one release, guarded.
+    """Return the application that shows one release, or the last one of a series, guarded.
 
     Raises
     ------
     SfumatoError
         When the folder is no release.
     """
-    opened = open_release(release)
+    shown = last_of_series(release) or release
+    opened = open_release(shown)
     app = Starlette(
         routes=[
             Route("/", _verification),
@@ -39,7 +41,8 @@ def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
             Route("/static/{name}", static),
         ]
     )
-    app.state.release, app.state.opened = release, opened
+    app.state.release, app.state.opened, app.state.is_series = release, opened, shown != release
+    app.state.shown = shown.relative_to(release.parent).as_posix()
     return Guard(app, port, **guard)
 
 
@@ -51,6 +54,8 @@ def _verification(request: Request) -> Response:
         .get_template("verify.html")
         .render(
             release=state.release.name,
+            shown=state.shown,
+            is_series=state.is_series,
             tables=tables,
             kind=state.opened.published.kind.replace("-", " "),
             limits=state.opened.published.limits,
@@ -61,6 +66,21 @@ def _verification(request: Request) -> Response:
 
 
 def _recount(request: Request) -> Response:
+    return _recount_of_series(request.app.state.release) if request.app.state.is_series else _recount_of(request)
+
+
+def _recount_of_series(folder: Path) -> Response:
+    from sfumato.series.verify import verify_series
+
+    try:
+        told, problems = verify_series(folder).to_dict(), list[str]()
+    except SfumatoError as error:
+        told, problems = {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []}, list(error.problems)
+    shown = environment().get_template("recount_of_series.html").render(told=told, problems=problems)
+    return Response(shown, media_type="text/html")
+
+
+def _recount_of(request: Request) -> Response:
     try:
         told = verify(request.app.state.release).to_dict()
         problems: list[str] = []
@@ -79,7 +99,7 @@ def _grid(request: Request) -> Response:
         start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
     except SfumatoError as error:
         return JSONResponse({"problems": list(error.problems)}, 422)
-    sheet = Sheet(tuple(tables[name].columns), tables[name].get_columns())
+    sheet = Sheet.of_frame(tables[name])
     return JSONResponse(sheet.page(start, min(count, MOST_ROWS)))
 
 

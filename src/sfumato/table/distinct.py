@@ -110,12 +110,13 @@ def as_categories(columns: Sequence[pl.Series]) -> list[pl.Series]:
 
 def as_categories_where_few(columns: Sequence[pl.Series]) -> list[pl.Series]:
     """Turn columns of text into private categories, unless nearly every value seems to be distinct; others stay."""
-    few = [place for place, column in enumerate(columns) if column.dtype == pl.String and _repeats(column)]
+    few = [place for place, column in enumerate(columns) if column.dtype == pl.String and repeats(column)]
     turned = dict(zip(few, as_categories([columns[place] for place in few]), strict=True))
     return [turned.get(place, column) for place, column in enumerate(columns)]
 
 
-def _repeats(column: pl.Series) -> bool:
+def repeats(column: pl.Series) -> bool:
+    """Tell whether texts seem to repeat: more than half of those at the beginning."""
     head = column.head(_HEAD)
     return len(head) < _HEAD or head.n_unique() <= _HEAD // 2
 

@@ -111,7 +111,7 @@ def numbered_by_content(
     """
     order = rising_order(people)
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))
-    by_content = np.argsort(_content_of(table, more, order, starts))
+    by_content = np.argsort(_content_of(table, more, order, starts), kind="stable")
     place_of = np.empty(len(starts), dtype=np.int32)
     place_of[by_content] = np.arange(len(starts), dtype=np.int32)
     numbers = np.empty(table.height, dtype=np.int32)

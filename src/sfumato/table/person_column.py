@@ -21,13 +21,29 @@ _NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt3
 
 def number_people(column: pl.Series) -> NDArray[np.int32]:
     """Give everybody a number, int32 (n,); who has no key is a person of its own. Cost O(n log n)."""
-    plain = column if isinstance(column.dtype, _NUMBERS) else column.cast(pl.String)
-    distinct = distinct_of(plain)
+    distinct = distinct_of(compared(column))
     numbers = distinct.rank_of[distinct.raw]
     missing = numbers == len(distinct.values)
     # The missing value has the number after the last.
     people: NDArray[np.int32] = np.where(missing, numbers + np.cumsum(missing) - 1, numbers).astype(np.int32)
     return people
+
+
+def compared(column: pl.Series) -> pl.Series:
+    """Return keys as they are compared: numbers as numbers, 0.0 and -0.0 alike, everything else as text."""
+    if not isinstance(column.dtype, _NUMBERS):
+        return column.cast(pl.String)
+    return column.fill_nan(None) + 0.0 if column.dtype.is_float() else column
+
+
+def as_they_appear(people: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return numbers in the order in which people appear, which tell nothing of keys; int32 (n,). Cost O(n)."""
+    rows = np.arange(len(people), dtype=np.int32)
+    first = np.zeros(int(people.max(initial=-1)) + 1, dtype=np.int32)
+    # Of several records of a person it is the last that is written which stays.
+    first[people[::-1]] = rows[::-1]
+    begins = first[people] == rows
+    return (np.cumsum(begins, dtype=np.int32) - np.int32(1))[first[people]]
 
 
 def read_wishes(column: pl.Series, what: str = "a k") -> NDArray[np.int64]:

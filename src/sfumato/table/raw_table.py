@@ -13,6 +13,7 @@ from sfumato.errors import InputError
 from sfumato.table.columns import ValueReading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names
+from sfumato.table.packed import PackedColumn, packed
 from sfumato.table.reading import named, open_table_as, place_of, with_roles
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources import TableSource
@@ -40,7 +41,7 @@ class RawTable:
     _opened: TableSource
     _values: ValueReading
     _given: tuple[str, ...]
-    _read: dict[str, pl.Series] = field(default_factory=dict)
+    _read: dict[str, pl.Series | PackedColumn] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Name the table and count its columns; no value is shown."""
@@ -49,7 +50,7 @@ class RawTable:
     @property
     def height(self) -> int:
         """Number of records; reads the first column."""
-        return len(self.texts(self.names[0]))
+        return len(self._held(self.names[0]))
 
     @property
     def is_text(self) -> bool:
@@ -84,7 +85,27 @@ class RawTable:
         lacking = [name for name in dict.fromkeys(names) if name not in self._read]
         if lacking:
             self._read.update(zip(lacking, self._opened.read(lacking), strict=True))
-        return [self._read[name] for name in names]
+        return [_whole(self._read[name]) for name in names]
+
+    def hold(self) -> None:
+        """Read every column, and from now on hold text that repeats as numbers of its texts.
+
+        What is returned stays the same; a column takes a byte or two for each record, and is put together again when it
+        is asked for as a whole.
+
+        Raises
+        ------
+        InputError
+            When a column cannot be read, or the file has changed meanwhile.
+        """
+        groups = [[name] for name in self.names] if getattr(self._opened, "is_columnar", False) else [self.names]
+        for group in groups:
+            self.read(group)
+            for name in group:
+                held = self._read[name]
+                self._read[name] = packed(held) if isinstance(held, pl.Series) else held
+        if len({len(held) for held in self._read.values()}) > 1:
+            raise InputError("the file has changed while it was read; open it again")
 
     def texts(self, name: str) -> pl.Series:
         """Return one column as an insensitive one would be published: values of the source, unchanged.
@@ -95,6 +116,10 @@ class RawTable:
             When there is no such column, or it cannot be read.
         """
         return kept_column(self._column(name), self._values.of(name))
+
+    def some(self, name: str, start: int, count: int) -> pl.Series:
+        """Return :meth:`texts` of some records. Cost O(count) for a column that was read."""
+        return kept_column(self._held(name).slice(start, count), self._values.of(name))
 
     def typed(self, name: str, kind: Kind | None = None) -> tuple[pl.Series, Kind]:
         """Return one column as a quasi-identifying or sensitive one is read, and its kind; None reads it off.
@@ -127,9 +152,14 @@ class RawTable:
             return with_roles(self, self._values, schema, label, self._given)
 
     def _column(self, name: str) -> pl.Series:
+        return _whole(self._held(name))
+
+    def _held(self, name: str) -> pl.Series | PackedColumn:
         if name not in self.names:
             raise InputError(f"column {name!r} is not in the table")
-        return self.read([name])[0]
+        if name not in self._read:
+            self.read([name])
+        return self._read[name]
 
 
 def open_table(
@@ -185,12 +215,15 @@ def open_table(
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
         place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
-        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
         opened, values = open_table_as(source, place, layout, missing, strip, form)
         if not opened.names:
             raise InputError("there are no columns")
         check_names(Header(opened.names, frozenset(columns or ())))
         return RawTable(opened.names, label, opened, values, tuple(columns or ()))
+
+
+def _whole(held: pl.Series | PackedColumn) -> pl.Series:
+    return held.whole() if isinstance(held, PackedColumn) else held
 
 
 def kinds_of(table: RawTable) -> Mapping[str, Kind]:

@@ -124,13 +124,7 @@ class Table:
     def keyless_note(self) -> str | None:
         """Say how many records have no value in the person column, if any; no value is shown."""
         missing = 0 if self.keyless is None else int(np.count_nonzero(self.keyless))
-        if not missing:
-            return None
-        return (
-            f"{counted(missing, 'record')} of {self.height:,} {'has' if missing == 1 else 'have'} no value in column "
-            f"{self.schema.person!r}; each counts as a person of its own. Where several are of one person, there are "
-            "fewer people than counted: fill the keys in, or leave such records out."
-        )
+        return keyless_note(self.schema.person, missing, self.height)
 
     @cached_property
     def person_of(self) -> NDArray[np.int64]:
@@ -169,3 +163,14 @@ def _suits(dtype: pl.DataType, kind: Kind) -> bool:
     if is_measured(kind):
         return dtype.is_numeric() if kind is Kind.NUMERIC else dtype == pl.Date
     return dtype == pl.Boolean
+
+
+def keyless_note(person: str | None, missing: int, height: int) -> str | None:
+    """Say how many of so many records have no value in the person column, if any; no value is shown."""
+    if not missing:
+        return None
+    return (
+        f"{counted(missing, 'record')} of {height:,} {'has' if missing == 1 else 'have'} no value in column "
+        f"{person!r}; each counts as a person of its own. Where several are of one person, there are "
+        "fewer people than counted: fill the keys in, or leave such records out."
+    )

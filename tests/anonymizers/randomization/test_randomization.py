@@ -20,6 +20,8 @@ METHODS = [
     sf.Swapping(share=0.5),
     sf.Swapping(share=1.0, attributes=["age"], keep=["sex", "disease"]),
     sf.RankSwapping(share=0.2),
+    sf.Shuffling(),
+    sf.Shuffling(attributes=["height"], given=["age"]),
     sf.Noise(amount=0.5),
     sf.Noise(amount=0.5, correlated=True),
     sf.PRAM(retention=0.3),
@@ -145,6 +147,53 @@ def test_rank_swapping_keeps_every_column():
     assert release.report.figures["changed_cells"] > 0.5
 
 
+def correlated(rows: int) -> sf.Table:
+    """Income hangs together with age and rent, in ranks; rent stays."""
+    draw = np.random.default_rng(11)
+    age = draw.normal(size=rows)
+    income = 0.6 * age + 0.8 * draw.normal(size=rows)
+    rent = 0.7 * income + 0.7 * draw.normal(size=rows)
+    frame = pl.DataFrame({"age": age, "income": np.exp(income), "rent": rent**3})
+    return sf.read_table(frame, sf.Schema(quasi_identifying=["age", "income"], sensitive=["rent"]))
+
+
+def test_shuffling_keeps_columns_and_how_ranks_hang_together():
+    table = correlated(4000)
+    data = randomized(sf.Shuffling(), table, 1)
+    for name in table.frame.columns:
+        assert Counter(data[name]) == Counter(table.frame[name])
+    for one, other in (("age", "income"), ("income", "rent"), ("age", "rent")):
+        before, after = (
+            each.select(pl.corr(one, other, method="spearman")).item() for each in (table.frame, data)
+        )  # fmt: skip
+        # Six standard deviations of a correlation.
+        assert abs(before - after) < 6 / math.sqrt(4000)
+
+
+def test_shuffled_values_say_nothing_of_their_record_beyond_what_stays():
+    table = correlated(4000)
+    # Rent tells which record a row is.
+    rows = randomized(sf.Shuffling(attributes=["income"], given=["age"]), table, 2).sort("rent")
+    own = table.frame.sort("rent")
+    assert rows["rent"].equals(own["rent"])
+    assert rows["age"].equals(own["age"])
+    scores = [each["income"].rank().to_numpy() for each in (own, rows)]
+    ages = np.column_stack([np.ones(4000), own["age"].rank().to_numpy()])
+    left = [each - ages @ np.linalg.lstsq(ages, each)[0] for each in scores]
+    assert abs(np.corrcoef(left)[0, 1]) < 6 / math.sqrt(4000)
+    # Of the columns that stay, those alone that are given keep their relation.
+    lost = rows.select(pl.corr("income", "rent", method="spearman")).item()
+    assert lost < own.select(pl.corr("income", "rent", method="spearman")).item() - 0.2
+
+
+def test_shuffling_follows_exactly_where_nothing_is_left_open():
+    age = np.arange(200)
+    frame = pl.DataFrame({"age": age, "birth": 2000 - age, "flat": np.ones(200), "rent": age * 3})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "birth", "flat"], sensitive=["rent"]))
+    data = randomized(sf.Shuffling(), table, 3)
+    assert data.sort("rent").equals(frame.select(data.columns))
+
+
 def test_noise_keeps_means_and_correlations():
     table = people(20_000)
     data = randomized(sf.Noise(amount=0.6, correlated=True, attributes=["age", "born"]), table)
@@ -199,6 +248,7 @@ BAD_OPTIONS = [
     (sf.RankSwapping, {"share": math.nan}),
     (sf.RankSwapping, {"share": True}),
     (sf.RankSwapping, {"attributes": ["age", "age"]}),
+    (sf.Shuffling, {"given": ["age", "age"]}),
     (sf.Noise, {"amount": 0}),
     (sf.Noise, {"amount": "much"}),
     (sf.Noise, {"correlated": "yes"}),
@@ -227,6 +277,11 @@ BAD_FITS = [
     (sf.Swapping(keep=["age", "height", "born", "sex"]), sf.PolicyError, ["every quasi-identifying attribute is kept"]),
     (sf.Swapping(keep=["disease"]), sf.PolicyError, ["no record would change"]),
     (sf.RankSwapping(attributes=["sex"]), sf.PolicyError, ["'sex' is categorical"]),
+    (
+        sf.Shuffling(attributes=["age"], given=["age", "sex"]),
+        sf.PolicyError,
+        ["'sex' is categorical", "'age' is shuffled and given"],
+    ),
     (sf.Noise(attributes=["visits"]), sf.PolicyError, ["visits"]),
     (sf.PRAM(attributes=["age"]), sf.PolicyError, ["'age' is numeric"]),
     (sf.Rounding(base={"sex": 2}), sf.PolicyError, ["'sex'"]),

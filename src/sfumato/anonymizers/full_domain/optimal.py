@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -161,7 +161,7 @@ class Optimal(Checked):
             return self._solution(ground, record_of, domains, self._found(problem, ground))
         partition, value = local
         lattice = Lattice(ground.tables.heights)
-        found = search(ground, self._budget(lattice), _told(problem, lattice), value)
+        found = search(ground, self._budget(lattice), told(problem, ground), value)
         if found.best is not None:
             return self._solution(ground, record_of, domains, found)
         compared = ("It is proven that no single node loses as little.",) if found.proven else ()
@@ -185,9 +185,9 @@ class Optimal(Checked):
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         lattice = Lattice(ground.tables.heights)
-        found = search(ground, self._budget(lattice), _told(problem, lattice))
+        found = search(ground, self._budget(lattice), told(problem, ground))
         if found.best is None:
-            raise _unsatisfiable(problem, found)
+            raise unsatisfiable(problem, found)
         return found
 
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
@@ -217,17 +217,19 @@ def _is_positive(number: Any) -> bool:
     return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number) and number > 0
 
 
-def _told(problem: Problem, lattice: Lattice) -> Any:
+def told(problem: Problem, ground: SearchProblem) -> Callable[[int], None]:
+    """Return what is called with the number of nodes that were counted."""
+    lattice = Lattice(ground.tables.heights)
     return lambda done: problem.progress("searching the lattice", done, lattice.size)
 
 
-def _unsatisfiable(problem: Problem, found: SearchResult) -> UnsatisfiableError:
+def unsatisfiable(problem: Problem, found: SearchResult) -> UnsatisfiableError:
     """Say why there is no solution: the models' own words, when not even all records as one class satisfy them."""
     try:
         feasible(problem, may_leave_out=False)
     except UnsatisfiableError as error:
         return UnsatisfiableError(*error.problems)
-    return UnsatisfiableError(f"optimal: none of the {len(found.evaluated)} nodes that were counted is a solution")
+    return UnsatisfiableError(f"none of the {len(found.evaluated)} nodes that were counted is a solution")
 
 
 def _partition(

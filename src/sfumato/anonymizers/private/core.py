@@ -77,6 +77,16 @@ class NoiseCore:
         """Return the place of the noisy largest score."""
         return int(self._largest(scale)(scores.tolist()))
 
+    def choose_rising(self, scores: NDArray[np.int64], step: int, scale: float) -> tuple[int, float]:
+        """Return the place of the noisy largest score, and what that cost of ε.
+
+        A record changes scores by at most `step`, all in the same direction. Noise is exponential ("permute and flip":
+        R. McKenna, D. Sheldon, NeurIPS 2020), whose choice is never worse than that of the exponential mechanism.
+        """
+        rising = self.dp.linf_distance(T="i64", monotonic=True)
+        largest = self.dp.m.make_noisy_max(self._counts, rising, self.dp.max_divergence(), scale=scale)
+        return int(largest(scores.tolist())), float(largest.map(step))
+
     def budget(self, model: DifferentialPrivacy) -> Fraction:
         """Return ε, or the largest ρ that OpenDP turns into (ε, δ) or less."""
         if self.mechanism == "discrete Laplace":

@@ -49,7 +49,11 @@ class DeclaredColumn:
     ----------
     name : str
     domain : Domain
+    tree : Hierarchy or None
+        Of texts that have one.
     """
+
+    tree: Hierarchy | None = None
 
     def __init__(
         self, name: str, kind: Kind, attribute: Attribute, bins: Bins | None, level: int | None, *, complete: bool
@@ -89,7 +93,7 @@ class DeclaredColumn:
         if bins is not None:
             if level is not None:
                 raise PolicyError("has bins and a level; leave one of them out")
-            return _of_bins(_borders(bins, attribute, self._kind), missing=missing)
+            return of_bins(borders_of(bins, attribute, self._kind), missing=missing)
         if self._kind is Kind.DATE:
             raise PolicyError("is a date, which has no bins here; give the table a column of years, or of months")
         return self._of_values(attribute, level, missing=missing)
@@ -107,8 +111,8 @@ class DeclaredColumn:
                 raise PolicyError("has a level but no hierarchy; give it one, or leave the level out")
             self._code_of = {value: place for place, value in enumerate(written)}
             return _of_labels(tuple(written), missing=missing)
-        tree = attribute.hierarchy.build(_series(written, self._kind), name=self.name)
-        return self._of_level(tree, level or 0, missing=missing)
+        self.tree = attribute.hierarchy.build(_series(written, self._kind), name=self.name)
+        return self._of_level(self.tree, level or 0, missing=missing)
 
     def _of_level(self, tree: Hierarchy, level: int, *, missing: bool) -> Domain:
         if not 0 <= level <= tree.height:
@@ -125,14 +129,16 @@ def _of_labels(labels: tuple[str, ...], *, missing: bool) -> Domain:
     return Domain(labels, None, missing)
 
 
-def _of_bins(borders: Sequence[float], *, missing: bool) -> Domain:
+def of_bins(borders: Sequence[float], *, missing: bool) -> Domain:
+    """Return the domain of bins with these borders."""
     ends = [value_text(float(border)) for border in borders]
     labels = [f"[{low}..{high})" for low, high in pairwise(ends)]
     labels[-1] = labels[-1][:-1] + "]"
     return Domain(tuple(labels), tuple(float(border) for border in borders), missing)
 
 
-def _borders(bins: Bins, attribute: Attribute, kind: Kind) -> list[float]:
+def borders_of(bins: Bins, attribute: Attribute, kind: Kind) -> list[float]:
+    """Return the borders that are given, or that divide the declared range; PolicyError where there are none."""
     if kind is not Kind.NUMERIC:
         raise PolicyError("has bins but is no column of numbers; declare it as numeric, or leave the bins out")
     if isinstance(bins, int) and not isinstance(bins, bool):

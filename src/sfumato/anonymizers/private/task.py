@@ -117,7 +117,7 @@ def private_task(table: Table, model: DifferentialPrivacy, counting: Counting) -
     raise_all(PolicyError, [*problems, *found, *_cell_problems(columns, counting)])
     codes = np.column_stack([column.codes(table.frame[column.name]) for column in columns])
     complete = np.asarray((codes >= 0).all(axis=1))
-    chosen = _bounded(table, complete, model.records)
+    chosen = bounded(table, complete, model.records)
     return PrivateTask(
         codes[chosen],
         {column.name: column.domain for column in columns},
@@ -157,8 +157,8 @@ def _shown(column: DeclaredColumn, table: Table) -> pl.Series:
     return codes.set(codes < 0, None)
 
 
-def _bounded(table: Table, complete: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return rows: of every person at most so many, drawn at random."""
+def bounded(table: Table, complete: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """Return rows among the `complete` ones: of every person at most so many, drawn at random."""
     rows = np.flatnonzero(complete)
     if table.people is None:
         return rows
@@ -178,11 +178,8 @@ def _columns(table: Table, counting: Counting) -> tuple[list[DeclaredColumn], li
     for name, attribute in attributes.items():
         if name not in named:
             continue
-        if attribute.kind is None and name in table.from_text:
-            problems.append(
-                f"column {name!r}: whether it holds numbers or texts was read off the data, which tells of people; "
-                "declare its kind"
-            )
+        if read_off := kind_problems(table, name, attribute):
+            problems += read_off
             continue
         try:
             columns.append(
@@ -194,6 +191,14 @@ def _columns(table: Table, counting: Counting) -> tuple[list[DeclaredColumn], li
         except PolicyError as error:
             problems += error.problems
     return columns, problems
+
+
+def kind_problems(table: Table, name: str, attribute: Attribute) -> list[str]:
+    """Refuse a kind that the values decided."""
+    if attribute.kind is not None or name not in table.from_text:
+        return []
+    told = f"column {name!r}: whether it holds numbers or texts was read off the data, which tells of people"
+    return [f"{told}; declare its kind"]
 
 
 def _setting_problems(table: Table, model: DifferentialPrivacy, counting: Counting) -> Iterator[str]:

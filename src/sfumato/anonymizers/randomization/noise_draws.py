@@ -54,6 +54,11 @@ def correlated_noise(values: Floats, amount: float, seed: int | None) -> Floats:
     return noise * (amount * scale)
 
 
+def root_of(centered: Floats) -> Floats:
+    """Return the lower root, float64 (a, a), of the covariance of columns with mean 0, (n, a); alike on any machine."""
+    return _square_root(_covariance(np.asfortranarray(centered)), lone=np.zeros(centered.shape[1], dtype=np.bool_))
+
+
 # Sums and roots of a library for matrices differ in their last digits from processor to processor; these do not.
 
 

@@ -6,19 +6,14 @@ Letters: n records, p parts.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.randomness import permutation
 
 PART = 500_000
 """Records of a part, about: how many parts there are follows from the number of records alone."""
-HELD, HELD_FOR_A_PART = 16 << 20, 128 << 10
-"""Bytes of records that are held, at least, before they are written to the files of their parts."""
 
 
 def part_count(records: int) -> int:
@@ -54,38 +49,3 @@ class Dealer:
     def order(self, places: NDArray[np.uint32]) -> NDArray[np.int64]:
         """Return the order in which the records of a part are written."""
         return permutation(len(places), None) if self._places is None else np.argsort(places)
-
-
-class PartFiles:
-    """Collects the records of each part in files, several batches at a time."""
-
-    def __init__(self, folder: Path, parts: int) -> None:
-        self._folder, self._most = folder, max(HELD, parts * HELD_FOR_A_PART)
-        self._held: list[pl.DataFrame] = []
-        self._files: list[list[Path]] = [[] for _ in range(parts)]
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Take records whose column ``part`` says where they go."""
-        self._held.append(rows)
-        if sum(held.estimated_size() for held in self._held) >= self._most:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._held:
-            return
-        together = pl.concat(self._held)
-        self._held = []
-        for (part,), rows in together.partition_by("part", as_dict=True, include_key=False).items():
-            files = self._files[int(part)]
-            path = self._folder / f"part-{part}-{len(files)}"
-            rows.write_ipc(path, compression="lz4")
-            files.append(path)
-
-    def parts(self) -> Iterator[pl.DataFrame]:
-        """Yield the records of each part, and take its files away."""
-        self._flush()
-        for files in self._files:
-            if files:
-                yield pl.concat([pl.read_ipc(path) for path in files])
-            for path in files:
-                path.unlink()

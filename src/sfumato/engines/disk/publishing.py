@@ -15,11 +15,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
-from sfumato.engines.disk.dealing import Dealer, PartFiles
+from sfumato.engines.disk.dealing import Dealer
+from sfumato.recoding.notation import STAR
 from sfumato.table.kinds import is_measured
 from sfumato.table.large.coding import LargeTable
+from sfumato.table.large.mapping import mapped, write_out
+from sfumato.table.large.part_files import PartFiles
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.schema import Kind
+
+AUDITED = "published-classes", "published-people"
+"""Files of the class and the person of each record, in the order of publishing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +76,8 @@ class PublishedParts:
     ----------
     large : LargeTable
     generalized : GeneralizedTable
+    starred : bool
+        Whether records that are left out are published as ``*``; else they are not published.
     seed : int or None
     folder : Path
         A private one.
@@ -77,8 +85,24 @@ class PublishedParts:
 
     large: LargeTable
     generalized: GeneralizedTable
+    starred: bool
     seed: int | None
     folder: Path
+
+    def audited(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """Return class and person of each record as they were published, int32, mapped; None where nobody counts.
+
+        Records that are published as ``*`` have the class -1. To be asked for when all parts are written.
+        """
+        if self.large.people is None:
+            return None
+        classes, people = (mapped(self.folder / name, np.int32, (self.height,)) for name in AUDITED)
+        return classes, people
+
+    @property
+    def height(self) -> int:
+        """Number of records that are published."""
+        return self.large.height - (0 if self.starred else self.generalized.suppressed)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the frame of each part, as :func:`sfumato.recoding.publish` makes that of a whole table."""
@@ -97,17 +121,22 @@ class PublishedParts:
         -----
         One pass over codes and insensitive columns, and one over what was dealt.
         """
-        dealer = Dealer(self.large.height, self.seed)
-        files = PartFiles(self.folder, dealer.parts)
+        dealer = Dealer(self.height, self.seed)
+        files, before = PartFiles(self.folder, dealer.parts), 0
         for rows, carried in self.large.batches():
-            part, place = dealer.deal(rows)
-            files.add(self._dealt(rows, part, place, carried))
+            batch = self._published(rows, carried)
+            part, place = dealer.deal(slice(before, before + batch.height))
+            files.add(batch.with_columns(pl.Series("part", part), pl.Series("place", place)))
+            before += batch.height
         for dealt in files.parts():
-            yield self._numbered(dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))])
+            ordered = dealt[pl.Series(dealer.order(dealt["place"].to_numpy()))]
+            for name, column in zip(AUDITED, ("class", "person"), strict=True):
+                if column in dealt.columns and self.large.people is not None:
+                    with (self.folder / name).open("ab") as file:
+                        write_out(ordered[column].to_numpy(), file)
+            yield self._numbered(ordered)
 
-    def _dealt(
-        self, rows: slice, part: NDArray[np.uint32], place: NDArray[np.uint32], carried: list[pl.Series]
-    ) -> pl.DataFrame:
+    def _published(self, rows: slice, carried: list[pl.Series]) -> pl.DataFrame:
         # Columns of the table are numbered here, so that their names are nobody's business.
         hidden = [
             pl.Series(f"sensitive {index}", np.ascontiguousarray(self.large.sensitive_codes[rows, index]))
@@ -115,7 +144,10 @@ class PublishedParts:
         ]
         kept = [column.alias(f"carried {index}") for index, column in enumerate(carried)]
         classes = pl.Series("class", np.array(self.generalized.class_of[rows]))
-        return pl.DataFrame([pl.Series("part", part), pl.Series("place", place), classes, *hidden, *kept])
+        if self.large.people is not None:
+            kept.append(pl.Series("person", np.array(self.large.people.numbers[rows])))
+        batch = pl.DataFrame([classes, *hidden, *kept])
+        return batch.filter(classes >= 0) if self.height < self.large.height else batch
 
     def _numbered(self, dealt: pl.DataFrame) -> pl.DataFrame:
         classes = dealt["class"].to_numpy()
@@ -129,16 +161,20 @@ class PublishedParts:
     @cached_property
     def _quasi(self) -> dict[str, _Labels]:
         pairs = zip(self.generalized.columns, self.large.quasi_identifying, strict=True)
-        return {column.attribute.name: _labels(column, coded) for column, coded in pairs}
+        starred = self.starred and self.generalized.suppressed > 0
+        return {column.attribute.name: _labels(column, coded, starred=starred) for column, coded in pairs}
 
     @cached_property
     def _hidden(self) -> dict[str, _Labels]:
         return {column.attribute.name: _Labels(column.values) for column in self.large.sensitive}
 
 
-def _labels(column: GeneralizedColumn, coded: CodedColumn) -> _Labels:
+def _labels(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool) -> _Labels:
     kind = column.attribute.kind
-    if not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
+    if not starred and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         # No cell was changed, so that the column keeps its type.
         return _Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
-    return _Labels(column.labels, column.per_class)
+    if not starred:
+        return _Labels(column.labels, column.per_class)
+    # One more label for the class -1, which indexing from the end finds.
+    return _Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))

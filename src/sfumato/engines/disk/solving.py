@@ -6,6 +6,7 @@ memory, a few bytes each, while values stay on disk.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,17 +16,18 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
 from sfumato.engines.disk.laying_out import BLOCK, lay_out
-from sfumato.engines.local import LocalEngine
-from sfumato.engines.protocol import Engine
-from sfumato.errors import InputError, PolicyError, UnsatisfiableError
+from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import LargeTable
 from sfumato.table.large.mapping import let_go, mapped, write_out
 from sfumato.table.row_order import canonical_order
+
+Solve = Callable[[Problem], Partition]
 
 MOST_RECORDS = 2**31 - 1
 
@@ -51,7 +53,10 @@ def solve_on_disk(
     large: LargeTable,
     recoding: Recoding,
     folder: Path,
-    engine: Engine | None = None,
+    solve: Solve,
+    *,
+    elsewhere: bool = False,
+    folds: bool = False,
 ) -> SolvedOnDisk:
     """Find the classes of a table, and what they publish.
 
@@ -67,21 +72,29 @@ def solve_on_disk(
         How classes are published.
     folder
         A private one, for files.
-    engine
-        Another one that is handed the codes of all records, and solves the problem.
+    solve
+        Solves a problem whose codes are in memory, and leaves out no more records than it allows.
+    elsewhere
+        Whether that is always wanted, as others do the work.
+    folds
+        Whether `solve` puts the records of each person together, in an order of its own.
 
     Raises
     ------
     UnsatisfiableError
-        When the models cannot be met; also where records would have to be left out.
+        When the models cannot be met within the suppression limit.
     PolicyError
         When the algorithm needs what only a table in memory has.
     """
     if large.height > MOST_RECORDS:
         raise InputError(f"the table has more than {MOST_RECORDS:,} records, which is more than one release can have")
-    if engine is None and cuts_on_disk(anonymizer, problem, recoding):
-        return _solved_by_cuts(anonymizer, problem, large, recoding, folder)
-    return _solved_with_codes(anonymizer, problem, large, recoding, engine or LocalEngine())
+    if not (elsewhere or folds) and cuts_on_disk(anonymizer, problem, recoding):
+        solved = _solved_by_cuts(anonymizer, problem, large, recoding, folder)
+        if solved is not None:
+            return solved
+    partition = _solved_with_codes(anonymizer, problem, large, solve, folds=folds)
+    generalized = recode_as_published(problem.table, partition, recoding, threads=problem.threads)
+    return SolvedOnDisk(generalized, partition.notes)
 
 
 def cuts_on_disk(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -> bool:
@@ -97,13 +110,13 @@ def cuts_on_disk(anonymizer: Anonymizer, problem: Problem, recoding: Recoding) -
 
 def _solved_by_cuts(
     mondrian: Anonymizer, problem: Problem, large: LargeTable, recoding: Recoding, folder: Path
-) -> SolvedOnDisk:
+) -> SolvedOnDisk | None:
+    """Solve; None where the whole table breaks a model, so that records would have to be left out."""
     assert isinstance(mondrian, Mondrian)
     occurrences = [column.occurrences for column in large.sensitive]
     rules, whole, values = compile_counted(problem.models, problem.table, occurrences)
-    failing = [model for model in problem.models if not model.holds(whole).all()]
-    if failing:
-        return _solved_with_codes(mondrian, problem, large, recoding, LocalEngine())
+    if not all(model.holds(whole).all() for model in problem.models):
+        return None
     laid = lay_out(problem.table, values, folder)
     records = laid.records
     starts = mondrian.class_starts(records, rules, problem)
@@ -143,28 +156,37 @@ def _class_of_rows(class_of: NDArray[np.int32], record_of: NDArray[np.int32], fo
 
 
 def _solved_with_codes(
-    anonymizer: Anonymizer, problem: Problem, large: LargeTable, recoding: Recoding, engine: Engine
-) -> SolvedOnDisk:
+    anonymizer: Anonymizer, problem: Problem, large: LargeTable, solve: Solve, *, folds: bool
+) -> Partition:
     problem = replace(problem, table=_in_memory(problem.table))
-    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit
-    if not free and large.carried and not getattr(anonymizer, "order_free", False):
-        raise PolicyError(
-            f"engine: {anonymizer.name} tells records with equal values apart by the insensitive columns, which the "
-            "disk engine does not hold; leave those columns out, or use --engine memory"
-        )
-    if free:
-        partition = engine.solve(anonymizer, problem)
-    else:
-        order = canonical_order(problem.table)
-        ordered = replace(problem, table=problem.table.take(order))
-        partition = engine.solve(anonymizer, ordered).put_back(order)
-    if partition.suppressed:
-        raise UnsatisfiableError(
-            f"suppression: {partition.suppressed:,} records would be left out, and the disk engine leaves none out; "
-            "use --engine memory, or lower the models' parameters"
-        )
-    generalized = recode_as_published(problem.table, partition, recoding, threads=problem.threads)
-    return SolvedOnDisk(generalized, partition.notes)
+    order_free = getattr(anonymizer, "order_free", False)
+    if large.carried and not order_free:
+        raise PolicyError(_told_apart(f"{anonymizer.name} tells"))
+    if folds or (order_free and not problem.suppression_limit):
+        return solve(problem)
+    order = canonical_order(problem.table)
+    partition = solve(replace(problem, table=problem.table.take(order))).put_back(order)
+    # Of records that are alike in all codes, it is insensitive columns that say which are left out.
+    if large.carried and partition.suppressed and _splits_alike(partition, problem.table):
+        raise PolicyError(_told_apart("leaving some records out would tell"))
+    return partition
+
+
+def _told_apart(what: str) -> str:
+    return (
+        f"engine: {what} records with equal values apart by the insensitive columns, which the disk engine does not "
+        "hold; leave those columns out, or use --engine memory"
+    )
+
+
+def _splits_alike(partition: Partition, table: EncodedTable) -> bool:
+    """Tell whether some records that are alike in all codes are in different classes, or only some are left out."""
+    dtype = np.promote_types(table.codes.dtype, table.sensitive_codes.dtype)
+    joined = [codes.astype(dtype, copy=False) for codes in (table.codes, table.sensitive_codes)]
+    alike, count = group_records(np.concatenate(joined, axis=1))
+    first = np.empty(count, dtype=np.int32)
+    first[alike] = partition.class_of
+    return bool((first[alike] != partition.class_of).any())
 
 
 def _in_memory(table: EncodedTable) -> EncodedTable:

@@ -16,7 +16,7 @@ from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.target import target_of
-from sfumato.progress import Progress, shown, silent
+from sfumato.progress import Progress, beating, shown, silent
 from sfumato.published import Published
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
@@ -85,7 +85,8 @@ def attack(
     threads
         None reads ``SFUMATO_THREADS``, else takes all cores. It never changes the result.
     progress
-        Called with (what, done, total).
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
 
     Returns
     -------
@@ -128,7 +129,8 @@ def attack(
         errors += [PolicyError(*problems)] if problems else []
     raise_together(errors)
     assert target is not None
-    played = _played(target, chosen, by_name=attacks is not None)
+    met, by_name = target, attacks is not None
+    played = beating(progress, "attacks", lambda told: _played(replace(met, progress=told), chosen, by_name=by_name))
     return replace(played, unplayed={**played.unplayed, **(unplayed_of_series(release) if attacks is None else {})})
 
 

@@ -13,6 +13,7 @@ from sfumato.evaluation.checking.findings import all_findings
 from sfumato.evaluation.checking.inputs import opened
 from sfumato.evaluation.risk.adversaries import prosecutor
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
+from sfumato.progress import Progress, beating, shown
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
 
@@ -23,6 +24,7 @@ def check(
     quasi_identifying: Sequence[str] | None = None,
     sensitive: Sequence[str] | Mapping[str, Attribute | None] | None = None,
     person: str | None = None,
+    progress: Progress = shown,
 ) -> CheckReport:
     """Say which k, l, alpha, t, beta and delta a table has, wherever it comes from.
 
@@ -43,6 +45,9 @@ def check(
     person
         The column that says who a record is about, if people have several: then every model counts people. None takes
         that of the table's schema, if it has one.
+    progress
+        Called with what is being done, how much is done and the total, at each step and twice a second between; it
+        may raise to stop. The work is then done in a thread of its own.
 
     Returns
     -------
@@ -71,7 +76,16 @@ def check(
     >>> report.rows(report.find("k-anonymity")).tolist()
     [4, 5]
     """
-    read = opened(table, quasi_identifying, sensitive, person)
+
+    def work(told: Progress) -> CheckReport:
+        read = opened(table, quasi_identifying, sensitive, person)
+        told("classes", 1, 2)
+        return _checked(read)
+
+    return beating(progress, "reading", work)
+
+
+def _checked(read: Table) -> CheckReport:
     keys = classes_of(read)
     statistics = counted(read, keys)
     by_prosecutor = prosecutor(keys.records, keys.records.astype(float))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss, set_loss
-from sfumato.kernels.jit import borrowing, inlined
+from sfumato.kernels.jit import borrowing, inlined, interpreted_as
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import SET
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
@@ -189,6 +189,24 @@ def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Memb
                 low = min(low, code)
                 high = max(high, code)
         total += range_loss(attribute, low, high, loss)
+    return total
+
+
+@interpreted_as(changed_loss)
+def _changed_loss_at_once(place: int, out: int, into: int, loss: ClassLoss, members: Members) -> float:
+    """Look at all members at once, which beats looking for each value where every step is a call."""
+    kept = [] if into == NOBODY else [into]
+    one = members.heads[place]
+    while one != NOBODY:
+        if one != out:
+            kept.append(one)
+        one = members.after[one]
+    total = 0.0
+    for attribute, codes in enumerate(zip(*members.codes[members.record_of[kept]].tolist(), strict=True)):
+        if loss.kinds[attribute] == SET:
+            total += set_loss(attribute, len({*codes}), loss)
+        else:
+            total += range_loss(attribute, min(codes), max(codes), loss)
     return total
 
 

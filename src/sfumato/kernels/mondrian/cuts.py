@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import borrowing, inlined, kernel
+from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.predicates import SLACK, RuleArrays, holds
 from sfumato.kernels.sorting import sort_numbers
 from sfumato.kernels.space import TREE, Space
@@ -147,6 +147,19 @@ def count_range(
     for record in range(low, high):
         for column in range(s):
             counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
+
+
+@interpreted_as(count_range)
+def _count_all(
+    codes: Codes, weights: Int32s, low: int, high: int, rules: RuleArrays, work: Workspace, counts: Int64s
+) -> None:
+    counts[:] = 0
+    _add_counts(codes[low:high, len(work.minimum) :], weights[low:high], rules, counts)
+
+
+def _add_counts(values: Codes, weights: Int32s, rules: RuleArrays, counts: Int64s) -> None:
+    for column in range(len(rules.offsets) - 1):
+        np.add.at(counts, rules.offsets[column] + values[:, column].astype(np.int64), weights)
 
 
 @borrowing
@@ -327,6 +340,16 @@ def count_part(
         if work.part_of[codes[record, attribute]] == part:
             for column in range(s):
                 counts[rules.offsets[column] + int64(codes[record, first + column])] += weights[record]
+
+
+@interpreted_as(count_part)
+def _count_whole_part(
+    codes: Codes, weights: Int32s, low: int, high: int, attribute: int, part: int, rules: RuleArrays, work: Workspace,
+    counts: Int64s,
+) -> None:  # fmt: skip
+    counts[:] = 0
+    own = low + np.flatnonzero(work.part_of[codes[low:high, attribute]] == part)
+    _add_counts(codes[own, len(work.minimum) :], weights[own], rules, counts)
 
 
 @borrowing

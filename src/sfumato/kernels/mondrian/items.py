@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.bits import EMPTY, lowest, single, without_lowest
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.bits import EMPTY, ONE, lowest, single, without_lowest
+from sfumato.kernels.jit import borrowing, interpreted_as, kernel
 from sfumato.kernels.mondrian.item_rows import (
     ACTIVE,
     BRANCHES,
@@ -99,13 +99,7 @@ def find_items(
 
     codes : unsigned (m, w); weights : int32 (m,). O(rows · q), and O(rows log rows) per attribute of many codes.
     """
-    total = int64(0)
-    heaviest = int64(0)
-    for row in range(rows):
-        weight = int64(weights[low + row])
-        shown.weight[row] = weight
-        total += weight
-        heaviest = max(heaviest, weight)
+    total, heaviest = _weigh_rows(weights, low, rows, shown.weight)
     active = int64(0)
     if total == 0:  # only records that are left out
         return active, total, heaviest
@@ -132,6 +126,26 @@ def find_items(
         start += present
     _mark_rows(codes, low, rows, active, start, space.offsets, items, shown, finder.item_of)
     return active, total, heaviest
+
+
+@borrowing
+def _weigh_rows(weights: Int32s, low: int, rows: int, row_weight: Int64s) -> tuple[int, int]:
+    """Copy the weights of the rows that are looked at; return their total and the largest."""
+    total = int64(0)
+    heaviest = int64(0)
+    for row in range(rows):
+        weight = int64(weights[low + row])
+        row_weight[row] = weight
+        total += weight
+        heaviest = max(heaviest, weight)
+    return total, heaviest
+
+
+@interpreted_as(_weigh_rows)
+def _weigh_all_rows(weights: Int32s, low: int, rows: int, row_weight: Int64s) -> tuple[int, int]:
+    own = row_weight[:rows]
+    own[:] = weights[low : low + rows]
+    return own.sum(), own.max()
 
 
 @borrowing
@@ -168,6 +182,24 @@ def _mark_rows(
             bitmaps[row >> 6, start + place] |= single(row & 63)
 
 
+@interpreted_as(_mark_rows)
+def _mark_all_rows(
+    codes: Codes, low: int, rows: int, active: int, stop: int, offsets: Int64s, items: Items,
+    shown: ItemRows, item_of: NDArray[np.uint8],
+) -> None:  # fmt: skip
+    weight, bitmaps = items.numbers[WEIGHT], shown.bitmaps
+    weight[:stop] = 0
+    bitmaps[: (rows + 63) >> 6, :stop] = EMPTY
+    row = np.arange(rows)
+    bits = ONE << (row & 63).astype(np.uint64)
+    for attribute in items.attributes[ACTIVE, :active]:
+        item = item_of[offsets[attribute] + codes[low : low + rows, attribute].astype(np.int64)]
+        shown.item[attribute, :rows] = item
+        place = items.attributes[START, attribute] + item
+        np.add.at(weight, place, shown.weight[:rows])
+        np.bitwise_or.at(bitmaps.reshape(-1), (row >> 6) * bitmaps.shape[1] + place, bits)
+
+
 @borrowing
 def _number(code: int, place: int, start: int, numbers: Int64s) -> None:
     """Make an item of one code."""
@@ -194,6 +226,19 @@ def _number_few(
         item_of[offset + code] = present
         present += 1
     return present
+
+
+@interpreted_as(_number_few)
+def _number_few_at_once(
+    codes: Codes, low: int, rows: int, attribute: int, offset: int, items: Items, item_of: NDArray[np.uint8]
+) -> int:
+    found = np.unique(codes[low : low + rows, attribute]).astype(np.int64)
+    if len(found) > 1:
+        places = slice(items.attributes[START, attribute], items.attributes[START, attribute] + len(found))
+        items.numbers[FIRST, places] = items.numbers[LAST, places] = found
+        items.numbers[DISTINCT, places] = 1
+        item_of[offset + found] = np.arange(len(found))
+    return len(found)
 
 
 @borrowing
@@ -234,6 +279,13 @@ def _list_marked(codes: Codes, low: int, rows: int, attribute: int, marks: Words
             left = without_lowest(left)
             present += 1
     return present
+
+
+@interpreted_as(_list_marked)
+def _list_distinct(codes: Codes, low: int, rows: int, attribute: int, marks: Words, sorted_codes: Int64s) -> int:
+    found = np.unique(codes[low : low + rows, attribute])
+    sorted_codes[: len(found)] = found
+    return len(found)
 
 
 @borrowing

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
-from sfumato.kernels.jit import borrowing, kernel, sized
+from sfumato.kernels.jit import borrowing, interpreted_as, kernel, sized
 from sfumato.kernels.mondrian.candidates import ATTRIBUTE, Candidates, propose
 from sfumato.kernels.mondrian.cuts import (
     Options,
@@ -84,7 +84,7 @@ def new_loss_workspace(space: Space, options: Options, rows: int) -> LossWorkspa
     )
 
 
-@sized(lambda records, low, high, *_: 25.0 * (high - low) * records.codes.shape[1])
+@sized(lambda records, low, high, *_: 7.0 * (high - low) * records.codes.shape[1])
 def partition_by_loss(
     records: LaidRecords, low: int, high: int, most_cuts: int, space: Space, rules: RuleArrays, options: Options,
     starts: Flags, made: Int32s,
@@ -217,8 +217,7 @@ def _fill_parts(
 ) -> None:  # fmt: skip
     """Set `part_of` for every code of the attribute in the range."""
     if rows == high - low:
-        for row in range(high - low):
-            part_of[codes[low + row, attribute]] = 0 if has(chosen, item[attribute, row]) else 1
+        _fill_shown(codes, low, high, attribute, chosen, item, part_of)
         return
     start = items.attributes[START, attribute]
     stop = start + items.attributes[PRESENT, attribute]
@@ -230,6 +229,23 @@ def _fill_parts(
         for record in range(low, high):
             code = int64(codes[record, attribute])
             part_of[code] = _part(code, start, stop, chosen, items.numbers)
+
+
+@borrowing
+def _fill_shown(
+    codes: Codes, low: int, high: int, attribute: int, chosen: np.uint64, item: NDArray[np.uint8], part_of: Int32s
+) -> None:
+    """Set `part_of` where every record of the range was looked at."""
+    for row in range(high - low):
+        part_of[codes[low + row, attribute]] = 0 if has(chosen, item[attribute, row]) else 1
+
+
+@interpreted_as(_fill_shown)
+def _fill_all_shown(
+    codes: Codes, low: int, high: int, attribute: int, chosen: np.uint64, item: NDArray[np.uint8], part_of: Int32s
+) -> None:
+    is_right = (chosen >> item[attribute, : high - low].astype(np.uint64)) & ONE == EMPTY
+    part_of[codes[low:high, attribute]] = is_right
 
 
 @borrowing
@@ -254,6 +270,12 @@ def _left_size(codes: Codes, weights: Int32s, low: int, high: int, attribute: in
     for record in range(low, high):
         left += weights[record] * int64(1 - part_of[codes[record, attribute]])
     return left
+
+
+@interpreted_as(_left_size)
+def _whole_left_size(codes: Codes, weights: Int32s, low: int, high: int, attribute: int, part_of: Int32s) -> int:
+    is_left = part_of[codes[low:high, attribute]] == 0
+    return int64(weights[low:high].sum(where=is_left, dtype=np.int64))
 
 
 @borrowing

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.types import Codes, Int32s, Int64s, Words
+from sfumato.kernels.jit import inlined, interpreted_as, kernel
+from sfumato.kernels.types import Codes, Int32s, Int64s, Words, int64
 
 NOT_KEPT = np.empty((0, 3), np.int32)
 """In place of an array for the cuts that are made, where nobody asks for them."""
@@ -126,6 +126,15 @@ def _move_to_sides(records: LaidRecords, low: int, high: int, spare: LaidRecords
     for record in range(high - left):
         _copy(spare, record, records, left + record)
     return left
+
+
+@interpreted_as(_move_to_sides)
+def _sort_by_side(records: LaidRecords, low: int, high: int, spare: LaidRecords) -> int:
+    is_right = spare.weights[: high - low]
+    order = low + np.argsort(is_right, kind="stable")
+    for column in (records.words, records.weights, records.rows):
+        column[low:high] = column[order]
+    return int64(high - np.count_nonzero(is_right))
 
 
 @kernel

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, ONE, how_many
-from sfumato.kernels.jit import borrowing, kernel
+from sfumato.kernels.jit import borrowing, interpreted_as, kernel
 from sfumato.kernels.mondrian.candidates import ATTRIBUTE, LEFT_WEIGHT, Candidates
 from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss
 from sfumato.kernels.mondrian.item_rows import (
@@ -121,6 +121,18 @@ def slice_weights(rows: int, heaviest: int, row_weight: Int64s, planes: Words) -
     return bits
 
 
+@interpreted_as(slice_weights)
+def _slice_all_weights(rows: int, heaviest: int, row_weight: Int64s, planes: Words) -> int:
+    words, bits = (rows + 63) >> 6, int(heaviest).bit_length()
+    if bits * words > PLANES:
+        return 0
+    weights, place = row_weight[:rows].astype(np.uint64), np.arange(rows, dtype=np.uint64) & np.uint64(63)
+    for bit in range(bits):
+        has_bit = ((weights >> np.uint64(bit)) & ONE) << place
+        planes[bit, :words] = np.bitwise_or.reduceat(has_bit, np.arange(0, rows, 64))
+    return bits
+
+
 @borrowing
 def next_better(
     number: int, count: int, one_only: bool, best: float, looked: LookedAt, kinds: Int64s, items: Items,
@@ -204,6 +216,22 @@ def _count_by_bitmaps(
                 numbers[LEFT, place] += how_many(bitmaps[word, place] & marked) << plane
     for place in range(stop):
         numbers[RIGHT, place] = numbers[WEIGHT, place] - numbers[LEFT, place]
+
+
+@interpreted_as(_count_by_bitmaps)
+def _count_whole_bitmaps(
+    start: int, chosen: np.uint64, stop: int, looked: LookedAt, planes: Words, shown: ItemRows,
+    numbers: Int64s,
+) -> None:  # fmt: skip
+    bitmaps = shown.bitmaps[: (looked.rows + 63) >> 6]
+    own = [start + place for place in range(int(chosen).bit_length()) if int(chosen) >> place & 1]
+    side = np.bitwise_or.reduce(bitmaps[:, own], axis=1)
+    left = np.zeros(stop, np.int64)
+    for plane in range(looked.bits):
+        marked = side & planes[plane, : len(bitmaps)]
+        left += np.bitwise_count(bitmaps[:, :stop] & marked[:, None]).sum(axis=0, dtype=np.int64) << plane
+    numbers[LEFT, :stop] = left
+    numbers[RIGHT, :stop] = numbers[WEIGHT, :stop] - left
 
 
 @borrowing

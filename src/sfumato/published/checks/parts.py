@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 
 from sfumato.classes.counted import counted_statistics, occurrences_of
 from sfumato.classes.grouping import group_records
+from sfumato.classes.people import counted_people, with_totals_of_all
 from sfumato.classes.statistics import ClassStatistics, class_statistics, joined
+from sfumato.errors import VerificationError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
-from sfumato.published.checks.generalized import Verification, check
+from sfumato.published.checks.generalized import Attested, Verification, check
+from sfumato.published.checks.people import PeopleFound, attested_checks
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -53,6 +56,7 @@ def verify_parts(
     sensitive: Mapping[str, Attribute],
     models: Sequence[PrivacyModel],
     folder: Path,
+    people: NDArray[np.int32] | Attested | None = None,
 ) -> Verification:
     """Recount every model as :func:`~sfumato.published.checks.generalized.verify_table` does, in bounded memory.
 
@@ -66,11 +70,19 @@ def verify_parts(
         Those that :func:`countable_in_parts`.
     folder
         An empty one, for files.
+    people
+        As :func:`~sfumato.published.checks.generalized.verify_table` takes them; not beside rows that somebody else has
+        counted, unless ``"attested"``.
 
     Returns
     -------
     Verification
         The same as that of the whole table, whatever the order of its records and the batches are.
+
+    Raises
+    ------
+    VerificationError
+        When people were numbered for another table.
 
     Notes
     -----
@@ -85,8 +97,29 @@ def verify_parts(
     coding = Coding(schema, names, reading, folder, MOST_VALUES, "name", alike=alike)
     table = coded_table(source, coding)
     records = source.records if isinstance(source, CountedRows) else None
+    if isinstance(people, np.ndarray):
+        if len(people) != table.height:
+            raise VerificationError("the published table has other rows than people were numbered for; it was changed")
+        return _of_people(table, people, models, folder)
     statistics = joined(list(_statistics(table, records, folder)))
+    if people is not None:
+        return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     return Verification(tuple(check(model, statistics) for model in models), statistics.height, statistics.count)
+
+
+def _of_people(
+    table: LargeTable, people: NDArray[np.int32], models: Sequence[PrivacyModel], folder: Path
+) -> Verification:
+    """Count people; those of a class are in one file, and no others."""
+    sensitive, parts = table.encoded.sensitive, []
+    for codes, hidden, numbers in _dealt((table.codes, table.sensitive_codes, people[:, None]), folder):
+        class_of, count = group_records(codes)
+        parts.append(counted_people(class_of, count, np.ascontiguousarray(numbers[:, 0]), hidden, sensitive))
+    statistics = joined(with_totals_of_all(parts, sensitive))
+    assert statistics.people is not None
+    checks = tuple(check(model, statistics) for model in models)
+    records = int(statistics.people.records.sum())
+    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
 
 def _statistics(table: LargeTable, records: Records | None, folder: Path) -> Iterator[ClassStatistics]:

@@ -83,11 +83,12 @@ class PrivateDescription:
             "sensitive": {},
             "models": [describe_own_model(self.model)],
             "suppression_limit": 0.0,
-            "versions": {**versions(), "opendp": _opendp()},
+            "versions": {**versions(), "opendp": opendp_version()},
         }
 
 
-def _opendp() -> str:
+def opendp_version() -> str:
+    """Return the version of OpenDP that is installed."""
     try:
         return version("opendp")
     except PackageNotFoundError:

@@ -13,7 +13,7 @@ from sfumato.anonymizers.private.task import Choice, Counting, PrivateTask, priv
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
-from sfumato.policy.private_policy import PrivatePolicy
+from sfumato.policy.private_policy import DeclaredPolicy, PrivatePolicy
 from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.promises import private_verification
 from sfumato.release.private.ledger import PrivacyLedger
@@ -120,9 +120,9 @@ def publish_privately(
     raise_all(PolicyError, _wrong_types(table, model, said, seed, ledger))
     if isinstance(model, PrivatePolicy):
         policy = model
-        raise_all(PolicyError, _misfits(table, policy))
+        raise_all(PolicyError, misfits(table, policy))
     else:
-        given = {name: _settled(value) for name, value in said.items() if value is not None}
+        given = {name: settled(value) for name, value in said.items() if value is not None}
         policy = PrivatePolicy.of(model, Counting(**given), table.schema)
     wanted = policy.to_model()
     task = private_task(table, wanted, policy.to_counting())
@@ -139,10 +139,11 @@ def publish_privately(
     return PrivateRelease(solved.published, wanted, solved.budget, verification, notes, policy, series)
 
 
-def _settled(value: Any) -> Any:
+def settled(value: Any) -> Any:
+    """Return a setting with tuples for lists, as policies hold them."""
     if isinstance(value, Mapping):
-        return {name: _settled(each) for name, each in value.items()}
-    return tuple(_settled(each) for each in value) if isinstance(value, (list, tuple)) else value
+        return {name: settled(each) for name, each in value.items()}
+    return tuple(settled(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
 def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:
@@ -169,10 +170,10 @@ def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: ob
         problems.append("synthetic must be true or false")
     if said["complete"] is not None and not _is_names(said["complete"]):
         problems.append("complete must be a list of column names")
-    if not _is_settings(said["bins"]):
+    if not is_settings(said["bins"]):
         problems.append("bins must be a mapping of column names to numbers of bins, or to their borders")
     levels = said["levels"]
-    if not _is_settings(levels) or not all(_is_whole(level) and level >= 0 for level in (levels or {}).values()):
+    if not is_settings(levels) or not all(_is_whole(level) and level >= 0 for level in (levels or {}).values()):
         problems.append("levels must be a mapping of column names to whole numbers of at least 0")
     return problems
 
@@ -189,11 +190,12 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_settings(value: Any) -> bool:
+def is_settings(value: Any) -> bool:
+    """Tell whether this is nothing, or a mapping of names."""
     return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
 
 
-def _misfits(table: Table, policy: PrivatePolicy) -> list[str]:
+def misfits(table: Table, policy: DeclaredPolicy) -> list[str]:
     """Name the roles that the policy and the table that was read give to other columns."""
     said, read = policy.columns, table.schema
     problems = [
@@ -207,16 +209,22 @@ def _misfits(table: Table, policy: PrivatePolicy) -> list[str]:
     return problems
 
 
-def _notes(task: PrivateTask, solved: SolvedMarginals, table: Table) -> tuple[str, ...]:
+def budget_notes(model: DifferentialPrivacy, table: Table) -> list[str]:
+    """Say what is to be said of ε and δ that are large."""
     found = []
-    if task.model.epsilon > MUCH:
+    if model.epsilon > MUCH:
         found.append(f"An ε above {MUCH} promises little: odds may change by more than {22_026:,} times.")
     people = int(table.person_of.max()) + 1
-    if task.model.delta * people >= 1:
+    if model.delta * people >= 1:
         found.append(
-            f"δ times the number of people is {task.model.delta * people:g}, and should be far below 1: with so large "
+            f"δ times the number of people is {model.delta * people:g}, and should be far below 1: with so large "
             "a δ the promise allows that somebody is shown as they are."
         )
+    return found
+
+
+def _notes(task: PrivateTask, solved: SolvedMarginals, table: Table) -> tuple[str, ...]:
+    found = budget_notes(task.model, table)
     if task.beyond:
         found.append(
             f"{counted(task.beyond, 'record')} of people with more than {counted(task.model.records, 'record')} "

@@ -44,7 +44,10 @@ def verify_private_folder(folder: Path, text: str) -> Verification:
     description, facts = read_private_description(text)
     refuse_missing(folder, facts)
     columns = {name: _columns(name, description) for name in facts}
-    tables = {name: _read(folder / entry.file, entry, columns[name]) for name, entry in facts.items()}
+    tables = {
+        name: read_texts(folder / entry.file, entry, columns[name], () if name == SYNTHETIC else (NOISY, COUNT))
+        for name, entry in facts.items()
+    }
     whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
     published = PrivateMarginals.assemble(tables, description.structure)
     verification = private_verification(published, description.budget, description.model, description.series)
@@ -59,14 +62,20 @@ def _columns(table: str, description: PrivateDescription) -> tuple[str, ...]:
     return (*description.sets[int(table.removeprefix("marginal_")) - 1], NOISY, COUNT)
 
 
-def _read(path: Path, facts: TableFacts, expected: tuple[str, ...]) -> pl.DataFrame:
-    """Read a table: counts as numbers, everything else as text."""
+def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Read a table: some columns as numbers, everything else as text.
+
+    Raises
+    ------
+    InputError
+        When it has other columns than expected.
+    """
     names = open_source(path, CsvFormat(strip=False)).names
     if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
     if not facts.rows and not has_rows(path):
         return pl.DataFrame({name: pl.Series([], dtype=pl.String) for name in names})
     text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
-    kinds = {name: number if name in (NOISY, COUNT) and name not in expected[:-2] else text for name in names}
+    kinds = {name: number if name in numbers else text for name in names}
     frame = read_written(path, Schema(quasi_identifying=kinds)).frame
     return frame.select(names)

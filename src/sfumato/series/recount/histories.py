@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.series.recount.joined import steps_of
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released, runs
 
@@ -30,7 +31,13 @@ class Followed(NamedTuple):
     left: Places
 
 
-def follow_all(releases: Sequence[Released], classes: NDArray[np.int32], newest: PairRecount | None = None) -> Followed:
+def follow_all(
+    releases: Sequence[Released],
+    classes: NDArray[np.int32],
+    newest: PairRecount | None = None,
+    *,
+    as_they_went: bool = False,
+) -> Followed:
     """Follow everybody from the first release to the last one.
 
     Parameters
@@ -41,11 +48,14 @@ def follow_all(releases: Sequence[Released], classes: NDArray[np.int32], newest:
         int32 (n, releases): the class of everybody in each, −1 for who was not published.
     newest
         The recount of the last two releases, where it is at hand.
+    as_they_went
+        Rows go only where somebody really went; see :mod:`sfumato.series.recount.joined`.
     """
     now = Followed(classes[:, 0].astype(np.int64), classes[:, 0], releases[0].places)
     for number in range(1, len(releases)):
         known = newest if number == len(releases) - 1 else None
-        now = follow(now, known or recount_pair(releases[number - 1], releases[number]), classes[:, number])
+        steps = steps_of(classes[:, number - 1], classes[:, number]) if as_they_went else None
+        now = follow(now, known or recount_pair(releases[number - 1], releases[number], steps), classes[:, number])
     return now
 
 

@@ -69,8 +69,14 @@ class PairRecount:
         return int(found[found > 0].min()) if (found > 0).any() else None
 
 
-def recount_pair(older: Released, newer: Released) -> PairRecount:
+def recount_pair(older: Released, newer: Released, pairs: tuple[Numbers, Numbers] | None = None) -> PairRecount:
     """Count what two releases together leave, exactly: by closed forms, and by flows where these are not exact.
+
+    Parameters
+    ----------
+    older, newer
+    pairs
+        The pairs of classes between which rows may go, sorted by newer, then older class; None: all that meet.
 
     Raises
     ------
@@ -91,7 +97,7 @@ def recount_pair(older: Released, newer: Released) -> PairRecount:
     *Source.* B. C. M. Fung, K. Wang, A. W.-C. Fu, J. Pei, "Anonymity for continuous data publishing", EDBT 2008.
     Departures: flows; one number for forward and cross; pairs of which nothing remains are of nobody.
     """
-    pairs = meeting(older.boxes, newer.boxes)
+    pairs = meeting(older.boxes, newer.boxes) if pairs is None else pairs
     edges = edges_between(older.places, newer.places, pairs)
     counted = at_once(edges)
     order = np.lexsort((newer.places.value_of[edges.newer], edges.pair))

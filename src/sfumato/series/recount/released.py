@@ -93,6 +93,16 @@ def _as_words(members: NDArray[np.bool_]) -> NDArray[np.uint64]:
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
 
+def dated(boxes: Boxes, months: tuple[NDArray[np.int64], NDArray[np.int64]]) -> Boxes:
+    """Add with which releases people came, the first and the last one of each class, as a last attribute."""
+    return Boxes(np.column_stack([boxes.low, months[0]]), np.column_stack([boxes.high, months[1]]), boxes.sets)
+
+
+def any_month(number: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return months that tell nothing: from the first release to the one of a number, for all of some classes."""
+    return np.zeros(count, dtype=np.int64), np.full(count, number, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Released:
     """The rows of one release.

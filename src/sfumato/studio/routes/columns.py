@@ -161,8 +161,7 @@ def _sheet(desk: Desk, of: str, name: str) -> Sheet:
     tables = opened.published.tables
     if name not in tables:
         name = next(iter(tables))
-    frame = tables[name]
-    return ordered(Sheet(tuple(frame.columns), frame.get_columns()), desk.table.names)
+    return ordered(Sheet.of_frame(tables[name]), desk.table.names)
 
 
 def show_values(request: Request, sent: FormData) -> str:

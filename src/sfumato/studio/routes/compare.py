@@ -11,15 +11,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
+from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
-from sfumato.studio.jobs import Job
-from sfumato.studio.orders import compare_order
+from sfumato.studio.jobs import FAILED, Job
+from sfumato.studio.orders import compare_order, lattice_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
-MOST_VALUES = 12
+MOST_VALUES, MOST_DRAWN, MOST_LINED = 12, 400, 80
 
 
 def compare(request: Request) -> Response:
@@ -38,24 +39,84 @@ def compare(request: Request) -> Response:
         stale="" if done is None else desk.staleness(done),
         rows=[] if done is None else _rows(done),
         dots=[] if done is None else _dots(_rows(done)),
+        lattice=_lattice(desk),
         methods=[name for names in method_names().values() for name in names],
         usual=USUAL,
     )
+
+
+def _lattice(desk: Desk) -> dict[str, Any]:
+    """Return the last search of the lattice, with the place of each node in a drawing."""
+    jobs = desk.jobs.of_kind("lattice")
+    done = next((job for job in jobs if job.state == "done" and isinstance(job.result, Mapping)), None)
+    return {
+        "current": [job for job in jobs if not job.has_ended],
+        "failed": jobs[0] if jobs and jobs[0].state == FAILED else None,
+        "done": done,
+        "stale": "" if done is None else desk.staleness(done),
+        "found": None if done is None else done.result,
+        "nodes": (nodes := [] if done is None else _nodes(done.result)),
+        "edges": _edges(nodes),
+    }
+
+
+def _nodes(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Lay nodes out by the sum of their levels, the original values below; none if they are too many to be seen."""
+    known = found["known"]
+    if found["left_out"] or len(known) > MOST_DRAWN:
+        return []
+    rows: dict[int, list[Mapping[str, Any]]] = {}
+    for node in known:
+        rows.setdefault(sum(node["levels"]), []).append(node)
+    top = sum(attribute["height"] for attribute in found["attributes"]) or 1
+    minimal = [tuple(levels) for levels in found["minimal"]]
+    laid = []
+    for height, nodes in rows.items():
+        for place, node in enumerate(nodes, 1):
+            holds = node["state"] in ("satisfies", "inferred-satisfies")
+            laid.append(
+                {
+                    "x": round(640 * place / (len(nodes) + 1), 1),
+                    "y": round(20 + 240 * (1 - height / top), 1),
+                    "levels": node["levels"],
+                    "state": "holds" if holds else "fails" if "fails" in node["state"] else "open",
+                    "is_minimal": tuple(node["levels"]) in minimal,
+                    "is_chosen": node["levels"] == found["chosen"],
+                }
+            )
+    return laid
+
+
+def _edges(nodes: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return pairs of which one is a level coarser in one column; none where they would cover the nodes."""
+    if len(nodes) > MOST_LINED:
+        return []
+    place = {tuple(node["levels"]): node for node in nodes}
+    above = [
+        (node, place.get((*node["levels"][:at], level + 1, *node["levels"][at + 1 :])))
+        for node in nodes
+        for at, level in enumerate(node["levels"])
+    ]
+    return [(low, high) for low, high in above if high is not None]
 
 
 def _rows(job: Job) -> list[Mapping[str, Any]]:
     return [row for row in job.result if isinstance(row, Mapping)] if isinstance(job.result, list) else []
 
 
-def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any], float, float]]:
-    """Return the place of each finished run in a drawing, from no loss and no risk to the highest ones."""
+def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
+    """Return the places of finished runs in a drawing, from no loss and no risk up, with their numbers.
+
+    Runs that lose and risk the same share a place.
+    """
     found = [row for row in rows if row.get("loss") is not None and row.get("average_risk") is not None]
     loss = max((row["loss"] for row in found), default=0) or 1
     risk = max((row["average_risk"] for row in found), default=0) or 1
-    return [
-        (number, row, round(60 + 560 * row["loss"] / loss, 1), round(260 - 230 * row["average_risk"] / risk, 1))
-        for number, row in enumerate(found, 1)
-    ]
+    places: dict[tuple[float, float], list[str]] = {}
+    for number, row in enumerate(found, 1):
+        place = round(60 + 560 * row["loss"] / loss, 1), round(260 - 210 * row["average_risk"] / risk, 1)
+        places.setdefault(place, []).append(str(number))
+    return [(", ".join(numbers), x, y) for (x, y), numbers in places.items()]
 
 
 def start(request: Request, sent: FormData) -> str:
@@ -71,6 +132,13 @@ def start(request: Request, sent: FormData) -> str:
     entry = desk.project.history.entry(entry_of(sent))
     desk.jobs.add(compare_order(desk.project, entry, methods, ",".join(values)))
     return "The comparison is in the queue."
+
+
+def search(request: Request, sent: FormData) -> str:
+    """Order a search of the lattice."""
+    desk = desk_of(request)
+    desk.jobs.add(lattice_order(desk.project, desk.project.history.entry(entry_of(sent))))
+    return "The search is in the queue."
 
 
 def take(request: Request, sent: FormData) -> str:
@@ -95,5 +163,6 @@ def take(request: Request, sent: FormData) -> str:
 ROUTES = [
     Route("/compare", reading(compare)),
     Route("/compare/start", answering(start), methods=["POST"]),
+    Route("/compare/lattice", answering(search), methods=["POST"]),
     Route("/compare/take", answering(take), methods=["POST"]),
 ]

@@ -14,8 +14,11 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError
 from sfumato.models import MODELS
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.studio import dial
+from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, method_names, model_form, model_names, one_line, part_form
+from sfumato.studio.orders import compare_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import promise
@@ -55,7 +58,53 @@ def promises(request: Request) -> Response:
         parts=[(part, part_form(title, draft.rest.get(part, {}))) for part, title in PARTS.items()],
         has_people=bool(draft.of_role("person")),
         problems=draft.problems(),
+        dial=_dial(desk_of(request)),
     )
+
+
+def _dial(desk: Desk) -> dict[str, Any]:
+    """Return the stops of the dial with their places in a drawing, and what fills it in."""
+    found = dial.stops(desk)
+    shown = [stop for stop in found if stop.loss is not None and stop.risk is not None]
+    tops = {
+        "loss": max((stop.loss or 0 for stop in shown), default=0) or 1,
+        "risk": max((stop.risk or 0 for stop in shown), default=0) or 1,
+    }
+    places = {stop.k: round(24 + 312 * place / max(1, len(found) - 1), 1) for place, stop in enumerate(found)}
+    lines = {
+        name: " ".join(f"{places[stop.k]},{round(120 - 100 * getattr(stop, name) / top, 1)}" for stop in shown)
+        for name, top in tops.items()
+    }
+    return {
+        "stops": found,
+        "hindrance": dial.hindrance(desk.draft),
+        "now": dial.promised_k(desk.draft),
+        "at": next((place for place, stop in enumerate(found) if stop.k == dial.promised_k(desk.draft)), 0),
+        "places": places,
+        "lines": lines if len(shown) > 1 else {},
+        "current": [job for job in desk.jobs.of_kind(dial.KIND) if not job.has_ended],
+        "lacks": len(dial.lacking(desk)),
+    }
+
+
+def fill_dial(request: Request, sent: FormData) -> str:
+    """Make releases for the k of which nothing is known, and throw them away."""
+    desk = desk_of(request)
+    if why := dial.hindrance(desk.draft):
+        raise InputError(f"dial: {why}")
+    lacks = dial.lacking(desk)
+    if not lacks or any(not job.has_ended for job in desk.jobs.of_kind(dial.KIND)):
+        return ""
+    method = str(desk.draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})["name"])
+    desk.jobs.add(compare_order(desk.project, desk.head, [method], ",".join(map(str, lacks)), dial.KIND))
+    return "Releases for each k are made in the background, and thrown away."
+
+
+def take_k(request: Request, sent: FormData) -> str:
+    """Promise the k that the dial stands at."""
+    k = whole(text(sent, "k"), "k")
+    _, branches = desk_of(request).change(entry_of(sent), lambda draft: dial.with_k(draft, k))
+    return BRANCHED if branches else f"k is {k} now."
 
 
 def change_promises(request: Request, sent: FormData) -> str:
@@ -172,5 +221,7 @@ ROUTES = [
     Route("/promises", reading(promises)),
     Route("/policy.toml", reading(policy_file)),
     Route("/setup/promises", answering(change_promises), methods=["POST"]),
+    Route("/dial/fill", answering(fill_dial), methods=["POST"]),
+    Route("/dial/take", answering(take_k), methods=["POST"]),
     Route("/setup/policy", answering(import_policy), methods=["POST"]),
 ]

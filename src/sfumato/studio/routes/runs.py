@@ -79,7 +79,7 @@ def start(request: Request, sent: FormData) -> str:
     """Put a job into the queue."""
     desk, what = desk_of(request), text(sent, "what", "release")
     entry = desk.project.history.entry(entry_of(sent))
-    if desk.project.has_changed:
+    if desk.project.is_another:
         raise InputError("the table has changed on disk since it was opened; stop the studio and open it again")
     if what == "release":
         title = str(entry.draft.rest.get("anonymizer", {"name": "mondrian"})["name"])

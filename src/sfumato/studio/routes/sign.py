@@ -16,7 +16,8 @@ from sfumato.release.folder import whole_folder
 from sfumato.studio import last_time
 from sfumato.studio.decisions import decisions
 from sfumato.studio.guard import FRAMED
-from sfumato.studio.orders import POLICY, REPORT, attack_order, report_order
+from sfumato.studio.jobs import POLICY
+from sfumato.studio.orders import REPORT, attack_order, report_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import figures, promise

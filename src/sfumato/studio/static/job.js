@@ -48,3 +48,30 @@ document.addEventListener("swapped", followAll);
 window.addEventListener("pagehide", () => { for (const source of followed.values()) source.close(); followed.clear(); });
 window.addEventListener("pageshow", followAll);
 followAll();
+
+/** @param {HTMLInputElement} dial @returns {HTMLElement | undefined} */
+function stopOf(dial) {
+  return /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#dial-table [data-k]")])[Number(dial.value)];
+}
+
+/** The dial says what the k costs that it stands at. */
+function turn() {
+  const dial = /** @type {HTMLInputElement | null} */ (document.getElementById("dial"));
+  const stop = dial && stopOf(dial), take = /** @type {HTMLButtonElement | null} */ (document.getElementById("dial-take"));
+  if (!dial || !stop || !take) return;
+  const told = `k = ${stop.dataset.k}: ${stop.dataset.said}`, line = document.getElementById("dial-line");
+  /** @type {HTMLElement} */ (document.getElementById("dial-said")).textContent = told;
+  dial.setAttribute("aria-valuetext", told);
+  for (const end of ["x1", "x2"]) line?.setAttribute(end, stop.dataset.x || "0");
+  take.value = stop.dataset.k || "";
+  take.disabled = dial.value === dial.defaultValue;
+}
+document.addEventListener("input", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "dial") turn(); });
+// Once it is let go at a k of which nothing is known, that is found out.
+document.addEventListener("change", (event) => {
+  const dial = /** @type {HTMLInputElement} */ (event.target);
+  if (dial.id !== "dial" || stopOf(dial)?.dataset.known !== undefined) return;
+  const more = /** @type {HTMLButtonElement | null} */ (document.getElementById("dial-more"));
+  if (more && !more.disabled) more.click();
+});
+document.addEventListener("swapped", turn);

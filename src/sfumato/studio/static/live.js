@@ -193,6 +193,14 @@ document.addEventListener("change", (event) => {
   if (form?.matches("form[data-go]")) location.href = input.value;
 });
 window.addEventListener("popstate", () => refresh());
-document.addEventListener("swapped", () => { fillAll(); announce(document.body); });
+/** On a narrow screen the steps scroll sideways; the one that stands is in sight. */
+function showStep() {
+  const steps = document.querySelector(".steps"), step = steps?.querySelector("[aria-current]");
+  if (!steps || !step) return;
+  const its = step.getBoundingClientRect(), all = steps.getBoundingClientRect();
+  steps.scrollLeft += its.left + its.width / 2 - all.left - all.width / 2;
+}
+document.addEventListener("swapped", () => { fillAll(); announce(document.body); showStep(); });
 document.documentElement.classList.add("scripted");
+showStep();
 fillAll();

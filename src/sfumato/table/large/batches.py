@@ -29,6 +29,10 @@ ROWS = 1 << 18
 
 NO_TYPES: Mapping[str, pl.DataType] = MappingProxyType({})
 
+WHOLE = (
+    "only CSV, Parquet and Arrow files can be read a piece at a time; write the table to one of these, or use "
+    "--engine memory"
+)
 CHANGED = "the input changed while it was read; have it left alone, and run again"
 
 
@@ -76,10 +80,7 @@ def batch_source(source: TableSource) -> BatchSource:
     if isinstance(source, ArrowFileSource) and not source.is_stream:
         return ScannedBatches(pl.scan_ipc(source.path), source.names, "Arrow")
     if not isinstance(source, CsvSource):
-        raise InputError(
-            "only CSV, Parquet and Arrow files can be read a piece at a time; write the table to one of these, or use "
-            "--engine memory"
-        )
+        raise InputError(WHOLE)
     if isinstance(source.file.given, bytes):
         raise InputError("a file that is not in UTF-8 cannot be read a piece at a time; convert it to UTF-8")
     return CsvBatches(source)

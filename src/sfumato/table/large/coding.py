@@ -14,11 +14,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import ValueReading, is_text, kept_column
+from sfumato.table.columns import ValueReading, is_text, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look, look_at
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.mapping import mapped, write_out
+from sfumato.table.large.people import KeyFiles, PeopleOnDisk
 from sfumato.table.large.values import (
     CodedColumn,
     CountedTexts,
@@ -29,7 +30,7 @@ from sfumato.table.large.values import (
 )
 from sfumato.table.numbering import Order
 from sfumato.table.problems import raise_together
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Role, Schema
 
 HELD = 96 << 20
 """Bytes of batches that are kept in memory between the two passes."""
@@ -55,10 +56,12 @@ class LargeTable:
         The insensitive columns, a file for each batch; none where there are no such columns.
     starts : tuple of int
         The first record of each batch, and n.
-    from_text : bool
-        Whether the source has text throughout.
+    from_text : frozenset of str
+        Quasi-identifying and sensitive columns whose values were read from text.
     passing : frozenset of str
         Insensitive columns that have no role of their own.
+    people : PeopleOnDisk or None
+        Who the records are about; None where no column says it.
     """
 
     schema: Schema
@@ -69,8 +72,9 @@ class LargeTable:
     sensitive_codes: NDArray[np.unsignedinteger]
     carried: tuple[Path, ...]
     starts: tuple[int, ...]
-    from_text: bool
+    from_text: frozenset[str]
     passing: frozenset[str] = frozenset()
+    people: PeopleOnDisk | None = None
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -146,6 +150,17 @@ class Coding:
     progress: Callable[[str, int], None] = lambda what, done: None
     alike: frozenset[str] = frozenset()
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns whose values are counted."""
+        roles = self.schema.roles
+        return tuple(name for name in self.names if roles[name] in (Role.QUASI_IDENTIFYING, Role.SENSITIVE))
+
+    @property
+    def person(self) -> str | None:
+        """The column that says who a record is about."""
+        return self.schema.person if self.schema.person in self.names else None
+
 
 class Kept:
     """Batches between two passes: the first ones in memory, the others in files."""
@@ -192,7 +207,8 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     written, a number for each cell besides.
     """
     schema = coding.schema
-    counters, starts, kept = _read(source, coding)
+    keys = None if coding.person is None else KeyFiles(coding.folder)
+    counters, starts, kept = _read(source, coding, keys)
     errors: list[SfumatoError] = []
     quasi = _columns(counters, schema.quasi_identifying, coding, coding.order, errors)
     sensitive = _columns(counters, schema.sensitive, coding, "name", errors)
@@ -201,20 +217,23 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     insensitive = any(name in schema.insensitive for name in coding.names)
     return LargeTable(
         schema,
-        coding.names,
+        tuple(name for name in coding.names if name != coding.person),
         quasi,
         sensitive,
         _mapped(coding.folder / "codes", starts[-1], quasi),
         _mapped(coding.folder / "sensitive", starts[-1], sensitive),
         tuple(coding.folder / f"carried-{place}" for place in range(len(starts) - 1)) if insensitive else (),
         tuple(starts),
-        source.is_text,
+        frozenset(name for name, each in counters.items() if source.is_text and isinstance(each, TextsApart)),
+        people=None if keys is None else keys.people(),
     )
 
 
-def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter], list[int], Kept]:
-    """Go through the source: count values, keep their numbers and the insensitive columns in files."""
-    counted = [name for name in coding.names if name not in coding.schema.insensitive]
+def _read(
+    source: BatchSource, coding: Coding, keys: KeyFiles | None
+) -> tuple[dict[str, ValueCounter], list[int], Kept]:
+    """Go through the source: count values, keep their numbers, keys and the insensitive columns in files."""
+    counted, insensitive = coding.counted, [name for name in coding.names if name in coding.schema.insensitive]
     texts = {name: TextsApart() if name in coding.alike else CountedTexts() for name in counted}
     counters: dict[str, ValueCounter] = {}
     starts, watched, kept = [0], 0, Kept(coding.folder)
@@ -226,8 +245,10 @@ def _read(source: BatchSource, coding: Coding) -> tuple[dict[str, ValueCounter],
             counters[name].add(columns[name], starts[-1]).alias(str(place)) for place, name in enumerate(counted)
         ]
         kept.add(pl.DataFrame(numbered))
-        if len(counted) < len(columns):
-            carried = _carried([column for column in batch if column.name not in counters], coding.reading)
+        if keys is not None:
+            keys.add(_key(columns[coding.schema.person or ""], coding.reading))
+        if insensitive:
+            carried = _carried([columns[name] for name in insensitive], coding.reading)
             carried.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")
         starts.append(starts[-1] + len(batch[0]))
         coding.progress("reading", starts[-1])
@@ -276,8 +297,7 @@ def _columns(
 
 def _write_codes(coding: Coding, quasi: Sequence[CodedColumn], sensitive: Sequence[CodedColumn], kept: Kept) -> None:
     """Turn what was read into codes, a batch at a time, and take it away."""
-    counted = [name for name in coding.names if name not in coding.schema.insensitive]
-    written = 0
+    counted, written = coding.counted, 0
     with (coding.folder / "codes").open("wb") as codes, (coding.folder / "sensitive").open("wb") as hidden:
         for frame in kept.taken():
             batch = dict(zip(counted, frame.get_columns(), strict=True))
@@ -298,6 +318,10 @@ def _codes_of(columns: Sequence[CodedColumn], batch: Mapping[str, pl.Series]) ->
 def _width(columns: Sequence[CodedColumn]) -> np.dtype[np.unsignedinteger]:
     # As those of a table that is encoded whole.
     return np.min_scalar_type(max((column.attribute.cardinality for column in columns), default=0))
+
+
+def _key(column: pl.Series, reading: ValueReading) -> pl.Series:
+    return with_missing(kept_column(column, reading.of(column.name)), reading)
 
 
 def _carried(columns: Sequence[pl.Series], reading: ValueReading) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -23,6 +23,14 @@ CELL = 32
 """Bytes that it takes for each cell of a Parquet file, which are packed more or less well."""
 PACKED_FACTOR = 20.0
 """Bytes that it takes for each byte of a compressed file, about."""
+
+
+OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+"""Which control groups this program is in, and where these are."""
+_FIRST = "memory.limit_in_bytes", "memory.usage_in_bytes"
+_SECOND = "memory.max", "memory.current"
+NO_LIMIT = 1 << 62
+"""From so many bytes on, the first version of control groups means that there is no limit."""
 
 
 def memory_size(text: str) -> int:
@@ -86,11 +94,36 @@ def _system() -> int | None:
 
 
 def _group() -> int | None:
-    """Return what the control group of this program has left."""
+    """Return what the control groups of this program have left: its own, and those around it."""
+    found = [size for group in _groups() if (size := _left_in(*group)) is not None]
+    return min(found, default=None)
+
+
+def _groups() -> Iterator[tuple[Path, str, str]]:
+    """Yield each group's folder, and the files of its limit and of what is used."""
     try:
-        most = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-        return None if most == "max" else max(0, int(most) - int(used))
+        lines = OWN_GROUPS.read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        lines = []
+    for line in ("0::/", *lines):
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root, *files = (GROUPS, *_SECOND) if not controllers else (GROUPS / "memory", *_FIRST)
+        folder = root / path.strip("/")
+        # Inside of a container the group has another name than it says; then its folder is the root.
+        for place in (folder, *(above for above in folder.parents if above.is_relative_to(root))):
+            yield place, files[0], files[1]
+
+
+def _left_in(folder: Path, most: str, used: str) -> int | None:
+    try:
+        limit = (folder / most).read_text(encoding="ascii").strip()
+        taken = int((folder / used).read_text(encoding="ascii"))
+        # Files that were read are counted, too, and are given back before anything is refused.
+        cached = re.search(r"^(?:total_)?inactive_file (\d+)$", (folder / "memory.stat").read_text(), re.MULTILINE)
+        taken -= int(cached[1]) if cached else 0
+        return None if limit == "max" or int(limit) >= NO_LIMIT else max(0, int(limit) - max(0, taken))
     except (OSError, ValueError):
         return None
 

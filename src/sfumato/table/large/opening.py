@@ -11,7 +11,7 @@ from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, checked_header
-from sfumato.table.large.batches import CHANGED, BatchSource
+from sfumato.table.large.batches import CHANGED, WHOLE, BatchSource
 from sfumato.table.large.several import batches_of
 from sfumato.table.pandas_index import without_index
 from sfumato.table.problems import raise_together
@@ -21,6 +21,7 @@ from sfumato.table.roles import RoleAssignment, assign_roles
 from sfumato.table.schema import Schema
 from sfumato.table.sources import Place
 from sfumato.table.sources.folders import files_of
+from sfumato.table.sources.json_lines import is_json_lines
 from sfumato.table.written_forms import WrittenForm
 
 
@@ -83,6 +84,9 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     SfumatoError
         With everything that is wrong with the file's layout and roles.
     """
+    if any(is_json_lines(file) for file in files_of(path)):
+        # Opening them reads them whole, which may not be possible.
+        raise InputError(WHOLE)
     settings = {**(read_table.__kwdefaults__ or {}), **reading_of(policy, path)}
     schema, strip = policy.to_schema(), settings["strip"]
     everywhere = False if isinstance(strip, (list, tuple)) else strip

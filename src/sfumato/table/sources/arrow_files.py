@@ -24,6 +24,8 @@ class ArrowFileSource:
 
     is_text = False
     """Values have types of their own."""
+    is_columnar = True
+    """Columns cost no more one by one than together."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns, raising InputError when the file is damaged."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -72,7 +73,10 @@ def _refuse(given: Given) -> TableSource:
     raise InputError("this is a JSON document; write its records as JSON lines (.jsonl), an object in each line")
 
 
-FAMILY = Family(
-    recognizes=lambda given: bool(given.start) and not _SUFFIXES.isdisjoint(given.file.suffixes[-2:]), open=_open
-)
+def is_json_lines(path: Path) -> bool:
+    """Tell by its name whether a file, packed or not, has JSON lines."""
+    return not _SUFFIXES.isdisjoint(path.suffixes[-2:])
+
+
+FAMILY = Family(recognizes=lambda given: bool(given.start) and is_json_lines(given.file), open=_open)
 DOCUMENT = Family(recognizes=lambda given: bool(given.start) and given.file.suffix.lower() == ".json", open=_refuse)

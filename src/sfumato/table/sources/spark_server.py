@@ -27,6 +27,12 @@ RETRIES = 5
 """Times that a request is repeated: some twenty seconds; the client would go on for ten minutes."""
 NOTHING = "Spark finds no such table; check the path as the server sees it, or the name"
 
+NO_SESSION = f"{REMOTE}: no session can be had there; check the address, and what the server asks for"
+NO_LOCAL = (
+    f"{REMOTE}: no Spark can be started on this machine; that needs the whole of Spark "
+    f"(pip install 'pyspark[connect]') and Java. Install both, or name a server (sc://host:{PORT})"
+)
+
 _TEXTS = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst", ".csv.bz2")
 _TABLES = (".parquet",)
 
@@ -74,7 +80,7 @@ def spark_session() -> Iterator[Any]:
     if not address:
         raise PolicyError(f"{REMOTE}: names no Spark server; set it to the address of one, such as sc://host:{PORT}")
     _refuse_silent(address)
-    with asking_spark(f"{REMOTE}: no session can be had there; check the address, and what the server asks for"):
+    with asking_spark(NO_LOCAL if address.startswith("local") else NO_SESSION):
         session = session_of.builder.remote(address).getOrCreate()
         _lose_patience(session)
     try:

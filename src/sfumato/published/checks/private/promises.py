@@ -34,7 +34,7 @@ def private_verification(
         _spent(published, budget, model),
         _consistent(published),
         *_synthetic(published),
-        *_series(model, series),
+        *series_checks(model, series),
     )
     cells = sum(noisy.size for noisy in published.noisy)
     records = 0 if published.records is None else len(published.records)
@@ -94,7 +94,7 @@ def _summed(counts: NDArray[np.float64], names: tuple[str, ...], kept: list[str]
     return summed
 
 
-def _series(model: DifferentialPrivacy, series: SeriesSpent | None) -> Iterator[Check]:
+def series_checks(model: DifferentialPrivacy, series: SeriesSpent | None) -> Iterator[Check]:
     """Say what a series is said to have spent; other releases are not here, but this one is part of the sum."""
     if series is None:
         return

@@ -1,0 +1,215 @@
+"""What a random sample, of which rare records are left out, costs: ε, δ, the share that is drawn, and k.
+
+Letters: β the share, k the records that a class needs in the sample, γ = 1 - (1 - β)·exp(-ε).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.settings import is_finite_number
+
+DIGITS = 60
+UP, DOWN = Context(prec=DIGITS, rounding=ROUND_CEILING), Context(prec=DIGITS, rounding=ROUND_FLOOR)
+GRAINS = 2**53
+"""Shares are whole multiples of 1 / GRAINS: a record is drawn if so many random bits are below a whole number."""
+LEAST_EPSILON = Fraction(1, 100)
+"""Of the sample; below, fewer than one record of a hundred is drawn, and k takes long to find."""
+NEGLIGIBLE = Decimal(2) ** -40
+"""Of a sum: what is left of it then is bounded, and added."""
+SLACK = Decimal(10) ** -40
+"""Taken off what logarithms, correct to 60 digits, come to."""
+
+
+def largest_share(epsilon: Fraction) -> Fraction:
+    """Return the largest share that ε allows, 1 - exp(-ε), never rounded up.
+
+    Whoever is in the table is missing in the sample with 1 - β; that must be at least exp(-ε).
+    """
+    return Fraction(int((1 - Fraction(_exp_up(epsilon))) * GRAINS), GRAINS)
+
+
+def delta_of(k: int, share: Fraction, epsilon: Fraction) -> float:
+    """Return δ of a sample whose classes of fewer than k records are left out; never rounded down.
+
+    Raises
+    ------
+    ValueError
+        When the share is larger than ε allows, or a number is out of range: a fault of the caller.
+
+    Notes
+    -----
+    One person more or less changes one class. Of n records there, with that person, j are drawn with binomial
+    probability f(j; n, β), and without the person with f(j; n - 1, β); fewer than k are shown as none. The second is
+    (n - j) / (n (1 - β)) of the first, so that j breaks ε only above γn, and what breaks it is
+
+    δ(n) = Σ f(j; n, β) · (j - γn) / ((1 - γ) n), over j from the larger of k and ⌊γn⌋ + 1 to n.
+
+    The other way round nothing breaks it while β ≤ 1 - exp(-ε). δ is the largest δ(n); large n are bounded by Chernoff.
+    All of it is rounded against the promise. Cost O(n) sums, of n up to about log(1/δ) / KL(γ‖β).
+
+    *Source.* N. Li, W. Qardaji, D. Su, "On sampling, anonymization, and differential privacy", ASIACCS 2012, Theorem 5,
+    and R. Bild, K. Kuhn, F. Prasser, "SafePub", PoPETs 2018. *Departure.* They bound δ(n) by the sum without its last
+    factor; with it, it is exact, and k is smaller.
+    """
+    if k < 1 or epsilon < LEAST_EPSILON or not 0 < share <= largest_share(epsilon):
+        raise ValueError("k, share or epsilon is out of range")
+    beta = _decimal(share, UP)
+    gamma = DOWN.subtract(Decimal(1), UP.multiply(_decimal(1 - share, UP), _exp_up(epsilon)))
+    exponent = _exponent(gamma, beta)
+    worst, n, records = Decimal(0), k, _Binomial(share, k)
+    while worst <= 0 or UP.exp(UP.multiply(-exponent, Decimal(n))) > worst:
+        first = max(k, int(DOWN.multiply(gamma, Decimal(n))) + 1)
+        worst = max(worst, records.broken(n, first, gamma))
+        n += 1
+    return _float_up(worst)
+
+
+def smallest_k(share: Fraction, epsilon: Fraction, delta: float) -> int:
+    """Return the smallest k whose δ is within `delta`; δ falls as k rises. Cost that of some ten :func:`delta_of`."""
+    high = 2
+    while delta_of(high, share, epsilon) > delta:
+        high *= 2
+    low = high // 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if delta_of(middle, share, epsilon) <= delta:
+            high = middle
+        else:
+            low = middle
+    return 1 if low == 1 and delta_of(1, share, epsilon) <= delta else high
+
+
+class _Binomial:
+    """Probabilities of n draws, n rising, each rounded up: every one is made from the one before."""
+
+    def __init__(self, share: Fraction, n: int) -> None:
+        self.missed, self.odds = _decimal(1 - share, UP), _decimal(share / (1 - share), UP)
+        self.n, self.j, self.at = n, n, Decimal(1)
+        for _ in range(n):
+            self.at = UP.multiply(self.at, _decimal(share, UP))
+
+    def broken(self, n: int, first: int, gamma: Decimal) -> Decimal:
+        """Return an upper bound of δ(n), of the sum from `first` on."""
+        self._move(n, first)
+        if first > n:
+            return Decimal(0)
+        within = UP.multiply(DOWN.subtract(Decimal(1), gamma), Decimal(n))
+        total, at, j = Decimal(0), self.at, first
+        for j in range(first, n + 1):
+            above = UP.subtract(Decimal(j), DOWN.multiply(gamma, Decimal(n)))
+            total = UP.add(total, UP.multiply(at, UP.divide(above, DOWN.plus(within))))
+            ratio = self._ratio(n, j)
+            at = UP.multiply(at, ratio)
+            # What follows falls faster than a geometric series.
+            if ratio < 1 and at <= total * NEGLIGIBLE:
+                return UP.add(total, UP.divide(at, DOWN.subtract(Decimal(1), ratio)))
+        return total
+
+    def _move(self, n: int, j: int) -> None:
+        while self.n < n:
+            self.n += 1
+            self.at = UP.multiply(
+                UP.multiply(self.at, self.missed), UP.divide(Decimal(self.n), Decimal(self.n - self.j))
+            )
+        while self.j < j <= n:
+            self.at = UP.multiply(self.at, self._ratio(n, self.j))
+            self.j += 1
+
+    def _ratio(self, n: int, j: int) -> Decimal:
+        return UP.multiply(UP.divide(Decimal(n - j), Decimal(j + 1)), self.odds)
+
+
+def _exponent(gamma: Decimal, beta: Decimal) -> Decimal:
+    """Return KL(γ‖β), never rounded up: P(more than γn of n are drawn) ≤ exp(-n · KL), by Chernoff."""
+    with localcontext(Context(prec=DIGITS)):
+        one = gamma * (gamma / beta).ln() + (1 - gamma) * ((1 - gamma) / (1 - beta)).ln()
+        return one - SLACK
+
+
+def _exp_up(epsilon: Fraction) -> Decimal:
+    """Return exp(-ε), never rounded down: Decimal's own is correct to the last digit, either way."""
+    with localcontext(Context(prec=DIGITS)):
+        return (-_decimal(epsilon, DOWN)).exp().next_plus()
+
+
+def _decimal(value: Fraction, towards: Context) -> Decimal:
+    return towards.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _float_up(value: Decimal) -> float:
+    found = float(value)
+    while Decimal(found) < value:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+@dataclass(frozen=True)
+class SampleBudget:
+    """How ε and δ of a private sample were spent.
+
+    Attributes
+    ----------
+    k : int
+        Records that a class needs in the sample.
+    share : float
+        Of the records, drawn: a whole multiple of 2⁻⁵³.
+    epsilon : float
+        Of the sample; never more than what the search leaves.
+    scale : float or None
+        Of the noise on the scores of the search; None: levels were named, and nothing was searched for.
+    nodes : int
+        Combinations of levels between which the search chose.
+    """
+
+    k: int
+    share: float
+    epsilon: float
+    scale: float | None = None
+    nodes: int = 1
+
+    @property
+    def searched(self) -> Fraction:
+        """What the search has cost of ε, exactly.
+
+        A score changes by at most :data:`STEP`, all scores of a choice in the same direction: the noisy largest with
+        exponential noise of scale b costs STEP / b.
+        """
+        return Fraction(0) if self.scale is None else STEP / Fraction(self.scale)
+
+    def is_within(self, model: DifferentialPrivacy) -> bool:
+        """Tell whether search and sample together cost no more than the model allows. Cost that of :func:`delta_of`."""
+        epsilon, share = Fraction(self.epsilon), Fraction(self.share)
+        if epsilon < LEAST_EPSILON or self.searched + epsilon > Fraction(model.epsilon):
+            return False
+        if not 0 < share <= largest_share(epsilon) or (share * GRAINS).denominator != 1:
+            return False
+        return delta_of(self.k, share, epsilon) <= model.delta
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> SampleBudget:
+        """Read plain values, or raise ValueError or TypeError."""
+        found = cls(**entry)
+        wholes = (found.k, found.nodes)
+        if not all(isinstance(each, int) and not isinstance(each, bool) and 1 <= each < 2**63 for each in wholes):
+            raise ValueError
+        sizes = [found.share, found.epsilon, *([] if found.scale is None else [found.scale])]
+        if not all(is_finite_number(size) and size > 0 for size in sizes):
+            raise ValueError
+        return found
+
+
+WHOLE = 1000
+"""What a record is worth that keeps everything, in whole numbers: scores have no rounding that could tell anything."""
+STEP = 2 * WHOLE
+"""Largest change of a score by one record."""

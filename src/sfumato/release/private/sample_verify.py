@@ -1,0 +1,44 @@
+"""Recounting private samples; nothing here knows how they are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.private.sample import sample_verification
+from sfumato.published.private_sample import SAMPLE, PrivateSample
+from sfumato.release.agreement import policy_checks, sample_differences
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.private.sample_description import read_sample_description
+from sfumato.release.private.sample_release import PrivateSampleRelease
+from sfumato.release.private.verify import read_texts
+from sfumato.release.table_files import integrity, refuse_missing
+from sfumato.release.text_files import text_checks
+
+
+def verify_private_sample(release: PrivateSampleRelease) -> Verification:
+    """Recount a release in memory anew."""
+    return sample_verification(release.published, release.budget, release.model, release.series)
+
+
+def verify_sample_folder(folder: Path, text: str) -> Verification:
+    """Recount what can be recounted of a release folder; `text` is its ``release.json``.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is damaged so that nothing can be counted.
+    SfumatoError
+        When the file cannot be read as a table.
+    """
+    description, facts = read_sample_description(text)
+    refuse_missing(folder, {SAMPLE: facts})
+    table = read_texts(folder / facts.file, facts, tuple(description.domains))
+    published = PrivateSample.assemble({SAMPLE: table}, description.structure)
+    verification = sample_verification(published, description.budget, description.model, description.series)
+    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(sample_differences, description=description))
+    files = text_checks(folder, text, [facts.file], 0.0, verification)
+    whole = integrity(folder / facts.file, facts, table)
+    return replace(verification, checks=(whole, *verification.checks, *agreement, *files))
