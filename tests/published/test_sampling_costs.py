@@ -84,6 +84,14 @@ def test_k_is_never_above_that_of_the_papers_bound():
         assert smallest_k(share, Fraction(epsilon), delta) < bound
 
 
+def test_what_would_take_for_ever_is_refused():
+    huge = Fraction(10) ** 300
+    assert largest_share(huge) == Fraction(GRAINS - 1, GRAINS)
+    assert delta_of(2, Fraction(1, 2), huge) == pytest.approx(0.25)
+    with pytest.raises(sf.PolicyError, match="a smaller share asks for far less"):
+        smallest_k(largest_share(Fraction(14)), Fraction(14), 1e-6)
+
+
 def test_what_is_out_of_range_is_refused():
     share = largest_share(Fraction(1))
     for k, beta, epsilon in (
@@ -113,6 +121,14 @@ def test_a_budget_is_within_its_model_or_not():
         {"scale": 3999.0},
     ):
         assert not SampleBudget(**{**good.to_dict(), **change}).is_within(model)
-    for change in ({"k": True}, {"k": 0}, {"nodes": 1.5}, {"share": math.inf}, {"scale": -1.0}, {"more": 1}):
+    for change in (
+        {"k": True},
+        {"k": 0},
+        {"k": 10**18},
+        {"nodes": 1.5},
+        {"share": math.inf},
+        {"scale": -1.0},
+        {"more": 1},
+    ):
         with pytest.raises((ValueError, TypeError)):
             SampleBudget.of({**good.to_dict(), **change})

@@ -72,6 +72,8 @@ def private_frame(
 
 def private_lines(private: pl.DataFrame, means: pl.DataFrame, vary: str) -> Iterator[str]:
     """Say of each release by how much counts are off, and at which value each anonymizer is off by no more."""
+    if not private.height:
+        return
     for rows in private.partition_by("release", maintain_order=True):
         first = rows.row(0, named=True)
         promise = f"{first['release']} (ε = {first['epsilon']:g}, δ = {first['delta']:g})"

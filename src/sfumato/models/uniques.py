@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.uniqueness.pitman import pitman
-from sfumato.classes.uniqueness.population_uniqueness import SMALL_FRACTION, population_uniqueness
+from sfumato.classes.uniqueness.population_uniqueness import chosen_share
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 from sfumato.classes.uniqueness.slide_negative_binomial import slide_negative_binomial
 from sfumato.classes.uniqueness.zayatz import zayatz
@@ -102,11 +102,6 @@ class PopulationUniques(_NoUniques):
 
     def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
         """Return the estimated share; 1 where there is no answer."""
-        estimators = {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}
-        # For small fractions the rule takes Pitman's, whatever the others say.
-        usual = "pitman" if self.fraction <= SMALL_FRACTION else "dankar"
-        name = usual if self.estimator in (None, "dankar") else str(self.estimator)
-        if name == "dankar":
-            return float(population_uniqueness(sizes, self.fraction).share)
-        found = estimators[name](SizeCounts.of(sizes), self.fraction)
+        counts, estimators = SizeCounts.of(sizes), {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}
+        found = estimators.get(self.estimator or "dankar", chosen_share)(counts, self.fraction)
         return 1.0 if found is None else float(found)

@@ -16,9 +16,15 @@ import sfumato as sf
 from examples import examples
 from naive import risk as naive
 from sfumato.classes.uniqueness.pitman import digamma, pitman, pitman_parameters
-from sfumato.classes.uniqueness.population_uniqueness import population_uniqueness
+from sfumato.classes.uniqueness.population_uniqueness import chosen_share, population_uniqueness
 from sfumato.classes.uniqueness.size_counts import SizeCounts
-from sfumato.classes.uniqueness.slide_negative_binomial import shlosser, slide_negative_binomial
+from sfumato.classes.uniqueness.slide_negative_binomial import (
+    _GRID,
+    _excess,
+    _grid_excess,
+    shlosser,
+    slide_negative_binomial,
+)
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.special_uniques import find_special_uniques
 from sfumato.evaluation.risk.thresholds import THRESHOLDS, as_thresholds
@@ -219,3 +225,19 @@ def _drawn_by_pitman(theta, alpha, height):
         class_of.append(chosen)
         sizes[chosen] += 1
     return np.array(sizes)
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.1, 0.2, 0.5, 0.9])
+def test_the_chosen_estimate_is_that_of_the_whole_rule(fraction):
+    draw = np.random.default_rng(5)
+    for _ in range(20):
+        sizes = draw.geometric(draw.uniform(0.2, 0.9), 80).astype(np.int64)
+        whole = population_uniqueness(sizes, fraction)
+        assert chosen_share(SizeCounts.of(sizes), fraction) == whole.share
+
+
+def test_the_grid_between_which_roots_are_looked_for_is_right():
+    for classes, fraction, ones, twos in ((300.0, 0.2, 40, 12), (5000.0, 0.7, 900, 30), (60.0, 0.01, 3, 9)):
+        found = _grid_excess(classes, fraction, ones, twos)
+        single = [_excess(float(beta), classes, fraction, ones, twos) for beta in _GRID]
+        assert found == pytest.approx(single, rel=1e-9, abs=1e-9)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
-from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.randomization.cells import PresentCells, cells_of
@@ -89,7 +89,9 @@ def _scores(cells: PresentCells) -> Floats:
     scores = np.zeros(len(cells.column))
     if len(cells.numbers):
         ranks = pl.Series(cells.numbers).rank("average").to_numpy()
-        scores[cells.places] = ndtri((ranks - 0.5) / len(ranks))
+        distinct, place = np.unique(ranks, return_inverse=True)
+        shares = ((distinct - 0.5) / len(ranks)).tolist()
+        scores[cells.places] = np.array([NormalDist().inv_cdf(share) for share in shares])[place]
     return scores
 
 

@@ -13,6 +13,7 @@ from sfumato.classes.uniqueness.size_counts import SizeCounts
 _LEAST, _MOST = 1e-7, 1 - 1e-9
 _SMALL = 1e-3
 """α below which sums are added up term by term."""
+_SERIES = 10
 
 
 def pitman(counts: SizeCounts, fraction: float) -> float:
@@ -100,7 +101,8 @@ def _expected_uniques(theta: float, alpha: float, population: float) -> float:
 def _digamma_gain(start: float, way: float) -> float:
     """Return how much :func:`digamma` grows from a positive number on, without losing digits; numbers, for speed."""
     stop, steps = start + way, 0.0
-    for _ in range(10):
+    # From there on the series has all digits.
+    while start < _SERIES:
         steps += 1 / (start * stop)  # never 0: positive
         start, stop = start + 1, stop + 1
     low, high = 1 / (start * start), 1 / (stop * stop)

@@ -66,6 +66,18 @@ def population_uniqueness(records: NDArray[np.int64], fraction: float) -> Popula
     counts = SizeCounts.of(records)
     by_pitman, by_zayatz = pitman(counts, fraction), zayatz(counts, fraction)
     by_snb = slide_negative_binomial(counts, fraction)
-    beyond = "zayatz" if by_snb is None or by_zayatz < by_snb else "snb"
-    chosen = "pitman" if fraction <= SMALL_FRACTION else beyond
+    chosen = "pitman" if fraction <= SMALL_FRACTION else _beyond(by_zayatz, by_snb)
     return PopulationUniqueness(fraction, by_pitman, by_zayatz, by_snb, chosen)
+
+
+def chosen_share(counts: SizeCounts, fraction: float) -> float:
+    """Return the estimate that the rule takes, without those that it does not look at."""
+    if fraction <= SMALL_FRACTION:
+        return pitman(counts, fraction)
+    by_zayatz, by_snb = zayatz(counts, fraction), slide_negative_binomial(counts, fraction)
+    return by_zayatz if by_snb is None or _beyond(by_zayatz, by_snb) == "zayatz" else by_snb
+
+
+def _beyond(by_zayatz: float, by_snb: float | None) -> str:
+    """Choose for large fractions."""
+    return "zayatz" if by_snb is None or by_zayatz < by_snb else "snb"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 
@@ -91,12 +92,26 @@ def _excess(beta: float, classes: float, fraction: float, ones: int, twos: int) 
 
 
 def _roots(classes: float, fraction: float, ones: int, twos: int) -> list[float]:
-    values = [_excess(beta, classes, fraction, ones, twos) for beta in _GRID]
-    roots = []
-    for low, high, below, above in zip(_GRID, _GRID[1:], values, values[1:], strict=False):
-        if below * above <= 0 and np.isfinite(below) and np.isfinite(above):
-            roots.append(_bisected(float(low), float(high), below > 0, classes, fraction, ones, twos))
-    return roots
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        values = _grid_excess(classes, fraction, ones, twos)
+        changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0)
+    return [
+        _bisected(float(_GRID[place]), float(_GRID[place + 1]), bool(values[place] > 0), classes, fraction, ones, twos)
+        for place in np.flatnonzero(changes)
+    ]
+
+
+def _grid_excess(classes: float, fraction: float, ones: int, twos: int) -> NDArray[np.float64]:
+    """Return :func:`_excess` on the whole grid at once; what a root is looked for between, no more."""
+    kept = (1 - _GRID) * (1 - fraction)
+    rest, ratio = 1 - kept, twos / ones
+    square = fraction * (1 - _GRID) * kept
+    linear = fraction * (1 - _GRID) * (2 - kept) - 2 * ratio * rest * kept
+    constant = -2 * ratio * rest * rest
+    root = np.sqrt(linear * linear - 4 * square * constant)
+    alpha = np.where(linear > 0, -2 * constant / (linear + root), (root - linear) / (2 * square))
+    excess: NDArray[np.float64] = classes * fraction * (_GRID / rest) ** alpha * (1 + alpha * kept / rest) / ones - 1
+    return excess
 
 
 def _bisected(low: float, high: float, falling: bool, classes: float, fraction: float, ones: int, twos: int) -> float:

@@ -32,7 +32,7 @@ def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.
     different = dict(zip(places, known, strict=True))
     codes = np.array([different[place].attribute.size + 1 for place in range(len(different))], dtype=np.int64)
     shifts = np.zeros(len(codes), dtype=np.int64)
-    affordable = TABULATED_BYTES // (8 * ((classes + 63) // 64))
+    affordable = TABULATED_BYTES // (8 * max(1, (classes + 63) // 64))
     while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(codes)):
         shifts[rows.argmax()] += 1
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)

@@ -15,6 +15,7 @@ from sfumato.numbers import counted
 from sfumato.policy.sample_policy import PrivateSamplePolicy
 from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.sample import sample_verification
+from sfumato.published.checks.private.sampling import smallest_k
 from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.publish import budget_notes, is_settings, misfits, settled
 from sfumato.release.private.sample_release import PrivateSampleRelease
@@ -94,7 +95,7 @@ def publish_private_sample(
     --------
     >>> import polars as pl, sfumato as sf
     >>> people = pl.DataFrame({"age": [30, 41, 52] * 400, "ill": ["yes", "no", "no"] * 400})
-    >>> age, ill = sf.Attribute(sf.intervals(10, 20), domain=(0, 100)), sf.Attribute(domain=("no", "yes"))
+    >>> age, ill = sf.Attribute(hierarchy=sf.intervals(10), domain=(0, 100)), sf.Attribute(domain=("no", "yes"))
     >>> table = sf.read_table(people, sf.Schema(quasi_identifying={"age": age}, sensitive={"ill": ill}))
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
@@ -111,7 +112,8 @@ def publish_private_sample(
     told = progress or shown
     # Before anything is spent it is clear that it can be drawn.
     opendp()
-    split_of(task)
+    drawn, epsilon, _ = split_of(task)
+    smallest_k(drawn, epsilon, wanted.delta)
     series = None if ledger is None else PrivacyLedger.spend(ledger, wanted)
     solved = solve_sample(task, told)
     verification = sample_verification(solved.published, solved.budget, wanted, series)

@@ -12,6 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
+from sfumato.errors import PolicyError
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.settings import is_finite_number
 
@@ -21,6 +22,10 @@ GRAINS = 2**53
 """Shares are whole multiples of 1 / GRAINS: a record is drawn if so many random bits are below a whole number."""
 LEAST_EPSILON = Fraction(1, 100)
 """Of the sample; below, fewer than one record of a hundred is drawn, and k takes long to find."""
+LARGEST_K = 100_000
+"""A k beyond which nothing is worked out: it takes long, and a smaller share asks for far less."""
+MOST_EPSILON = Fraction(1000)
+"""What a larger ε is taken for; exp(-ε) is below every digit that counts."""
 NEGLIGIBLE = Decimal(2) ** -40
 """Of a sum: what is left of it then is bounded, and added."""
 SLACK = Decimal(10) ** -40
@@ -72,10 +77,18 @@ def delta_of(k: int, share: Fraction, epsilon: Fraction) -> float:
 
 
 def smallest_k(share: Fraction, epsilon: Fraction, delta: float) -> int:
-    """Return the smallest k whose δ is within `delta`; δ falls as k rises. Cost that of some ten :func:`delta_of`."""
+    """Return the smallest k whose δ is within `delta`; δ falls as k rises. Cost that of some ten :func:`delta_of`.
+
+    Raises
+    ------
+    PolicyError
+        When it is above :data:`LARGEST_K`.
+    """
     high = 2
     while delta_of(high, share, epsilon) > delta:
         high *= 2
+        if high > LARGEST_K:
+            raise PolicyError(f"share: asks for a k of more than {high // 2:,}; a smaller share asks for far less")
     low = high // 2
     while low + 1 < high:
         middle = (low + high) // 2
@@ -100,11 +113,13 @@ class _Binomial:
         self._move(n, first)
         if first > n:
             return Decimal(0)
-        within = UP.multiply(DOWN.subtract(Decimal(1), gamma), Decimal(n))
+        within = DOWN.multiply(DOWN.subtract(Decimal(1), gamma), Decimal(n))
         total, at, j = Decimal(0), self.at, first
         for j in range(first, n + 1):
             above = UP.subtract(Decimal(j), DOWN.multiply(gamma, Decimal(n)))
-            total = UP.add(total, UP.multiply(at, UP.divide(above, DOWN.plus(within))))
+            # At most 1; of a γ near 1 rounding would make more of it.
+            part = min(Decimal(1), UP.divide(above, within))
+            total = UP.add(total, UP.multiply(at, part))
             ratio = self._ratio(n, j)
             at = UP.multiply(at, ratio)
             # What follows falls faster than a geometric series.
@@ -136,7 +151,7 @@ def _exponent(gamma: Decimal, beta: Decimal) -> Decimal:
 def _exp_up(epsilon: Fraction) -> Decimal:
     """Return exp(-ε), never rounded down: Decimal's own is correct to the last digit, either way."""
     with localcontext(Context(prec=DIGITS)):
-        return (-_decimal(epsilon, DOWN)).exp().next_plus()
+        return (-_decimal(min(epsilon, MOST_EPSILON), DOWN)).exp().next_plus()
 
 
 def _decimal(value: Fraction, towards: Context) -> Decimal:
@@ -200,9 +215,9 @@ class SampleBudget:
     def of(cls, entry: Mapping[str, Any]) -> SampleBudget:
         """Read plain values, or raise ValueError or TypeError."""
         found = cls(**entry)
-        wholes = (found.k, found.nodes)
-        if not all(isinstance(each, int) and not isinstance(each, bool) and 1 <= each < 2**63 for each in wholes):
-            raise ValueError
+        for each, most in ((found.k, LARGEST_K), (found.nodes, 2**63)):
+            if not isinstance(each, int) or isinstance(each, bool) or not 1 <= each <= most:
+                raise ValueError
         sizes = [found.share, found.epsilon, *([] if found.scale is None else [found.scale])]
         if not all(is_finite_number(size) and size > 0 for size in sizes):
             raise ValueError
