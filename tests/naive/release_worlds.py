@@ -64,3 +64,13 @@ def history_counts(releases):
     for trails in histories(releases):
         most |= Counter((trail, row[1]) for trail, row in zip(trails, releases[-1][0], strict=True))
     return most
+
+
+def joint_counts(releases):
+    """The same over the worlds in which somebody can have all labels of each history."""
+    most = Counter()
+    for trails in histories(releases):
+        boxes = [[releases[at][1][label] for at, label in trail] for trail in trails]
+        if all(all(set.intersection(*map(set, sides)) for sides in zip(*each, strict=True)) for each in boxes):
+            most |= Counter((trail, row[1]) for trail, row in zip(trails, releases[-1][0], strict=True))
+    return most

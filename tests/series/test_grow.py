@@ -429,3 +429,26 @@ def test_exact_months_of_an_older_version_are_told(tmp_path: Path) -> None:
     assert told.outcome is Outcome.UNDECIDABLE
     assert not told.required
     assert "can tell more than is counted" in told.detail
+
+
+def test_a_series_with_exact_months_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As versions made it that published exact months beside values."""
+    from sfumato.series import grow_release
+
+    made = grow_release.grow
+    monkeypatch.setattr(grow_release, "grow", lambda *given, **how: made(*given, **{**how, "exact_months": True}))
+    first, second, third = (
+        write_csv(tmp_path / f"{number}.csv", people(30, first=30 * number, seed=number)) for number in range(3)
+    )
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=first, way="grow", accept_gap=True)
+    series.grow(second)
+    monkeypatch.undo()
+    series.grow(third)
+    shown = [{row["arrived"] for row in read(path)} for path in series.releases]
+    assert shown[1] != {"[1..2]"}
+    assert shown[2] == {"[1..3]"}
+    found = series.verify(ledger=True)
+    assert found.ok, str(found)
+    assert [str(each.beside[1].outcome) for each in found.releases] == [
+        "holds", "not verifiable from the release", "holds"
+    ]  # fmt: skip

@@ -25,6 +25,12 @@ ROUNDS = 8
 """Recounts, at most; before the last, everything that is still mixed is taken back."""
 
 
+_UNCOVERED = (
+    "series: the labels of an earlier release do not cover everybody who is in its classes; the ledger, the folder or "
+    "the labels were changed"
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Guard:
     """What a candidate is recounted with.
@@ -107,6 +113,8 @@ def _failing_together(
     steps = steps_of(before, class_of)
     came = np.unique(class_of[(before < 0) & (class_of >= 0)]).astype(np.int64)
     found = recount_pair(guard.earlier[-1], candidate, steps)
+    if Chains.first(guard.earlier[-1]).onward(steps, candidate.boxes, came)[1].any():
+        raise InputError(_UNCOVERED)
     _, empty = chains.onward(steps, candidate.boxes, came)
     everywhere = np.ones(len(steps[0]), dtype=np.bool_), np.isin(np.arange(candidate.boxes.count), came)
     failing = _of_pair(found, everywhere, guard, empty)
@@ -128,10 +136,7 @@ def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.in
     keys = np.unique(now[stays].astype(np.int64) * width + before[stays])
     pairs = found.newer * width + found.older
     if not np.isin(keys, pairs).all() or before[stays].max(initial=0) >= width:
-        raise InputError(
-            "series: the labels of an earlier release do not cover everybody who is in its classes; the ledger, the "
-            "folder or the labels were changed"
-        )
+        raise InputError(_UNCOVERED)
     return np.isin(pairs, keys), np.isin(np.arange(found.new.count), now[before < 0])
 
 

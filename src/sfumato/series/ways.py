@@ -77,6 +77,7 @@ WAYS: dict[str, Way] = {
             "nobody of a later batch is in an earlier release",
             "everybody of a release is in the next one, with the same record",
             "the pairs of classes that leave too few rows are those in which nobody is",
+            "where rows publish values, all releases together leave everybody enough rows, and not only each two",
         ),
         history=True,
         added=ARRIVED,
