@@ -34,7 +34,8 @@ STARTED, PAGE, PAINTED, SILENT, CANCELLED = 1.5, 0.02, 120_000, 1.0, 1.0
 MOST_STARTED = 1_000_000
 """Records up to which the first rows have a bar; more are read for longer."""
 COLUMNS = 5
-LISTENED = 8.0
+LISTENED, CLUSTERED = 8.0, 300_000
+"""Seconds in which a run is listened to, and records that keep the slowest anonymizer busy for longer."""
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -48,7 +49,9 @@ def run(settings: Settings) -> Iterator[Figure]:
             frame = census(rows)
             frame.write_parquet(path)
             yield from _answers(path, frame, bar, settings.repeats)
-        yield from _jobs(Path(folder) / "census-30000.parquet")
+        path = Path(folder) / "census-jobs.parquet"
+        census(CLUSTERED).write_parquet(path)
+        yield from _jobs(path)
 
 
 def _answers(path: Path, frame: pl.DataFrame, bar: float, repeats: int) -> Iterator[Figure]:
@@ -134,7 +137,7 @@ class Studio:
         self.client = httpx.Client(base_url=found[1], timeout=120)
         self.client.get(found[0].removeprefix(found[1]))
         self.questions = 0
-        self.entry = int(re.findall(r'data-entry="(\d+)"', self.get("/promises").text)[0])
+        self.entry = int(re.findall(r'data-entry="(\d+)"', self.get("/").text)[0])
 
     def get(self, path: str) -> Any:
         """Ask for a page."""

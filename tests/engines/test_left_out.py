@@ -44,8 +44,12 @@ def test_the_same_records_are_left_out(
         schema = dataclasses.replace(drawn.schema, insensitive=("note",) if carried else (), others="drop")
         policy = policy_of(schema, models, ANONYMIZED[setting], limit, suppressed)
         one, two = releases(written(drawn.frame, folder, ending), policy, folder)
-        if not refused(two):
-            assert one == two
+        if refused(two):
+            return
+        assert one == two
+        if len(one) == 3:
+            # Kinds and hierarchies of sensitive columns, too, are those of what is left.
+            assert (folder / "disk" / "release.json").read_bytes() == (folder / "memory" / "release.json").read_bytes()
 
 
 WAYS: dict[str, Any] = {

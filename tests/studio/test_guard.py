@@ -238,3 +238,54 @@ with opened(folder, folder / "people.csv") as studio:
     env = {**os.environ, "PYTHONPATH": str(tests)}
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_real_server_says_nothing_of_itself_and_logs_no_request(tmp_path):
+    import httpx
+
+    table = people(tmp_path / "people.csv", rows=30)
+    words = [sys.executable, "-m", "sfumato.cli", "studio", str(table), "--no-browser"]
+    with subprocess.Popen(
+        words, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}
+    ) as server:
+        assert server.stderr is not None
+        first = server.stderr.readline()
+        [address] = re.findall(r"http://\S+", first)
+        root = address.partition("/open")[0]
+        with httpx.Client(base_url=root) as client:
+            assert client.get(address).status_code == 303
+            answers = [client.get(path) for path in ("/", "/grid?start=0&count=5", "/nowhere", "/look/Person0001")]
+            assert [answer.status_code for answer in answers] == [200, 200, 404, 404]
+            for answer in answers:
+                assert not {"server", "date", "x-powered-by"} & set(answer.headers)
+                assert answer.headers["cache-control"] == "no-store"
+            assert httpx.get(address).status_code == 401
+            assert client.post("/quit", headers=OURS).status_code == 200
+        told = first + server.stderr.read()
+    assert server.returncode == 0
+    # Two lines, and none of what was asked.
+    assert len(told.splitlines()) == 2
+    assert "Person" not in told
+    # Without a project of its own, and without a release, nothing stays.
+    assert not list(tmp_path.glob("sfumato-studio-*"))
+
+
+def test_a_full_disk_is_said_and_loses_nothing(inside, monkeypatch):
+    import errno
+
+    from sfumato.studio import history
+
+    def full(path, content, mode):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    before = inside.desk.draft
+    monkeypatch.setattr(history, "write_whole", full)
+    answer = inside.post("/setup/column", column="age", what="role", value="quasi-identifying")
+    assert answer.status_code == 422
+    [problem] = answer.json()["problems"]
+    assert "the disk is full" in problem
+    assert "fault in this program" not in problem
+    assert inside.desk.draft == before
+    monkeypatch.undo()
+    assert inside.post("/setup/column", column="age", what="role", value="quasi-identifying").status_code == 200
+    assert inside.desk.draft.roles["age"] == "quasi-identifying"

@@ -244,7 +244,7 @@ def test_compare_and_attack(studio):
     done = studio.desk.jobs.wait(1, 120)
     assert done.state == "done", done.problems
     page = studio.get("/compare").text
-    assert page.count("make it the setup") == 4
+    assert page.count(">make it the setup<") == 4
     assert studio.post("/compare/take", method="mdav", k="5").status_code == 200
     assert studio.desk.draft.rest["anonymizer"] == {"name": "mdav"}
     assert studio.desk.draft.rest["models"] == [{"name": "k-anonymity", "k": 5}]

@@ -53,8 +53,8 @@ def anonymize_on_spark(
         As :func:`sfumato.anonymize_on_disk` takes them.
     seed
         With a seed the release is, byte for byte where there is one part, that of memory for the same records in rising
-        order of all columns that are read, in the order of the table, missing values first. It follows from the records
-        alone, not from their order.
+        order of all columns that are read, in the order of the table, the column of people last, missing values first.
+        It follows from the records alone, not from their order.
     written_by
         ``"workers"``: where there are several parts, Spark's workers write them into `folder`, which they and this
         machine share; the bytes are those that ``"here"`` writes. They are recounted here.

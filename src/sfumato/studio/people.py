@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.evaluation.attacks.fits import fits
 from sfumato.hierarchy.text import text_of
 from sfumato.published import PublishedTable
 from sfumato.release.opening import OpenedRelease
@@ -66,6 +65,9 @@ def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
 
     Cost O(n · q), twice.
     """
+    # Here: it loads all attacks, and no page needs them before.
+    from sfumato.evaluation.attacks.fits import fits
+
     assert isinstance(opened.published, PublishedTable)
     names = list(schema.quasi_identifying)
     typed = {name: desk.table.typed(name, schema.quasi_identifying[name].kind)[0] for name in names}

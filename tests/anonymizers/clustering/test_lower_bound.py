@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -33,7 +35,7 @@ def test_no_partition_loses_less(data, k, measure, weight):
 
 @given(tables(least=2, most=9), st.integers(1, 4), measures, weights)
 @examples(80)
-def test_it_is_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight):
+def test_it_is_at_least_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight):
     k = min(k, len(data))
     whole = class_loss(data, measure, weight)
 
@@ -43,7 +45,44 @@ def test_it_is_the_mean_of_what_every_record_has_to_pay(data, k, measure, weight
 
     total = sum(cheapest_company(data, one, k, per_attribute) for one in range(len(data)))
     found = lower_bound(encoded(data, weight=weight), k, loss=measure)
-    assert found == pytest.approx(total / (len(data) * (2 + weight)), abs=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        alone = lower_bound(encoded(data, weight=weight), k, loss=measure)
+    assert alone == pytest.approx(total / (len(data) * (2 + weight)), abs=1e-9)
+    assert found >= alone
+
+
+@given(st.integers(0, 10_000), st.integers(2, 3), measures)
+@examples(60)
+def test_no_partition_of_scattered_records_loses_less(seed, k, measure):
+    """With more different records than above, as one who is hard to place charges those around."""
+    generator = np.random.default_rng(seed)
+    names = ("aa", "ab", "ba"), ("red", "blue", "green")
+    data = [(float(generator.integers(0, 9)), *(str(generator.choice(each)) for each in names)) for _ in range(8)]
+    best = least_loss(data, k, class_loss(data, measure, 1.0))
+    assert lower_bound(encoded(data), k, loss=measure) <= best / (3 * len(data))
+
+
+@given(st.lists(rows, min_size=3, max_size=6), st.integers(2, 3))
+@examples(40)
+def test_leaving_records_out_does_not_lose_less(data, k):
+    """Whoever is left out loses everything: three cells of three."""
+    found = lower_bound(encoded(data), k) * 3 * len(data)
+    whole = class_loss(data, "ncp", 1.0)
+    for kept in product([False, True], repeat=len(data)):
+        rest = [row for row, stays in zip(data, kept, strict=True) if stays]
+        if not rest or len(rest) >= k:
+            lost = least_loss(rest, k, whole) if rest else 0.0
+            assert found <= lost + 3 * (len(data) - len(rest)) + 1e-9
+
+
+def test_who_is_hard_to_place_is_charged_for_their_company():
+    """Two are equal and lose nothing alone; the third needs one of them, who then loses as much."""
+    data = [(0.0, "aa", "red"), (0.0, "aa", "red"), (0.0, "aa", "blue")]
+    assert lower_bound(encoded(data), 2) == pytest.approx(2 / 9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        assert lower_bound(encoded(data), 2) == pytest.approx(1 / 9)
 
 
 @given(tables(least=2, most=20), st.integers(1, 6), measures, st.integers(1, 5))
@@ -53,8 +92,10 @@ def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, mea
     found = lower_bound(table, k, loss=measure)
     assert lower_bound(table, k, loss=measure, threads=3) == found
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        alone = lower_bound(table, k, loss=measure)
         patch.setattr("sfumato.anonymizers.clustering.lower_bound.PATIENCE", patience)
-        assert lower_bound(table, k, loss=measure) <= found + 1e-12
+        assert lower_bound(table, k, loss=measure) <= alone + 1e-12
 
 
 def test_fewer_than_k_records_can_only_be_suppressed():

@@ -10,7 +10,7 @@ from sfumato.anonymizers.clustering.distinct import distinct_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.clustering.region_bound import cheapest_regions
+from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.parallel import each
 from sfumato.table.encoding import EncodedTable, encode
@@ -18,6 +18,9 @@ from sfumato.table.table import Table
 
 PATIENCE = 2000
 """Choices of limits that are looked at for one record before what is left counts with its own bound."""
+
+FACTOR, PATIENCE_CHARGING = 3.0, 300
+"""A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
 
 _BLOCK = 256
 
@@ -53,6 +56,8 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
     in full. Every record loses at least as much as the cheapest region with it that holds k records: one limit per
     attribute on how far others may be. With a hierarchy that is the cheapest common ancestor; without one a range or
     set costs at least what its furthest member does, so the bound is a little lower than what the region would cost.
+    Records that are hard to place are charged more: their classes have k - 1 others, which lose as much as they do,
+    however cheap their own regions are, and no class holds two that are charged unless it costs what either is charged.
     The bound is the mean over all records. Regions of different records may well exclude each other, so the optimum
     lies above it, in general.
 
@@ -76,8 +81,16 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
         return found
 
     bounds = np.concatenate(each(search, range(0, total, _BLOCK), threads))
+    # Cheap ones gain little, and dear ones keep many others from being charged: the usual ones first. No rounding may
+    # decide the order.
+    told = records.weights * (bounds > 0)
+    usual = round(float((bounds * told).sum()) / max(1, int(told.sum())), 6)
+    order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
+    extra = charged_to_few(
+        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, PATIENCE_CHARGING
+    )
     # Sums of the same costs in another order may differ in the last digits.
-    return max(0.0, float(bounds @ records.weights) / (table.height * weight) - 1e-12)
+    return max(0.0, float(bounds @ records.weights + extra.sum()) / (table.height * weight) - 1e-12)
 
 
 def _mistakes(k: int, loss: str) -> list[str]:

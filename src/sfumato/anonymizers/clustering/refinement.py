@@ -38,6 +38,10 @@ PIECE = 15_000
 HOT, COLD = 2.0, 0.02
 """Loss that is accepted with probability 1/e at the start and at the end, over a record's average loss at the start."""
 
+FAR, COOL = 32, 0.05
+"""Nearest records, and the loss accepted at the end, where time is counted and not rounds: more to choose from, and
+less time for what hardly changes."""
+
 HOT_POINTS, COLD_POINTS = 0.2, 0.002
 """The same of the squared error, which exchanges of near records change less."""
 
@@ -174,9 +178,10 @@ def refined(
     before = _loss(records, classes, points)
     if before <= 0.0:
         return classes, ()
-    near = neighbours_of(records, NEAR, 1).near
+    near = neighbours_of(records, NEAR if effort.seconds is None else FAR, 1).near
     better = classes
-    hot, cold = (HOT, COLD) if points is None else (HOT_POINTS, COLD_POINTS)
+    end = COLD if effort.seconds is None else COOL
+    hot, cold = (HOT, end) if points is None else (HOT_POINTS, COLD_POINTS)
     for number, (share, until) in enumerate(effort.stretches()):
         heat = tuple(hot * (cold / hot) ** part * before / records.height for part in (share, until))
         with repeated(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import ClassLoss, range_loss
+from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss, range_loss
 from sfumato.kernels.clustering.record_tree import (
     NONE,
     Grown,
@@ -55,6 +55,139 @@ def cheapest_regions(
         count = _within(codes, most, tree, loss, grown, stack, candidates)
         found[record - low] = _least_limits(codes, weights, record, k, most, candidates[:count], patience, loss)
     return found
+
+
+@kernel
+def charged_to_few(
+    codes: Codes, weights: Int64s, tree: RecordTree, loss: ClassLoss, cheapest: Floats, order: Int64s, k: int,
+    factor: float, patience: int,
+) -> Floats:  # fmt: skip
+    """Return what single records can be charged beyond their cheapest regions; float64 (m,), mostly 0.
+
+    cheapest : float64 (m,), lower bounds of what every class with the record costs each of its members. order : int64,
+    records in the order in which they are tried. factor : a record is charged at most so many times its own bound.
+
+    A class of a record that is hard to place has k − 1 others, and each of them pays what the class costs, however
+    cheap its own region is. What they pay beyond their own bounds is charged to the one. One copy of a record is
+    charged, and two records only if every region that holds both costs at least what either is charged: then no class
+    pays for more than it loses.
+    """
+    height = len(weights)
+    extra = np.zeros(height)
+    charged = np.empty(len(order), np.int64)
+    count = 0
+    # Somebody who is suppressed loses everything and nobody else does.
+    whole = loss.tops.sum()
+    stack = np.empty(len(tree.starts) + 1, np.int64)
+    grown = new_grown(loss)
+    candidates = np.empty(height, np.int64)
+    for record in order:
+        own = cheapest[record]
+        if own <= 0.0:
+            continue
+        most = min(factor * own, whole)
+        for place in range(count):
+            other = charged[place]
+            apart = pair_loss(codes, record, other, loss)
+            if apart < cheapest[other] + extra[other]:
+                most = 0.0
+                break
+            most = min(most, apart)
+        if most <= own:
+            continue
+        start_with(codes, record, loss, grown)
+        found = _within(codes, most, tree, loss, grown, stack, candidates)
+        value = _least_charge(codes, weights, record, k, most, candidates[:found], cheapest, patience, loss)
+        if value > own:
+            extra[record] = value - own
+            charged[count] = record
+            count += 1
+    return extra
+
+
+@inlined
+def _least_charge(
+    codes: Codes, weights: Int64s, record: int, k: int, most: float, candidates: Int64s, cheapest: Floats,
+    patience: int, loss: ClassLoss,
+) -> float:  # fmt: skip
+    """Return the least of what a region with the record costs it and, beyond their bounds, the k − 1 dearest others.
+
+    At most `most`. Limits are searched depth first, as for the cheapest region.
+    """
+    count = len(candidates)
+    width = codes.shape[1]
+    costs = np.zeros((width, count))
+    together = np.empty(count, np.int64)
+    others = np.empty(count, np.int64)
+    bounds = np.empty(count)
+    for place in range(count):
+        one_record = candidates[place]
+        together[place] = weights[one_record]
+        others[place] = weights[one_record] - (1 if one_record == record else 0)
+        bounds[place] = cheapest[one_record]
+        for attribute in range(width):
+            one = int64(codes[record, attribute])
+            other = int64(codes[one_record, attribute])
+            costs[attribute, place] = range_loss(attribute, min(one, other), max(one, other), loss)
+    dearest = np.argsort(-bounds)
+    order = np.argsort(-np.array([costs[attribute].sum() for attribute in range(width)]))
+    # Kept in the order of their bounds, the dearest first, so that those who pay least beyond them come first.
+    kept = np.empty((width + 1, count), np.int64)
+    kept[0] = dearest
+    sizes = np.zeros(width + 1, np.int64)
+    sizes[0] = count
+    rest = np.zeros((width + 1, count))
+    for entry in range(count):
+        for attribute in range(width):
+            rest[0, entry] += costs[attribute, dearest[entry]]
+    paid = np.zeros(width + 1)
+    tried = np.full(width, -1.0)
+    best = most
+    level = 0
+    looked = 0
+    while level >= 0:
+        limit = np.inf
+        attribute = order[min(level, width - 1)]
+        if level < width:
+            for entry in range(sizes[level]):
+                cost = costs[attribute, kept[level, entry]]
+                if cost > tried[level] and cost < limit:
+                    limit = cost
+        if limit == np.inf or paid[level] + limit >= best:
+            level -= 1
+            continue
+        tried[level] = limit
+        inside = 0
+        for entry in range(sizes[level]):
+            place = kept[level, entry]
+            if costs[attribute, place] <= limit:
+                kept[level + 1, inside] = place
+                rest[level + 1, inside] = rest[level, entry] - costs[attribute, place]
+                inside += 1
+        sizes[level + 1] = inside
+        paid[level + 1] = paid[level] + limit
+        region = paid[level + 1] + _weighted_rank(rest[level + 1], kept[level + 1], inside, together, k)
+        looked += 1
+        if region >= best - 1e-12:
+            continue
+        bound = region
+        left = k - 1
+        for entry in range(inside):
+            if left == 0:
+                break
+            place = kept[level + 1, entry]
+            taken = min(left, others[place])
+            bound += taken * max(region - bounds[place], 0.0)
+            left -= taken
+        if bound >= best - 1e-12:
+            continue
+        if level + 1 == width or looked > patience:
+            best = bound
+            continue
+        level += 1
+        if level < width:
+            tried[level] = -1.0
+    return best
 
 
 @inlined

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from sfumato.dossier.receipt import receipt
 from sfumato.errors import InputError, SfumatoError
 from sfumato.release.folder import whole_folder
 from sfumato.studio import last_time
@@ -108,12 +107,19 @@ def hand_over(request: Request, sent: FormData) -> str:
     proof = target.with_name(f"{name}-receipt.html")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
-    page = receipt(desk.release_folder(job), name)
+    page = _receipt(desk.release_folder(job), name)
     with whole_folder(target) as part:
         for path in desk.release_folder(job).iterdir():
             shutil.copyfile(path, part / path.name)
     write_whole(proof, page, PUBLIC)
     return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
+
+
+def _receipt(folder: Path, name: str) -> str:
+    # Here: it loads reports and attacks, and no page needs them before.
+    from sfumato.dossier.receipt import receipt
+
+    return receipt(folder, name)
 
 
 def show_receipt(request: Request) -> Response:
@@ -122,7 +128,7 @@ def show_receipt(request: Request) -> Response:
     try:
         job, _ = desk.release(int(request.path_params["number"]))
         name = desk.project.table.stem + "-release"
-        page = receipt(desk.release_folder(job), name)
+        page = _receipt(desk.release_folder(job), name)
     except SfumatoError:
         return PlainTextResponse("There is no such file.\n", 404)
     return HTMLResponse(page, headers={"Content-Security-Policy": FRAMED})

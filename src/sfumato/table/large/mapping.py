@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import mmap
+import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,8 +20,20 @@ def mapped(path: Path, dtype: Any, shape: tuple[int, ...], *, new: bool = False)
     path, dtype, shape
         The file, and what it holds.
     new
-        Make the file, full of zeros.
+        Make the file, full of zeros. Its room is taken at once: where a disk is full, writing to a mapped array would
+        end the program.
+
+    Raises
+    ------
+    OSError
+        When there is no room for it.
     """
+    if new and hasattr(os, "posix_fallocate"):
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        with path.open("wb") as file:
+            if size:
+                os.posix_fallocate(file.fileno(), 0, size)
+        return mapped(path, dtype, shape)
     # As a plain array that may be written to: compiled functions know no other.
     return np.asarray(np.memmap(path, dtype=dtype, mode="w+" if new else "r+", shape=shape))
 
