@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -107,3 +108,17 @@ def test_what_cannot_be_counted_is_said_without_a_value(chosen, levels, message)
     with pytest.raises(sf.SfumatoError, match=message) as caught:
         preview.sizes(chosen, levels)
     assert "271828" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [2, 30, 200])
+@pytest.mark.parametrize("width", [3, 8])
+def test_however_many_combinations_there_could_be(values, width):
+    chance = Random(values)
+    names = [f"c{place}" for place in range(width)]
+    rows = [tuple(f"v{chance.randrange(values) // (1 + place)}" for place in range(width)) for _ in range(300)]
+    preview = sf.Preview(sf.open_table(pl.DataFrame(rows, schema=names, orient="row")))
+    assert told(preview.sizes(names)) == counted(rows, [*range(width)])
+    for name, more in preview.also_known(names[1:], names[:1]).items():
+        assert told(more) == counted(rows, [*range(width)]), name
+    for place, fewer in enumerate(preview.without_each(names).values()):
+        assert told(fewer) == counted(rows, [other for other in range(width) if other != place])
