@@ -2,6 +2,18 @@
 // scrollbar is scaled, as browsers stop at some 17 million pixels.
 
 const ROW = 26, PAGE = 200, TALLEST = 8_000_000;
+const NUMBER = /^[+-]?\d[\d.,]*$/;
+
+/**
+ * Tell of each column whether all that a page shows of it are numbers: their ends stand below each other, then.
+ * @param {{names: string[], rows: (string | null)[][]}} told
+ */
+function columnsOfNumbers(told) {
+  return told.names.map((_, at) => {
+    const texts = told.rows.map((row) => row[at]).filter((text) => text);
+    return texts.length > 0 && texts.every((text) => NUMBER.test(/** @type {string} */ (text)));
+  });
+}
 
 class Grid {
   /** @param {HTMLElement} place */
@@ -13,6 +25,8 @@ class Grid {
     this.first = 0;
     this.selected = 0;
     this.names = [];
+    /** @type {boolean[]} */
+    this.numbers = [];
     place.tabIndex = 0;
     this.table = document.createElement("table");
     this.table.setAttribute("aria-rowcount", String(this.height + 1));
@@ -98,6 +112,7 @@ class Grid {
     try {
       const told = await (await fetch(address)).json();
       if (told.problems) throw new Error();
+      if (!this.names.length) this.numbers = columnsOfNumbers(told);
       this.names = told.names;
       this.pages.set(page, told.rows);
       if (this.pages.size > 12) {
@@ -122,10 +137,11 @@ class Grid {
 
   header() {
     const line = document.createElement("tr");
-    for (const name of ["row", ...this.names]) {
+    for (const [at, name] of ["row", ...this.names].entries()) {
       const cell = document.createElement("th");
       cell.scope = "col";
       cell.textContent = name;
+      if (this.numbers[at - 1]) cell.className = "number";
       line.append(cell);
     }
     return line;
@@ -145,7 +161,7 @@ class Grid {
       const cell = document.createElement("td");
       const text = cells ? cells[at] : "";
       cell.textContent = text === null ? "missing" : text;
-      if (text === null) cell.className = "null";
+      cell.className = text === null ? "null" : this.numbers[at] ? "number" : "";
       line.append(cell);
     }
     return line;
