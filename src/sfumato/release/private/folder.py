@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.private_policy import PrivatePolicy
-from sfumato.published.private import PrivateMarginals
+from sfumato.published.private import Domain, PrivateMarginals
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.own_folder import write_tables, wrong_types
@@ -101,28 +102,31 @@ def private_report(release: PrivateRelease, policy: PrivatePolicy | None = None)
     )
 
 
-def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> PrivateMarginals:
-    """Return the marginals as they are to be written; each label is looked at once."""
-    frames = {
-        name: pl.DataFrame({name: pl.Series(domain.labels, dtype=pl.String)})
-        for name, domain in published.domains.items()
-    }
+def escaped_domains(domains: Mapping[str, Domain], formulas: Formulas) -> dict[str, Domain] | None:
+    """Return the domains with their labels as they are to be written, or None; each label is looked at once."""
+    frames = {name: pl.DataFrame({name: pl.Series(domain.labels, dtype=pl.String)}) for name, domain in domains.items()}
     escaped = frames_without_formulas(frames, formulas)
     if escaped is frames:
-        return published
-    domains = {
-        name: replace(domain, labels=tuple(escaped[name][name].to_list())) for name, domain in published.domains.items()
-    }
-    return replace(published, domains=domains)
+        return None
+    return {name: replace(domain, labels=tuple(escaped[name][name].to_list())) for name, domain in domains.items()}
+
+
+def said_otherwise(made: object | None, policy: object, settings: Sequence[str]) -> list[str]:
+    """Tell which settings a policy has otherwise than the one that a release was made with, if that is known."""
+    return [
+        f"the policy says another {name} than the release was made with"
+        for name in settings
+        if made is not None and getattr(made, name) != getattr(policy, name)
+    ]
+
+
+def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> PrivateMarginals:
+    domains = escaped_domains(published.domains, formulas)
+    return published if domains is None else replace(published, domains=domains)
 
 
 def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
     problems = wrong_types(release, PrivateRelease, "publish_privately", policy, PrivatePolicy, format, formulas)
     if isinstance(release, PrivateRelease) and isinstance(policy, PrivatePolicy):
-        made = release.policy
-        problems += [
-            f"the policy says another {name} than the release was made with"
-            for name in ("model", "counting")
-            if made is not None and getattr(made, name) != getattr(policy, name)
-        ]
+        problems += said_otherwise(release.policy, policy, ("model", "counting"))
     return problems

@@ -15,8 +15,9 @@ from sfumato.policy.sample_policy import PrivateSamplePolicy
 from sfumato.published.private_sample import PrivateSample
 from sfumato.release.description import PRIVATE_SAMPLE
 from sfumato.release.folder import whole_folder
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.formulas import Formulas, cells_like_formulas
 from sfumato.release.own_folder import write_tables, wrong_types
+from sfumato.release.private.folder import escaped_domains, said_otherwise
 from sfumato.release.private.report import LIMITS
 from sfumato.release.private.sample_description import described_sample
 from sfumato.release.private.sample_release import PrivateSampleRelease
@@ -166,17 +167,12 @@ def sample_report(release: PrivateSampleRelease, policy: PrivateSamplePolicy | N
 
 def _without_formulas(published: PrivateSample, formulas: Formulas) -> PrivateSample:
     """Return the records as they are to be written; labels are escaped wherever they stand."""
-    frames = {
-        name: pl.DataFrame({name: pl.Series(domain.labels, dtype=pl.String)})
-        for name, domain in published.domains.items()
-    }
-    escaped = frames_without_formulas(frames, formulas)
-    if escaped is frames:
+    domains = escaped_domains(published.domains, formulas)
+    if domains is None:
         return published
-    domains, columns = {}, []
-    for name, domain in published.domains.items():
-        domains[name] = replace(domain, labels=tuple(escaped[name][name].to_list()))
-        columns.append(domains[name].column(name, domain.codes(published.data[name])))
+    columns = [
+        domains[name].column(name, domain.codes(published.data[name])) for name, domain in published.domains.items()
+    ]
     return replace(published, data=pl.DataFrame(columns), domains=domains)
 
 
@@ -184,10 +180,5 @@ def _problems(release: object, policy: object, format: object, formulas: object)
     made_by = "publish_private_sample"
     problems = wrong_types(release, PrivateSampleRelease, made_by, policy, PrivateSamplePolicy, format, formulas)
     if isinstance(release, PrivateSampleRelease) and isinstance(policy, PrivateSamplePolicy):
-        made = release.policy
-        problems += [
-            f"the policy says another {name} than the release was made with"
-            for name in ("model", "sampling")
-            if made is not None and getattr(made, name) != getattr(policy, name)
-        ]
+        problems += said_otherwise(release.policy, policy, ("model", "sampling"))
     return problems
