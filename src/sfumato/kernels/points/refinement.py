@@ -37,6 +37,7 @@ def anneal_points(
     warmth = warm
     for step in range(schedule.steps):
         if step % 256 == 0:
+            # of numpy, as made above; steps are never 0 in here
             warmth = warm * (schedule.cold / warm) ** (step / schedule.steps)
         one = draw(state, len(record_of))
         allowed = slack(state, warmth)
