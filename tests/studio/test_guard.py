@@ -289,3 +289,14 @@ def test_a_full_disk_is_said_and_loses_nothing(inside, monkeypatch):
     monkeypatch.undo()
     assert inside.post("/setup/column", column="age", what="role", value="quasi-identifying").status_code == 200
     assert inside.desk.draft.roles["age"] == "quasi-identifying"
+
+
+@pytest.mark.parametrize("before", ["", "dirty_decay_ms:900"])
+def test_the_allocator_of_the_server_is_nobody_elses(before):
+    code = (
+        "import os; from sfumato.studio.serve import load_polars; load_polars(); "
+        "import sys; print('polars' in sys.modules, os.environ['_RJEM_MALLOC_CONF'])"
+    )
+    surroundings = {**os.environ, "_RJEM_MALLOC_CONF": before}
+    ran = subprocess.run([sys.executable, "-c", code], env=surroundings, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["True", *before.split()]

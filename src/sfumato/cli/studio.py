@@ -48,9 +48,10 @@ def studio(
     The studio listens on this computer alone. All that it does is a policy file and a command that do the same.
     """
     from sfumato.errors import PolicyError, raise_all
-    from sfumato.studio.serve import check_installed, run_studio
+    from sfumato.studio.serve import check_installed, load_polars, run_studio
 
     check_installed()
+    load_polars()  # before anything else does
     problems = [] if 0 <= port < 65_536 else ["--port: must be from 0 to 65535"]
     if verify is not None and (table is not None or project is not None or policy is not None):
         problems.append("--verify: shows a release alone; leave table, project and policy out")

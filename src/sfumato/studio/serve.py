@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import socket
 import sys
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.studio.project import Project
 
 NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
+_ALLOCATOR = "_RJEM_MALLOC_CONF"
+"""Setting of the allocator (jemalloc) that polars brings with it, where it brings one."""
 
 
 def check_installed() -> None:
@@ -80,6 +83,22 @@ def run_studio(
             serve(app, listening, served)
         finally:
             close()
+
+
+def load_polars() -> None:
+    """Load polars so that it returns freed memory at once: the server needs much for a moment, and then waits.
+
+    Its allocator asks for this where it begins, and keeps freed memory otherwise; the processes that make releases go
+    on doing so, as that is quicker.
+    """
+    if "polars" in sys.modules:
+        return
+    before = os.environ.get(_ALLOCATOR)
+    os.environ[_ALLOCATOR] = ",".join(filter(None, [before, "dirty_decay_ms:0,muzzy_decay_ms:0"]))
+    import polars
+
+    polars.Series()  # the allocator has begun
+    os.environ[_ALLOCATOR] = before or ""
 
 
 def _opened_or_asking(
