@@ -1,4 +1,4 @@
-"""Who was suppressed: by attribute, and by subgroup of people."""
+"""Who was suppressed, and who lost most: by attribute, and by subgroup of people."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
-from sfumato.evaluation.attacks.placing import NOWHERE, place
+from sfumato.evaluation.attacks.placing import NOWHERE, SEVERAL, place
 from sfumato.evaluation.utility.bins import Bins, coarse
 from sfumato.evaluation.utility.domains import Domain, domains_of
+from sfumato.kernels.grouping import first_records
+from sfumato.metrics.penalty import cell_penalties
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
+from sfumato.recoding.published import generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.kinds import text_of
 from sfumato.table.table import Table
@@ -52,6 +55,25 @@ class Subgroup:
         }
 
 
+@dataclass(frozen=True)
+class SubgroupLoss:
+    """A subgroup of people, and how much of what is published of them was lost.
+
+    Attributes
+    ----------
+    attribute, group : str
+    records : int
+        Original records whose class can be told.
+    lost : float
+        Mean normalized certainty penalty of their values, in [0, 1]; of somebody who was left out, 1.
+    """
+
+    attribute: str
+    group: str
+    records: int
+    lost: float
+
+
 def starred_shares(published: PublishedTable) -> dict[str, float]:
     """Return the share of the published records whose value of each quasi-identifying attribute is ``*``."""
     height = max(1, published.data.height)
@@ -70,19 +92,65 @@ def suppressed_subgroups(
     vocabulary for the whole table they are exact. Nothing is said about class means, which cover nobody with certainty,
     nor about groups of fewer than `least` original records.
     """
-    starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
-    everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
-    kept = published.data.filter(~everywhere)
-    if kept.height == original.frame.height or recoding.numeric is Form.MEAN:
+    kept = _kept(published)
+    if kept.data.height == original.frame.height or recoding.numeric is Form.MEAN:
         return ()
     left_out = np.ones(original.frame.height, dtype=np.bool_)
-    if kept.height:
-        table = PublishedTable(kept, published.quasi_identifying, published.sensitive)
-        left_out = place(table, original.frame, original.schema, recoding).class_of == NOWHERE
+    if kept.data.height:
+        left_out = place(kept, original.frame, original.schema, recoding).class_of == NOWHERE
     domains = domains_of(encode(original))
     return tuple(
         group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], left_out, least)
     )
+
+
+def subgroup_losses(
+    published: PublishedTable, original: Table, recoding: Recoding, least: int
+) -> tuple[SubgroupLoss, ...]:
+    """Average what is lost over the people of each subgroup, those that lose most first.
+
+    A person is looked for in the published table by the original values, as an attacker does. Who fits several classes
+    is not counted. Nothing is said about class means, which cover nobody with certainty, nor about groups of fewer than
+    `least` records whose class can be told.
+
+    Raises
+    ------
+    InputError
+        When the original is not the one that the release was made from.
+    """
+    kept = _kept(published)
+    if not kept.data.height or recoding.numeric is Form.MEAN:
+        return ()
+    encoded = encode(original)
+    placed = place(kept, original.frame, original.schema, recoding)
+    found = generalize_published(kept.data, encoded, recoding)
+    of_class = np.mean([cell_penalties(column)[column.per_class] for column in found.columns], axis=0)
+    firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
+    # NOWHERE is the last place: who was left out has lost everything.
+    lost = np.append(of_class[found.class_of[firsts]], 1.0)
+    told = placed.class_of != SEVERAL
+    lost_of = lost[placed.class_of[told]]
+    losses = [
+        SubgroupLoss(name, label, int(records), float(total / records))
+        for name, domain in domains_of(encoded).items()
+        if name in published.quasi_identifying
+        for bins in (coarse(domain, GROUPS, GROUPS),)
+        for label, records, total in zip(
+            _labels(domain, bins),
+            np.bincount(bins.bin_of[domain.codes][told], minlength=bins.count + 1),
+            np.bincount(bins.bin_of[domain.codes][told], lost_of, minlength=bins.count + 1),
+            strict=True,
+        )
+        if records >= max(1, least)
+    ]
+    return tuple(sorted(losses, key=lambda group: -group.lost))
+
+
+def _kept(published: PublishedTable) -> PublishedTable:
+    """Leave out the records of which every quasi-identifying value is ``*``."""
+    starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
+    everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
+    return PublishedTable(published.data.filter(~everywhere), published.quasi_identifying, published.sensitive)
 
 
 def _of_attribute(name: str, domain: Domain, left_out: NDArray[np.bool_], least: int) -> list[Subgroup]:

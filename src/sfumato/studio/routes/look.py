@@ -16,6 +16,9 @@ from sfumato.studio.pages import desk_of, fragment, page, reading, whole
 from sfumato.studio.people import found
 from sfumato.studio.wording import figures
 
+GROUPS_SHOWN, SMALLEST_GROUP = 8, 10
+"""Groups of people that are listed, and records that one must have."""
+
 
 def look(request: Request) -> Response:
     """Show a release beside the original."""
@@ -64,8 +67,23 @@ def person(request: Request) -> Response:
     return fragment("person.html", row=row, found=seen, is_blank=desk.is_blank)
 
 
+def groups(request: Request) -> Response:
+    """Average what is lost over subgroups of people."""
+    # Here: it loads attacks, and no page needs them before.
+    from sfumato.dossier.subgroups import subgroup_losses
+
+    desk = desk_of(request)
+    job, opened = desk.release(int(request.path_params["number"]))
+    if not isinstance(opened.published, PublishedTable):
+        raise InputError(f"a {opened.published.kind} has no classes whose losses could be averaged")
+    original = desk.table.with_schema(desk.policy_of(job).to_schema())
+    losses = subgroup_losses(opened.published, original, opened.policy.recoding(), SMALLEST_GROUP)
+    return fragment("groups.html", losses=losses[:GROUPS_SHOWN], is_blank=desk.is_blank)
+
+
 ROUTES = [
     Route("/look", reading(look)),
     Route("/look/{number:int}", reading(look)),
     Route("/look/{number:int}/person", reading(person)),
+    Route("/look/{number:int}/groups", reading(groups)),
 ]

@@ -1,0 +1,72 @@
+"""Who loses most, held against a reader who looks for everybody in the published table by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from random import Random
+from statistics import mean
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.dossier.subgroups import subgroup_losses
+
+
+def table_of(seed: int, records: int = 60) -> tuple[pl.DataFrame, sf.Table]:
+    chance = Random(seed)
+    frame = pl.DataFrame(
+        {
+            "age": [chance.choice((20, 25, 31, 47, 60, 90)) for _ in range(records)],
+            "ward": [chance.choice("abcd") for _ in range(records)],
+            "ill": [chance.choice("xyz") for _ in range(records)],
+        }
+    )
+    roles = sf.Schema(quasi_identifying=["age", "ward"], sensitive=["ill"])
+    return frame, sf.read_table(frame, roles)
+
+
+def covers(age: str, ward: str, person: dict[str, object]) -> bool:
+    low, high = age.strip("[]").split("..") if ".." in age else (age, age)
+    return float(low) <= person["age"] <= float(high) and person["ward"] in ward.strip("{}").split("|")
+
+
+def lost(age: str, ward: str, width: float, wards: int) -> float:
+    low, high = age.strip("[]").split("..") if ".." in age else (age, age)
+    many = len(ward.strip("{}").split("|"))
+    return ((float(high) - float(low)) / width + (many / wards if many > 1 else 0)) / 2
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_averages_are_those_of_a_search_by_hand(seed, limit):
+    frame, table = table_of(seed)
+    release = sf.anonymize(
+        table,
+        [sf.KAnonymity(6)],
+        anonymizer=sf.MDAV() if seed else sf.Mondrian(),
+        recoding=sf.Recoding(ends="tight"),
+        suppression_limit=limit,
+        seed=1,
+    )
+    classes = release.data.select("age", "ward").unique().rows()
+    width, wards = frame["age"].max() - frame["age"].min(), frame["ward"].n_unique()
+    losses = defaultdict(list)
+    for person in frame.to_dicts():
+        fitting = [each for each in classes if covers(*each, person)]
+        if len(fitting) < 2:
+            share = lost(*fitting[0], width, wards) if fitting else 1.0
+            losses["age", str(person["age"])].append(share)
+            losses["ward", person["ward"]].append(share)
+    expected = {group: (len(each), pytest.approx(mean(each))) for group, each in losses.items() if len(each) >= 5}
+    assert expected
+    found = subgroup_losses(release.published, table, sf.Recoding(ends="tight"), 5)
+    assert {(one.attribute, one.group): (one.records, one.lost) for one in found} == expected
+    assert [one.lost for one in found] == sorted((one.lost for one in found), reverse=True)
+
+
+def test_of_class_means_nothing_is_said():
+    _, table = table_of(1)
+    recoding = sf.Recoding(numeric="mean")
+    release = sf.anonymize(table, [sf.KAnonymity(3)], anonymizer=sf.MDAV(), recoding=recoding)
+    assert subgroup_losses(release.published, table, recoding, 5) == ()
