@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,8 @@ from sfumato.classes.grouping import group_records
 NAME = "studio"
 SHOWN = {30_000: 0.05, 1_000_000: 0.2, 10_000_000: 2.0}
 """Records → seconds from the change of a role to the class sizes."""
-STARTED, PAGE, PAINTED, SILENT, CANCELLED = 1.5, 0.02, 120_000, 1.0, 1.0
+STARTED, PAGE, PAGE_MEANWHILE, FIRST_PAINT, PAINTED = 1.5, 0.02, 0.05, 0.3, 120_000
+SILENT, CANCELLED = 1.0, 1.0
 MOST_STARTED = 1_000_000
 """Records up to which the first rows have a bar; more are read for longer."""
 COLUMNS = 5
@@ -67,6 +70,7 @@ def _answers(path: Path, frame: pl.DataFrame, bar: float, repeats: int) -> Itera
         yield _share(f"CPU from the start to the first rows, {size}", spent, STARTED, "", is_held=held)
         if frame.height == min(SHOWN):
             yield _page_weight(server)
+            yield from _seen_in_a_browser(server, repeats)
         chosen = QUASI_IDENTIFYING[:COLUMNS]
         for column in chosen:
             server.set_role(column, "quasi-identifying")
@@ -100,6 +104,40 @@ def _page_weight(server: Studio) -> Figure:
     return Figure(NAME, "bytes of the page of columns ÷ 120 kB", share, f"{share:.2f}", 1, True, detail)
 
 
+def _seen_in_a_browser(server: Studio, repeats: int) -> Iterator[Figure]:
+    """Measure the first paint of the page of columns, and count what it asks of others; nothing without a browser."""
+    browser = shutil.which(os.environ.get("SFUMATO_BROWSER", "chromium")) or shutil.which("google-chrome")
+    if browser is None or find_spec("playwright") is None:
+        return
+    from playwright.sync_api import sync_playwright
+
+    address = str(server.client.base_url).rstrip("/")
+    elsewhere: list[str] = []
+    paints: list[float] = []
+    cookies = [{"name": name, "value": value, "url": address} for name, value in server.client.cookies.items()]
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_context()
+        context.add_cookies(cookies)
+        for _ in range(repeats + 1):
+            page = context.new_page()
+            page.on("request", lambda asked: elsewhere.extend([asked.url] * (not asked.url.startswith(address))))
+            page.goto(f"{address}/columns")
+            paints.append(_painted(page))
+            page.close()
+    # The first one loads what the browser keeps.
+    yield _share("first paint of the page of columns", _middle(paints[1:]), FIRST_PAINT, f"{paints[0]:.3f} s at first")
+    what = "requests of a page to elsewhere"
+    yield Figure(NAME, what, len(elsewhere), str(len(elsewhere)), 0, True, f"{repeats + 1} pages")
+
+
+def _painted(page: Any) -> float:
+    """Wait for the first paint with content; return the seconds that it took."""
+    asked = "performance.getEntriesByName('first-contentful-paint').map(paint => paint.startTime)"
+    while not (painted := page.evaluate(asked)):
+        page.wait_for_timeout(20)
+    return float(painted[0]) / 1000
+
+
 def _memory(server: Studio, frame: pl.DataFrame, size: str) -> Figure:
     peak, allowed = server.peak(), 1.5 * frame.estimated_size() + 150e6
     detail = f"{peak / 1e6:,.0f} MB at most, where the frame has {frame.estimated_size() / 1e6:,.0f} MB"
@@ -119,6 +157,8 @@ def _jobs(path: Path) -> Iterator[Figure]:
         server.post("/runs/start", what="release")
         silent = server.longest_silence(1, listening=LISTENED)
         yield _share(f"longest silence of a run (k-member, {LISTENED:g} s)", silent, SILENT)
+        grid = median([run_here(lambda at=at: server.rows(at))[0] for at in _places(CLUSTERED)]).wall
+        yield _share("200 rows of the grid during a run", grid, PAGE_MEANWHILE)
         cost, _ = run_here(lambda: server.cancel(1))
         yield _share("cancel → free", cost.wall, CANCELLED)
 
