@@ -54,8 +54,8 @@ def test_the_whole_way_to_a_signed_release(studio, tmp_path):
     fits = sf.fits(folder, original[16].drop("ward", "sick"), studio.desk.schema(policy)).height
     assert f"<dt>fits in the release</dt><dd>{fits}</dd>" in found
     assert fits >= 3
-    assert 'data-fetch="/look/1/groups"' in look.text
-    assert "Who loses most" in (groups := studio.get("/look/1/groups").text)
+    assert 'data-later="/look/1/groups"' in look.text
+    assert "averaged over the records" in (groups := studio.get("/look/1/groups").text)
     assert '<th scope="row">sex' in groups
     assert studio.post("/sign/report", run="1").status_code == 200
     report = studio.desk.jobs.wait(2)

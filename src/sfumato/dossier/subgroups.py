@@ -57,7 +57,7 @@ class Subgroup:
 
 @dataclass(frozen=True)
 class SubgroupLoss:
-    """A subgroup of people, and how much of what is published of them was lost.
+    """A subgroup, and how much of the information about its records was lost.
 
     Attributes
     ----------
@@ -107,11 +107,11 @@ def suppressed_subgroups(
 def subgroup_losses(
     published: PublishedTable, original: Table, recoding: Recoding, least: int
 ) -> tuple[SubgroupLoss, ...]:
-    """Average what is lost over the people of each subgroup, those that lose most first.
+    """Average what is lost over the records of each subgroup, those that lose most first.
 
-    A person is looked for in the published table by the original values, as an attacker does. Who fits several classes
-    is not counted. Nothing is said about class means, which cover nobody with certainty, nor about groups of fewer than
-    `least` records whose class can be told.
+    A record is looked for in the published table by its original values, as an attacker does. One that fits several
+    classes is not counted. Nothing is said about class means, which cover nobody with certainty, nor about groups of
+    fewer than `least` records whose class can be told.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def subgroup_losses(
     found = generalize_published(kept.data, encoded, recoding)
     of_class = np.mean([cell_penalties(column)[column.per_class] for column in found.columns], axis=0)
     firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
-    # NOWHERE is the last place: who was left out has lost everything.
+    # NOWHERE is the last place: what was left out has lost everything.
     lost = np.append(of_class[found.class_of[firsts]], 1.0)
     told = placed.class_of != SEVERAL
     lost_of = lost[placed.class_of[told]]

@@ -17,7 +17,7 @@ from sfumato.studio.people import found
 from sfumato.studio.wording import figures
 
 GROUPS_SHOWN, SMALLEST_GROUP = 8, 10
-"""Groups of people that are listed, and records that one must have."""
+"""Groups that are listed, and records that one must have."""
 
 
 def look(request: Request) -> Response:
@@ -68,7 +68,7 @@ def person(request: Request) -> Response:
 
 
 def groups(request: Request) -> Response:
-    """Average what is lost over subgroups of people."""
+    """Average what is lost over subgroups."""
     # Here: it loads attacks, and no page needs them before.
     from sfumato.dossier.subgroups import subgroup_losses
 

@@ -138,6 +138,15 @@ async function fill(place) {
   }
 }
 
+// What takes a while is asked for when it is opened.
+document.addEventListener("toggle", (event) => {
+  const place = /** @type {HTMLElement} */ (event.target).querySelector("[data-later]");
+  if (!(place instanceof HTMLElement)) return;
+  place.dataset.fetch = place.dataset.later;
+  delete place.dataset.later;
+  fill(place);
+}, true);
+
 let waiting = 0;
 /** Says a count aloud once it has stood for a moment. @param {HTMLElement} place */
 function announce(place) {
