@@ -47,13 +47,15 @@ def cheapest_regions(
     left = weights.copy()
     alive = count_alive(left, tree)
     candidates = np.empty(len(weights), np.int64)
+    # Nobody else is charged.
+    free = np.full(len(weights), np.inf)
     for record in range(low, high):
         if weights[record] >= k:
             continue
         most = _greedy(codes, weights, record, k, left, alive, tree, loss, grown, stack, bounds)
         start_with(codes, record, loss, grown)
         count = _within(codes, most, tree, loss, grown, stack, candidates)
-        found[record - low] = _least_limits(codes, weights, record, k, most, candidates[:count], patience, loss)
+        found[record - low] = _least_charge(codes, weights, record, k, most, candidates[:count], free, patience, loss)
     return found
 
 
@@ -112,7 +114,8 @@ def _least_charge(
 ) -> float:  # fmt: skip
     """Return the least of what a region with the record costs it and, beyond their bounds, the k − 1 dearest others.
 
-    At most `most`. Limits are searched depth first, as for the cheapest region.
+    At most `most`. Limits are searched depth first; the levels of the search are the attributes, the most telling
+    first. Where all bounds are infinite it is the cheapest region.
     """
     count = len(candidates)
     width = codes.shape[1]
@@ -238,72 +241,6 @@ def _within(
                 candidates[count] = one
                 count += 1
     return count
-
-
-@inlined
-def _least_limits(
-    codes: Codes, weights: Int64s, record: int, k: int, most: float, candidates: Int64s, patience: int, loss: ClassLoss
-) -> float:
-    """Search the limits depth first; the levels of the search are the attributes, the most telling first."""
-    count = len(candidates)
-    width = codes.shape[1]
-    if count == 0:
-        return most
-    costs = np.zeros((width, count))
-    together = np.empty(count, np.int64)
-    for place in range(count):
-        together[place] = weights[candidates[place]]
-        for attribute in range(width):
-            one = int64(codes[record, attribute])
-            other = int64(codes[candidates[place], attribute])
-            costs[attribute, place] = range_loss(attribute, min(one, other), max(one, other), loss)
-    order = np.argsort(-np.array([costs[attribute].sum() for attribute in range(width)]))
-    # Level by level: who is still in, what is paid, what each still has to pay, and the limit that was tried last.
-    kept = np.empty((width + 1, count), np.int64)
-    kept[0] = np.arange(count)
-    sizes = np.zeros(width + 1, np.int64)
-    sizes[0] = count
-    rest = np.zeros((width + 1, count))
-    for place in range(count):
-        for attribute in range(width):
-            rest[0, place] += costs[attribute, place]
-    paid = np.zeros(width + 1)
-    tried = np.full(width, -1.0)
-    best = most
-    level = 0
-    looked = 0
-    while level >= 0:
-        limit = np.inf
-        if level < width:
-            attribute = order[level]
-            for entry in range(sizes[level]):
-                cost = costs[attribute, kept[level, entry]]
-                if cost > tried[level] and cost < limit:
-                    limit = cost
-        if limit == np.inf or paid[level] + limit >= best:
-            level -= 1
-            continue
-        tried[level] = limit
-        inside = 0
-        for entry in range(sizes[level]):
-            place = kept[level, entry]
-            if costs[attribute, place] <= limit:
-                kept[level + 1, inside] = place
-                rest[level + 1, inside] = rest[level, entry] - costs[attribute, place]
-                inside += 1
-        sizes[level + 1] = inside
-        paid[level + 1] = paid[level] + limit
-        bound = paid[level + 1] + _weighted_rank(rest[level + 1], kept[level + 1], inside, together, k)
-        looked += 1
-        if bound >= best - 1e-12:
-            continue
-        if level + 1 == width or looked > patience:
-            best = bound
-            continue
-        level += 1
-        if level < width:
-            tried[level] = -1.0
-    return best
 
 
 @inlined
