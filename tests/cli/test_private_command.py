@@ -71,7 +71,7 @@ def test_every_mistake_is_told_at_once(place: Path):
     )  # fmt: skip
     assert done.exit_code == 2
     for words in (
-        "--seed: noise that somebody can draw again", "--out: name a folder", "--bins: 'age': write",
+        "--seed: what somebody can draw again", "--out: name a folder", "--bins: 'age': write",
         "--bins: write it",
         "--domain: write it", "--level: 'sex': give", "--epsilon:", "--delta:", "--domain: 'hat' is not",
     ):  # fmt: skip

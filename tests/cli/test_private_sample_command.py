@@ -64,7 +64,7 @@ def test_a_policy_is_saved_and_used(place: Path):
 def test_mistakes_are_told_by_option(place: Path):
     done = run(*COLUMNS, *DOMAINS, "--epsilon", "1", "--share", "2", "--seed", "3", "--out", "out")
     assert done.exit_code == 2
-    assert "--seed: a sample that somebody can draw again hides nobody" in " ".join(told(done).split())
+    assert "--seed: what somebody can draw again hides nobody" in " ".join(told(done).split())
     done = run(*COLUMNS, *DOMAINS, "--epsilon", "1", "--share", "2", "--out", "out")
     assert done.exit_code == 2
     assert "delta: must be above 0" in told(done)

@@ -21,7 +21,7 @@ from sfumato.release.private.release import PrivateRelease
 from sfumato.release.repeated_notes import repeated_notes
 from sfumato.table.table import Table
 
-NO_SEED = "seed: noise that somebody can draw again hides nobody, so there is no seed here; leave it out"
+NO_SEED = "seed: what somebody can draw again hides nobody, so there is no seed here; leave it out"
 MUCH = 10
 """An ε above which the promise says little."""
 
@@ -146,18 +146,27 @@ def settled(value: Any) -> Any:
     return tuple(settled(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
-def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:
+def call_problems(
+    table: object, model: object, policy: type, said: Mapping[str, Any], seed: object, ledger: object
+) -> list[str]:
+    """Tell what is wrong with the arguments that every publication under differential privacy takes."""
     problems = []
     if ledger is not None and not isinstance(ledger, (str, Path)):
         problems.append("ledger must be the path of a file")
     if not isinstance(table, Table):
         problems.append("table is not a Table; read it with sfumato.read_table(...)")
-    if not isinstance(model, (PrivatePolicy, DifferentialPrivacy)):
-        problems.append("model is neither a DifferentialPrivacy nor a PrivatePolicy")
+    if not isinstance(model, (policy, DifferentialPrivacy)):
+        problems.append(f"model is neither a DifferentialPrivacy nor a {policy.__name__}")
     if seed is not None:
         problems.append(NO_SEED)
-    if isinstance(model, PrivatePolicy):
+    if isinstance(model, policy):
         problems += [f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None]
+    return problems
+
+
+def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:
+    problems = call_problems(table, model, PrivatePolicy, said, seed, ledger)
+    if isinstance(model, PrivatePolicy):
         return problems
     marginals = said["marginals"]
     if marginals is not None and not (_is_list(marginals) and all(_is_names(names) for names in marginals)):

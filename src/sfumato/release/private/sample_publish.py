@@ -17,13 +17,11 @@ from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.sample import sample_verification
 from sfumato.published.checks.private.sampling import smallest_k
 from sfumato.release.private.ledger import PrivacyLedger
-from sfumato.release.private.publish import budget_notes, is_settings, misfits, settled
+from sfumato.release.private.publish import budget_notes, call_problems, is_settings, misfits, settled
 from sfumato.release.private.sample_release import PrivateSampleRelease
 from sfumato.release.repeated_notes import repeated_notes
 from sfumato.settings import is_finite_number
 from sfumato.table.table import Table
-
-NO_SEED = "seed: a sample that somebody can draw again hides nobody, so there is no seed here; leave it out"
 
 
 def publish_private_sample(
@@ -130,17 +128,8 @@ def publish_private_sample(
 
 
 def _wrong_types(table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object) -> list[str]:
-    problems = []
-    if ledger is not None and not isinstance(ledger, (str, Path)):
-        problems.append("ledger must be the path of a file")
-    if not isinstance(table, Table):
-        problems.append("table is not a Table; read it with sfumato.read_table(...)")
-    if not isinstance(model, (PrivateSamplePolicy, DifferentialPrivacy)):
-        problems.append("model is neither a DifferentialPrivacy nor a PrivateSamplePolicy")
-    if seed is not None:
-        problems.append(NO_SEED)
+    problems = call_problems(table, model, PrivateSamplePolicy, said, seed, ledger)
     if isinstance(model, PrivateSamplePolicy):
-        problems += [f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None]
         return problems
     for name in ("search", "share"):
         if said[name] is not None and not is_finite_number(said[name]):
