@@ -110,7 +110,8 @@ def test_exit_codes(months: Path) -> None:
     assert code == 2
     assert err == (
         "sfumato: 0.csv: column 'name': 30 people of 30 are in an earlier release; hand in newcomers alone, as two "
-        "classes of a person can be intersected\n"
+        "classes of a person can be intersected. To leave the others out, say leave_out_known=True (on the command "
+        "line --leave-out-known)\n"
     )
     assert run("append", "s", "nowhere.csv")[0] == 2
     assert run("append", "nowhere", "1.csv")[0] == 2

@@ -155,7 +155,7 @@ class Task:
         wishes = np.ones(self.table.height, dtype=np.int64) if own is None else own
         idle = []
         for wish, least in said.items():
-            meant = (text_of(self.table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()
+            meant = meant_by(wish, self.table)
             wishes = np.where(meant, np.maximum(wishes, least), wishes)
             if not meant.any():
                 idle.append(wish.column)
@@ -187,3 +187,8 @@ class Task:
         """Report progress."""
         LOG.info("%s %d records", what, self.table.height)
         self.progress(what, done, STEPS)
+
+
+def meant_by(wish: Wish, table: Table) -> NDArray[np.bool_]:
+    """Tell whom a rule of a policy is about, whose column is in the table; bool (n,)."""
+    return (text_of(table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()

@@ -90,6 +90,8 @@ class Made:
         `published`.
     covers : mapping
         See :class:`~sfumato.series.description.Place`.
+    pseudonyms : numpy.ndarray or None
+        See :class:`~sfumato.series.people.PeopleOfRelease`.
     """
 
     published: PublishedTable
@@ -102,6 +104,7 @@ class Made:
     frozen: Frozen | None = None
     carried: CarriedOver | None = None
     covers: Covers = field(default_factory=dict)
+    pseudonyms: NDArray[np.int32] | None = None
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -114,7 +117,7 @@ class Made:
         """Return the report of everybody: what a recipient can count."""
         models = [model for entry in self.description.models if (model := build_model(entry)) is not None]
         if self.carried is None:
-            found = recount(self.published, models, self.description.attributes())
+            found = recount(self.published, models, self.description.attributes(), self.description.attested)
             sizes = class_sizes(self.published)
         else:
             found = self.carried.counted.recounted(self.published, self.description)

@@ -182,6 +182,7 @@ class Series:
         table: object,
         *,
         policy: Policy | None = None,
+        leave_out_known: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -191,9 +192,14 @@ class Series:
         Parameters
         ----------
         table
-            Newcomers alone, one record each: a file or frame as :func:`sfumato.read_table` takes it.
+            Newcomers alone: a file or frame as :func:`sfumato.read_table` takes it. One record each, unless the policy
+            of the series names a person column: then all that are there of a person share one class, and who waits may
+            come with more.
         policy
             Held against that of the series, which decides: a change is an error. None: nothing is compared.
+        leave_out_known
+            Leave out records of people who are in the series already, who are refused otherwise. They stay as they were
+            published first; a note says how many records were left out.
         seed
             For tests and studies; None draws from the operating system. A seed is never written anywhere.
         threads
@@ -222,19 +228,22 @@ class Series:
         -----
         *Guarantee.* Of whoever was in the release before nothing new is published. Who comes is in a class of newcomers
         that satisfies every model whatever else is known. Anybody can recount both from the two folders, but for this:
-        that nobody comes twice is attested by the ledger. Persons are told apart by their key alone. Folder and ledger
+        that nobody comes twice is attested by the ledger; and where people have several records, who is who. Persons
+        are told apart by their key alone. Folder and ledger
         are whole at any time; a killed run is finished or taken back by the next one.
         """
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, APPEND, Running(seed, threads, progress), policy=policy)
+        how = Running(seed, threads, progress)
+        return next_step(self, table, APPEND, how, policy=policy, leave_out_known=leave_out_known)
 
     def grow(
         self,
         table: object,
         *,
         policy: Policy | None = None,
+        leave_out_known: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -243,8 +252,8 @@ class Series:
 
         Parameters
         ----------
-        table, policy, seed, threads, progress
-            As of :meth:`append`: newcomers alone. The records of everybody else are in the ledger.
+        table, policy, leave_out_known, seed, threads, progress
+            As of :meth:`append`: newcomers alone, one record each. The records of everybody else are in the ledger.
 
         Returns
         -------
@@ -267,7 +276,8 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, GROW, Running(seed, threads, progress), policy=policy)
+        how = Running(seed, threads, progress)
+        return next_step(self, table, GROW, how, policy=policy, leave_out_known=leave_out_known)
 
     def republish(
         self,
