@@ -54,8 +54,8 @@ HEADER = ("name", "age", "city", "disease")
 SEVERAL = 2
 """Releases from which on a series is counted; of fewer there is nothing to be held together."""
 MOST_TRIES = 7
-MOST_ROWS = 9
-"""Rows that wait, from which on a series of people is not gone on with."""
+MOST_ROWS = 10
+"""Rows of a batch of people with several records."""
 GROWING = 14
 """People who come to a growing series."""
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
@@ -182,18 +182,20 @@ class Fuzz:
             # Who waits brings more records, and who was published is left out.
             table += [record for stays in there if drawn.random() < 0.2 for record in self._stays(drawn, stays[0])]
             published = {name for batch in batches for name in batch}
-            for record in table:
-                if record[0] not in published:
-                    waiting.setdefault(record[0], []).append(record)
+            room, kept = MOST_ROWS - sum(map(len, waiting.values())), [each for each in table if each[0] in published]
+            # With more rows there are too many worlds to go through.
+            for record in [each for each in table if each[0] not in published][:room]:
+                kept.append(record)
+                waiting.setdefault(record[0], []).append(record)
+            if len(waiting) == 0 or room == 0:
+                break
             seed = drawn.randrange(2**31)
             step = series.append(
-                with_wishes(frame(table), wishes), seed=seed, threads=1, progress=silent, leave_out_known=True
+                with_wishes(frame(kept), wishes), seed=seed, threads=1, progress=silent, leave_out_known=True
             )
             if step.number is not None:
                 batches.append(waiting)
                 waiting = {}
-            elif sum(map(len, waiting.values())) > MOST_ROWS:
-                break
         releases = [rows_of(path) for path in series.releases]
         everybody = [stays[0] for batch in batches for stays in batch.values()]
         gone, before = self._withdrawn(drawn, series, everybody), list[dict[str, str]]()

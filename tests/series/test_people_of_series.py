@@ -103,6 +103,19 @@ def test_folders_say_that_people_are_attested_and_the_ledger_recounts_them(serie
     assert all(sf.verify(path).ok for path in series.releases)
 
 
+def test_reports_say_where_people_can_be_recounted_and_what_is_left_open(series: sf.Series) -> None:
+    told = (series.releases[0] / "report.txt").read_text()
+    assert "Promises     about people; only who holds the ledger can recount them" in told
+    assert "People       " not in told
+    assert "Somebody who also knows how many records a person has may conclude more" in told
+    step = append(series, stays(range(500, 520), 4))
+    assert "about people; recounted from the published table and the ledger" in str(step.report)
+    series.withdraw(["p505"], most_lost=0.5)
+    told = (series.releases[-1] / "report.txt").read_text()
+    assert "only who holds the ledger can recount them" in told
+    assert "may conclude more" in told
+
+
 def test_the_ledger_knows_whose_each_row_is_only_inside_its_class(series: sf.Series, months: list[list[Stay]]) -> None:
     ledger = ledger_kept(series)
     for number, (came, month) in enumerate(zip(ledger.people(), months, strict=True)):

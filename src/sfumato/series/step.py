@@ -185,7 +185,7 @@ def _published(
     place, following = write_next(
         series, ledger, made, way, earlier, lambda release: _next_state(ledger, batch, made, release, way)
     )
-    report = replace(made.report, limits=limits_of(place))
+    report = replace(made.report, limits=limits_of(place, made.description), who_is_who="ledger")
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
     target = series.release(place.number)
