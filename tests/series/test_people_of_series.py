@@ -175,6 +175,24 @@ def test_who_comes_again_is_refused_or_left_out(series: sf.Series, months: list[
         append(series, months[0], leave_out_known=True)
 
 
+@pytest.mark.parametrize("way", ["append", "grow"])
+def test_what_is_left_out_leaves_no_trace(way: str, tmp_path: Path) -> None:
+    """The release is that of newcomers alone, though others have values that nobody else has."""
+    schema = replace(SCHEMA, person=None, identifying=["name"], insensitive=[], others="drop")
+    first, new = ([*{stay[0]: stay for stay in stays(range(start, start + 30), 1)}.values()] for start in (0, 100))
+    known = [("p1", 91, "Z", "plague", "x"), ("p2", 18, "Y", "pest", "y")]
+    found = []
+    for place, table in (("a", new), ("b", [known[0], *new, known[1]])):
+        series = sf.Series.start(tmp_path / place, schema, MODELS, table=frame(first), way=way, seed=1, progress=silent)
+        publish = series.append if way == "append" else series.grow
+        step = publish(frame(table), leave_out_known=True, seed=2, progress=silent)
+        assert step.notes[:1] == (
+            ("2 records of 2 people left out, who are in an earlier release, or wait already",) if place == "b" else ()
+        )
+        found.append((series.releases[1] / "data.csv").read_bytes())
+    assert found[0] == found[1]
+
+
 def test_who_waits_comes_with_all_records(series: sf.Series) -> None:
     first, later = stays([200, 201], 6), stays(range(201, 215), 7)
     step = append(series, first)
