@@ -252,6 +252,22 @@ def test_an_encrypted_ledger_keeps_who_is_who(series: sf.Series, tmp_path: Path)
     assert append(encrypted, stays(range(400, 420), 9)).number == 4
 
 
+def test_files_of_rows_are_kept_like_all_others(series: sf.Series) -> None:
+    stray = series.ledger / "rows-0badbad0"
+    stray.write_bytes(b"of a run that was killed")
+    assert series.verify(ledger=True).ok
+    assert not stray.exists()
+    files = sorted(path.name for path in series.ledger.iterdir() if path.name.startswith("rows-"))
+    assert len(files) == 3
+    content = (series.ledger / files[0]).read_bytes()
+    for wrong in (content[:-1], None):
+        (series.ledger / files[0]).unlink()
+        if wrong is not None:
+            (series.ledger / files[0]).write_bytes(wrong)
+        with pytest.raises(sf.VerificationError, match="was changed or is damaged" if wrong else "is missing"):
+            series.verify(ledger=True)
+
+
 def attacked(releases: Sequence[Path], months: list[list[Stay]], tmp_path: Path) -> sf.series.attacked.SeriesAttacks:
     from sfumato.series.attacked import attack_releases
 

@@ -70,7 +70,8 @@ class Series:
         folder
             Where its releases go; must not exist yet.
         policy
-            Of all releases. Or a schema, with `models` beside it.
+            Of all releases. Or a schema, with `models` beside it. Where it names a person column, people may have
+            several records and are counted; in other ways than append it is a key of people with one record each.
         models
             One privacy model or several, where `policy` is a schema.
         table
@@ -83,7 +84,7 @@ class Series:
             new-key`` makes one. None: as the settings ``SFUMATO_LEDGER_KEY_FILE`` and ``SFUMATO_LEDGER_KEY`` say, else
             it is not encrypted.
         key
-            The identifying column that says who a record is about; None: the only one.
+            The identifying column that says who a record is about; None: the person column, or the only one.
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
