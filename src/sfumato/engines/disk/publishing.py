@@ -29,7 +29,7 @@ AUDITED = "published-classes", "published-people"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Labels:
+class Labels:
     """What a column publishes: ``values[number_of[key]]``, where the key is a class or a code."""
 
     values: pl.Series
@@ -159,22 +159,23 @@ class PublishedParts:
         return pl.DataFrame([columns[name].alias(str(place)) for place, name in enumerate(self.large.names)])
 
     @cached_property
-    def _quasi(self) -> dict[str, _Labels]:
+    def _quasi(self) -> dict[str, Labels]:
         pairs = zip(self.generalized.columns, self.large.quasi_identifying, strict=True)
         starred = self.starred and self.generalized.suppressed > 0
-        return {column.attribute.name: _labels(column, coded, starred=starred) for column, coded in pairs}
+        return {column.attribute.name: labels_of_classes(column, coded, starred=starred) for column, coded in pairs}
 
     @cached_property
-    def _hidden(self) -> dict[str, _Labels]:
-        return {column.attribute.name: _Labels(column.values) for column in self.large.sensitive}
+    def _hidden(self) -> dict[str, Labels]:
+        return {column.attribute.name: Labels(column.values) for column in self.large.sensitive}
 
 
-def _labels(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool) -> _Labels:
+def labels_of_classes(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool = False) -> Labels:
+    """Return what the classes of a column publish; `starred`: with ``*`` for the class -1."""
     kind = column.attribute.kind
     if not starred and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         # No cell was changed, so that the column keeps its type.
-        return _Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
+        return Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
     if not starred:
-        return _Labels(column.labels, column.per_class)
+        return Labels(column.labels, column.per_class)
     # One more label for the class -1, which indexing from the end finds.
-    return _Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))
+    return Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))

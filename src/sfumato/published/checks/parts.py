@@ -101,7 +101,7 @@ def verify_parts(
         if len(people) != table.height:
             raise VerificationError("the published table has other rows than people were numbered for; it was changed")
         return _of_people(table, people, models, folder)
-    statistics = joined(list(_statistics(table, records, folder)))
+    statistics = joined(list(statistics_in_parts(table, records, folder)))
     if people is not None:
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     return Verification(tuple(check(model, statistics) for model in models), statistics.height, statistics.count)
@@ -122,7 +122,18 @@ def _of_people(
     return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
 
-def _statistics(table: LargeTable, records: Records | None, folder: Path) -> Iterator[ClassStatistics]:
+def statistics_in_parts(table: LargeTable, records: Records | None, folder: Path) -> Iterator[ClassStatistics]:
+    """Yield the statistics of classes, file by file, with the totals of the whole table.
+
+    Parameters
+    ----------
+    table
+        Its quasi-identifying codes say which rows are of one class.
+    records
+        How many records each row stands for; None: it is one.
+    folder
+        For files.
+    """
     sensitive, occurrences = table.encoded.sensitive, [column.occurrences for column in table.sensitive]
     if records is None:
         for codes, hidden in _dealt((table.codes, table.sensitive_codes), folder):
