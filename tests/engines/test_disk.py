@@ -259,7 +259,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
 
 FILLED = [
     (laying_out, "_deal"),
-    (part_files.PartFiles, "_flush"),
+    (part_files.PartFiles, "flush"),
     (checks_in_parts, "_dealt"),
     # Writing to a mapped file for which there is no room would end the program.
     (os, "posix_fallocate"),
