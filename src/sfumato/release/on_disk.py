@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,15 @@ from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.release.folding import (
     NOBODY,
+    PROMISED,
+    PROMISED_L,
     Keyless,
     anonymizer_problems,
     folded_solution,
     keyless_problems,
     looked_at,
+    wish_problems,
+    wishing_of,
 )
 from sfumato.release.formulas import Formulas
 from sfumato.release.kept_on_disk import kept_of, kept_texts_of
@@ -67,12 +72,14 @@ from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
-from sfumato.release.people_behind import carried
+from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.problem import problems_in
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
 from sfumato.release.watched_parts import WatchedParts
+from sfumato.release.wish_notes import wish_notes
+from sfumato.release.wished_on_disk import people_behind, promises_of
 from sfumato.table.folding import fold
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -201,19 +208,19 @@ def anonymize_on_disk(
 def not_on_disk(policy: Policy) -> list[str]:
     """Say what of a policy the disk engine does not have, each in a sentence; nothing where it has everything."""
     columns, anonymizer, cure = policy.columns, policy.to_anonymizer(), "use --engine memory"
-    wished = {"wished-k": columns.wished_k, "wished-l": columns.wished_l}
-    found = [
-        f"engine: the disk engine does not know what people wish for, and column {name!r} has the role {role}; {cure}"
-        for role, name in wished.items()
-        if name is not None
-    ]
-    found += _not_of_people(policy, cure)
+    found = list(_not_of_people(policy, cure))
+    wishing = columns.wished_k is not None or columns.wished_l is not None or bool(policy.wishes)
+    if wishing and (policy.to_schema().insensitive or policy.to_schema().others == "keep"):
+        found.append(
+            "engine: people with wishes are told apart by insensitive columns, too, which the disk engine does not "
+            f"hold; leave these columns out, or {cure}"
+        )
+    if wishing and isinstance(anonymizer, Publisher):
+        found.append(f"engine: {anonymizer.name} knows no wishes; choose another anonymizer, such as mondrian")
     if isinstance(anonymizer, Publisher):
         found += not_dealt(anonymizer, policy, cure)
     if policy.output.format not in PLAIN:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
-    if policy.wishes:
-        found.append(f"engine: the disk engine does not know the wishes of people; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
     schema = policy.to_schema()
@@ -344,33 +351,38 @@ class _Task:
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
         if isinstance(anonymizer, Publisher):
             return self._made_by_dealing(anonymizer, large, keys, spill)
-        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
+        behind = people_behind(self.policy, large)
+        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large, behind)))
         engine, problem = self.engine or LocalEngine(), self._problem(large)
 
         def solve(within: Problem) -> Partition:
             return allowed_solution(within, recoding, partial(engine.solve, anonymizer))
 
-        def solve_for_people(within: Problem) -> Partition:
-            assert large.people is not None
-            folded = fold(looked_at(within), large.people.numbers, carried(within.table))
+        def solve_for(people: PeopleBehind, within: Problem) -> Partition:
+            carry = carried(within.table)
+            folded = fold(looked_at(within), people.numbers, carry, people.wishes, people.wished_l)
             return folded_solution(within, folded, self.policy.suppression_limit, recoding, solve)
 
-        away, folds = self.engine is not None, large.people is not None and large.people.some_have_several
-        solver = solve_for_people if folds else solve
+        away, folds = self.engine is not None, behind is not None
+        solver = solve if behind is None else partial(solve_for, behind)
         solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solver, elsewhere=away, folds=folds)
         starred, read = recoding.suppressed == "star", large
         if solved.generalized.suppressed:
             kept = kept_of(large, solved.generalized.class_of)
             raise_all(PolicyError, only_by_the_left_out(large, kept_texts_of(kept)))
             read = large if starred else kept
-        published = PublishedParts(read, solved.generalized, starred, self.seed, spill)
+        promised = {} if behind is None else promises_of(behind, solved.generalized, starred=starred)
+        published = PublishedParts(read, solved.generalized, starred, self.seed, spill, promised)
         tables = {TABLE: WatchedParts(published, self._formulas, part_count(published.height))}
-        report = self._report(solved, large, keys)
+        of_wishes = () if behind is None else wish_notes(behind, problem, recoding, solve_for)
+        report = self._report(solved, large, (*_key_notes(keys), *_keyless_notes(large), *of_wishes))
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
         was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
         as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
-        return _Made(tables, _description(self.policy, read), report, published.audited, was, as_read)
+        added = {key: name for key, name in (("promised", PROMISED), ("promised_l", PROMISED_L)) if name in promised}
+        description = _description(self.policy, read, added=added)
+        return _Made(tables, description, report, published.audited, was, as_read)
 
     @property
     def _formulas(self) -> Formulas:
@@ -394,14 +406,14 @@ class _Task:
         threads = thread_count(self.policy.threads if self.threads is None else self.threads)
         return Problem(large.encoded, self.policy.to_models(), limit, self.seed, threads, self.progress)
 
-    def _report(self, solved: SolvedOnDisk, large: LargeTable, keys: Sequence[str]) -> Callable[[Verification], Report]:
+    def _report(self, solved: SolvedOnDisk, large: LargeTable, more: Sequence[str]) -> Callable[[Verification], Report]:
         """Return what makes the report of a recount; it holds neither table nor classes."""
         generalized, models = solved.generalized, self.policy.to_models()
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
         told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        notes = (*told, *advice, *_key_notes(keys), *_keyless_notes(large))
+        notes = (*told, *advice, *more)
         people = None if large.people is None else large.people.numbers
         peoples_ncp = None if people is None else peoples_penalty(generalized, people)
         of_people = () if people is None else limits_of_people(models, sensitive)
@@ -472,11 +484,15 @@ def _keyless_notes(large: LargeTable) -> Iterator[str]:
         yield note
 
 
-def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Iterator[str]:
+def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: PeopleBehind | None) -> Iterator[str]:
+    wishing = {} if behind is None else wishing_of(k=behind.wishes is not None, l=behind.wished_l is not None)
     if large.people is not None:
         keyless = Keyless(large.schema.person, large.people.keyless, large.people.first_keyless, large.height)
         yield from keyless_problems(policy.to_people(), keyless)
-        yield from anonymizer_problems(anonymizer, "person", together=True)
+    if large.people is not None or wishing:
+        what = next(iter(wishing)) if large.people is None else "person"
+        yield from anonymizer_problems(anonymizer, what, together=True)
+    yield from wish_problems(policy.to_models(), anonymizer, wishing, large.names)
     attributes, names = large.encoded.attributes, list(large.schema.sensitive)
     recoding, models = policy.to_recoding(), policy.to_models()
     checks = [lambda model=model: model.rules(names) for model in models]
@@ -486,10 +502,16 @@ def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Itera
         yield from form_problems(attributes, recoding.forms_of(attributes))
 
 
-def _description(policy: Policy, large: LargeTable, other: tuple[str, Mapping[str, Any]] | None = None) -> Description:
-    """Describe a generalized table; or one of another kind and structure."""
+def _description(
+    policy: Policy,
+    large: LargeTable,
+    other: tuple[str, Mapping[str, Any]] | None = None,
+    *,
+    added: Mapping[str, str] = MappingProxyType({}),
+) -> Description:
+    """Describe a generalized table with columns that were added; or one of another kind and structure."""
     names = {"quasi_identifying": list(large.schema.quasi_identifying), "sensitive": list(large.schema.sensitive)}
-    kind, structure = other or (PublishedTable.kind, names)
+    kind, structure = other or (PublishedTable.kind, {**names, **added})
     sensitive = {column.attribute.name: _sensitive(column) for column in large.sensitive}
     models: list[PrivacyModel] = policy.to_models()
     return Description(

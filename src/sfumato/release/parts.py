@@ -159,7 +159,7 @@ def recounted_in_parts(
 
 def counted_by_record(description: Description) -> bool:
     """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
-    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
+    extra = {"pseudonyms", "class_number", "counterfeits"} & {*description.structure}
     is_generalized = description.kind == PublishedTable.kind and description.people != "published" and not extra
     return is_generalized and countable_in_parts(known_models(description))
 
@@ -244,8 +244,9 @@ def recount_of(
     if people is None and description.people == "audit":
         whom = "attested"
     with scratch_folder(scratch) as place:
-        counted = verify_parts(source, published.quasi_identifying, attributes, models, place, whom)
-    own = {*published.quasi_identifying, *published.sensitive}
+        promised = published.promises
+        counted = verify_parts(source, published.quasi_identifying, attributes, models, place, whom, promised)
+    own = {*published.quasi_identifying, *published.sensitive, *promised.values()}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)
     )  # fmt: skip
