@@ -133,7 +133,7 @@ def test_original_values_are_dealt_as_in_memory(
 @pytest.mark.parametrize(
     "change",
     [
-        {"wished_k": "zip"},
+        {"wished_k": "zip", "insensitive": ["job"]},
         {"person": "zip", "anonymizer": sf.Bucketization()},
         {"anonymizer": sf.OverlappingSlicing()},
         {"anonymizer": sf.Marginals()},
@@ -144,7 +144,7 @@ def test_original_values_are_dealt_as_in_memory(
 def test_what_an_engine_does_not_have_is_said(
     engine: str, made: Any, change: dict[str, Any], path: Path, tmp_path: Path
 ):
-    roles = {name: value for name, value in change.items() if name in ("wished_k", "person")}
+    roles = {name: value for name, value in change.items() if name in ("wished_k", "insensitive", "person")}
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], others="drop", **roles)
     models = [] if "anonymizer" in change else MODELS[0]
     policy = sf.Policy.of(
