@@ -233,6 +233,16 @@ def test_other_files_than_were_written(way: str, harm: str, in_parts: Path) -> N
         assert harm == "changed"
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize("structure", [{}, {"columns": "x"}, {"quasi_identifying": ["age"], "sensitive": "disease"}])
+def test_a_damaged_structure_is_said(way: str, structure: dict[str, Any], in_parts: Path) -> None:
+    mark = in_parts / "release.json"
+    content = json.loads(mark.read_text())
+    mark.write_text(json.dumps({**content, "structure": structure}))
+    with pytest.raises(sf.VerificationError):
+        sf.verify(in_parts)
+
+
 def test_insensitive_columns_are_sliced_without_a_seed(tmp_path: Path) -> None:
     """They keep their values, in a column of their own; under a seed they would settle ties."""
     frame = town(60)

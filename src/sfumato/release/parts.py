@@ -168,7 +168,13 @@ def counted_by_bucket(description: Description) -> bool:
     """Tell whether a release is one of buckets that are counted without ever holding their records."""
     if description.kind == BucketizedTables.kind:
         return True
-    return description.kind == SlicedTable.kind and not shared_attributes(structure_columns(description.structure))
+    if description.kind != SlicedTable.kind:
+        return False
+    try:
+        return not shared_attributes(structure_columns(description.structure))
+    except ValueError:
+        # Putting the tables together says what is wrong.
+        return False
 
 
 def _recounted_buckets(
