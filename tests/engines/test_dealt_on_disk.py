@@ -149,6 +149,21 @@ def test_parts_recount_as_the_whole(way: str, in_parts: Path) -> None:
     assert streamed == whole
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_parquet_has_the_types_of_memory(way: str, tmp_path: Path) -> None:
+    path = written(town(50), tmp_path, "parquet")
+    policy = policy_of(SCHEMA, [sf.ProbabilisticLDiversity(1.5)], WAYS[way])
+    policy = policy.model_copy(update={"output": policy.output.model_copy(update={"format": "parquet"})})
+    sf.anonymize(sf.read_table(path, policy), policy, seed=2).save(tmp_path / "memory", format="parquet")
+    sf.anonymize_on_disk(path, policy, tmp_path / "disk", seed=2)
+    found = sorted((tmp_path / "memory").glob("*.parquet"))
+    assert len(found) == (2 if way == "buckets" else 1)
+    for table in found:
+        assert pl.read_parquet(table).equals(pl.read_parquet(tmp_path / "disk" / table.name), null_equal=True)
+        assert pl.read_parquet_schema(table) == pl.read_parquet_schema(tmp_path / "disk" / table.name)
+    assert sf.verify(tmp_path / "disk").ok
+
+
 def signed(folder: Path, path: Path, text: str) -> None:
     """Change a part, and what the release says of it."""
     mark = json.loads((folder / "release.json").read_text())
