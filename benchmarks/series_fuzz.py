@@ -37,8 +37,10 @@ from benchmarks.series_recount import (
     grown_left,
     invariant_surest,
     keeps,
+    keeps_people,
     label,
     new_rows,
+    people_left,
     rows_of,
 )
 from sfumato.kernels import choice
@@ -47,11 +49,13 @@ from sfumato.progress import silent
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import tags_of
 
-WAYS = ("append", "grow", "m-invariance")
+WAYS = ("append", "append-people", "grow", "m-invariance")
 HEADER = ("name", "age", "city", "disease")
 SEVERAL = 2
 """Releases from which on a series is counted; of fewer there is nothing to be held together."""
 MOST_TRIES = 7
+MOST_ROWS = 10
+"""Rows of a batch of people with several records."""
 GROWING = 14
 """People who come to a growing series."""
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "city"], sensitive=["disease"])
@@ -64,6 +68,11 @@ VALUES = ("flu", "cold", "gout", "none")
 
 def frame(people: Sequence[Person]) -> pl.DataFrame:
     return pl.DataFrame(people, schema=list(HEADER), orient="row")
+
+
+def with_wishes(table: pl.DataFrame, wishes: Mapping[str, int]) -> pl.DataFrame:
+    own = pl.Series("own", [wishes.get(name) for name in table["name"]], dtype=pl.Int64)
+    return table.with_columns(own) if wishes else table
 
 
 def drawn_people(drawn: random.Random, count: int, values: int) -> list[Person]:
@@ -97,7 +106,8 @@ class Fuzz:
         try:
             wrong = list(
                 {
-                    "append": self._append, "grow": self._grow, "m-invariance": self._invariant,
+                    "append": self._append, "append-people": self._append_people, "grow": self._grow,
+                    "m-invariance": self._invariant,
                     "grow-maker": self._grow_alone, "m-invariance-maker": self._invariant_alone,
                 }[way](drawn, place)
             )  # fmt: skip
@@ -126,12 +136,16 @@ class Fuzz:
 
     def _append(self, drawn: random.Random, place: Path) -> Iterator[str]:
         k, l, models = self._models(drawn)  # noqa: E741
-        everybody = drawn_people(drawn, 30, drawn.randint(1, 4))
-        series, waiting, batches = sf.Series.start(place / "s", SCHEMA, models), list[Person](), list[list[Person]]()
+        everybody, wishes = drawn_people(drawn, 30, drawn.randint(1, 4)), dict[str, int]()
+        schema = SCHEMA
+        if drawn.random() < 0.3:
+            schema, wishes = replace(SCHEMA, wished_k="own"), self._wishes(drawn, everybody)
+        series, waiting, batches = sf.Series.start(place / "s", schema, models), list[Person](), list[list[Person]]()
         for _ in self._tries(drawn, lambda: len(batches)):
             count = drawn.randint(1, 8 - len(waiting))
             waiting, everybody = [*waiting, *everybody[:count]], everybody[count:]
-            step = series.append(frame(waiting[-count:]), seed=drawn.randrange(2**31), threads=1, progress=silent)
+            table = with_wishes(frame(waiting[-count:]), wishes)
+            step = series.append(table, seed=drawn.randrange(2**31), threads=1, progress=silent)
             if step.number is not None:
                 batches.append(waiting)
                 waiting = []
@@ -141,12 +155,65 @@ class Fuzz:
         gone = self._withdrawn(drawn, series, [person for batch in batches for person in batch])
         before: list[dict[str, str]] = []
         for batch, rows in zip(batches, releases, strict=True):
-            for left in appended_left(batch, new_rows(before, rows), gone):
+            for person, left in zip(batch, appended_left(batch, new_rows(before, rows), gone), strict=True):
                 self.people["append"] += 1
-                if not keeps(left, k, l):
-                    yield f"{dict(left)} left, promised k={k}, l={l}"
+                wished = max(k, wishes.get(person[0], 1))
+                if not keeps(left, wished, l):
+                    yield f"{dict(left)} left, promised k={wished}, l={l}"
             before = rows
         self._count("append", len(series.releases))
+
+    def _wishes(self, drawn: random.Random, people: Sequence[Person]) -> dict[str, int]:
+        self.outcomes["append: with wishes"] += 1
+        return {person[0]: drawn.choice((2, 3, 4, 5)) for person in people if drawn.random() < 0.2}
+
+    def _append_people(self, drawn: random.Random, place: Path) -> Iterator[str]:
+        """Publish people with several records, some of whom come again, and some of whom wish for a k."""
+        k, l, models = self._models(drawn)  # noqa: E741
+        people = drawn_people(drawn, 30, drawn.randint(1, 4))
+        wishes = self._wishes(drawn, people) if drawn.random() < 0.3 else {}
+        schema = replace(SCHEMA, identifying=(), person="name", wished_k="own" if wishes else None)
+        series = sf.Series.start(place / "s", schema, models)
+        waiting, batches = dict[str, list[Person]](), list[dict[str, list[Person]]]()
+        for _ in self._tries(drawn, lambda: len(batches)):
+            coming, people = people[: drawn.randint(1, 4)], people[4:]
+            table = [record for person in coming for record in self._stays(drawn, person)]
+            there = [person for batch in (waiting, *batches) for person in batch.values()]
+            # Who waits brings more records, and who was published is left out.
+            table += [record for stays in there if drawn.random() < 0.2 for record in self._stays(drawn, stays[0])]
+            published = {name for batch in batches for name in batch}
+            room, kept = MOST_ROWS - sum(map(len, waiting.values())), [each for each in table if each[0] in published]
+            # With more rows there are too many worlds to go through.
+            for record in [each for each in table if each[0] not in published][:room]:
+                kept.append(record)
+                waiting.setdefault(record[0], []).append(record)
+            if len(waiting) == 0 or room == 0:
+                break
+            seed = drawn.randrange(2**31)
+            step = series.append(
+                with_wishes(frame(kept), wishes), seed=seed, threads=1, progress=silent, leave_out_known=True
+            )
+            if step.number is not None:
+                batches.append(waiting)
+                waiting = {}
+        releases = [rows_of(path) for path in series.releases]
+        everybody = [stays[0] for batch in batches for stays in batch.values()]
+        gone, before = self._withdrawn(drawn, series, everybody), list[dict[str, str]]()
+        for batch, rows in zip(batches, releases, strict=True):
+            for name, left in people_left(batch, new_rows(before, rows), gone).items():
+                self.people["append-people"] += 1
+                wished = max(k, wishes.get(name, 1))
+                if not keeps_people(left, k, wished, l):
+                    yield f"{name}: {left} left, promised k={k}, wished {wished}, l={l}"
+            before = rows
+        self._count("append-people", len(series.releases))
+
+    def _stays(self, drawn: random.Random, person: Person) -> list[Person]:
+        """Draw one to three records of a person, who may have grown older, moved, and have other values."""
+        return [
+            (person[0], person[1] + drawn.choice((0, 0, 1)), drawn.choice((person[2], "A")), drawn.choice(VALUES))
+            for _ in range(drawn.choice((1, 1, 2, 3)))
+        ]
 
     def _withdrawn(self, drawn: random.Random, series: sf.Series, inside: Sequence[Person]) -> dict[str, set[Label]]:
         """Let somebody withdraw, sometimes; return the labels that are known of those who did."""

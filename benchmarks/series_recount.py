@@ -8,11 +8,13 @@ by the classes of everybody (m-invariance).
 from __future__ import annotations
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 Row = dict[str, str]
 Person = tuple[str, int, str, str]
@@ -76,45 +78,106 @@ def new_rows(older: Sequence[Row], newer: Sequence[Row]) -> list[Row]:
 def appended_left(batch: Sequence[Person], rows: Sequence[Row], gone: Mapping[str, set[Label]]) -> list[Left]:
     """Count the rows that all worlds of a batch leave to each of its people.
 
-    A world gives every person a row of the batch. All are gone through by sets of rows: those that the first people can
-    have together, and those that the last ones can. `gone` has the labels that somebody's row can have, where it is
-    known by a withdrawal.
+    A world gives every person a row of the batch. `gone` has the labels that somebody's row can have, where it is known
+    by a withdrawal.
     """
     may = [
         [
-            place
+            1 << place
             for place, row in enumerate(rows)
             if covers(row, person) and (person[0] not in gone or label(row) in gone[person[0]])
         ]
         for person in batch
     ]
+    return [Counter(rows[place.bit_length() - 1]["disease"] for place in found) for found in worlds_of(may, len(rows))]
+
+
+def worlds_of(may: Sequence[Sequence[int]], rows: int) -> list[dict[int, int]]:
+    """Return for each person which sets of rows can be the person's, and in how many worlds each is.
+
+    `may` has sets of rows, as bits, that each person may have; a world gives every row to one person. All are gone
+    through by sets of rows: those that the first people can have together, and those that the last ones can.
+    """
+    everything = (1 << rows) - 1
     first: list[Counter[int]] = [Counter({0: 1})]
-    for places in may:
+    for own in may:
         found: Counter[int] = Counter()
         for taken, worlds in first[-1].items():
-            for place in places:
-                if not taken >> place & 1:
-                    found[taken | 1 << place] += worlds
+            for mine in own:
+                if not taken & mine:
+                    found[taken | mine] += worlds
         first.append(found)
-    last: list[Counter[int]] = [Counter({(1 << len(rows)) - 1: 1})]
-    for places in reversed(may):
+    last: list[Counter[int]] = [Counter({everything: 1})]
+    for own in reversed(may):
         found = Counter()
         for taken, worlds in last[-1].items():
-            for place in places:
-                if taken >> place & 1:
-                    found[taken & ~(1 << place)] += worlds
+            for mine in own:
+                if taken & mine == mine:
+                    found[taken & ~mine] += worlds
         last.append(found)
     last.reverse()
-    assert len(rows) == len(batch)
-    assert first[-1].total(), "no world fits"
-    return [
-        Counter(
-            rows[place]["disease"]
-            for place in places
-            if any(not taken >> place & 1 and last[number + 1].get(taken | 1 << place) for taken in first[number])
-        )
-        for number, places in enumerate(may)
+    assert first[-1][everything], "no world fits"
+    counted = [
+        {mine: sum(first[place][taken] * last[place + 1][taken | mine] for taken in first[place] if not taken & mine)
+         for mine in own}
+        for place, own in enumerate(may)
+    ]  # fmt: skip
+    return [{mine: worlds for mine, worlds in each.items() if worlds} for each in counted]
+
+
+class PersonLeft(NamedTuple):
+    """What all worlds of a batch leave to a person with several records.
+
+    `surest` is the largest share of the worlds in which some row is the person's, `people` are those who can have one
+    of the rows that the person can have, and `values` the values of these rows.
+    """
+
+    surest: Fraction
+    people: frozenset[str]
+    values: frozenset[str]
+
+
+def keeps_people(left: PersonLeft, k: int, wished: int, l: int) -> bool:  # noqa: E741
+    return left.surest * k <= 1 and len(left.people) >= wished and len(left.values) >= l
+
+
+def people_left(
+    batch: Mapping[str, Sequence[Person]], rows: Sequence[Row], gone: Mapping[str, set[Label]]
+) -> dict[str, PersonLeft]:
+    """Count what all worlds of a batch leave to each of its people, whose records are all known.
+
+    A world gives every record a row that covers it, and all records of a person rows of one class.
+    """
+    places = defaultdict(list)
+    for place, row in enumerate(rows):
+        places[label(row)].append(place)
+    may = [
+        [
+            sum(1 << place for place in chosen)
+            for name, there in places.items()
+            if all(covers(rows[there[0]], record) for record in records)
+            and (person not in gone or name in gone[person])
+            for chosen in combinations(there, len(records))
+        ]
+        for person, records in batch.items()
     ]
+    worlds = worlds_of(may, len(rows))
+    owners: list[set[str]] = [set() for _ in rows]
+    for person, found in zip(batch, worlds, strict=True):
+        for place, own in enumerate(owners):
+            if any(mine >> place & 1 for mine in found):
+                own.add(person)
+    left = {}
+    for person, found in zip(batch, worlds, strict=True):
+        total = sum(found.values())
+        chances = [sum(count for mine, count in found.items() if mine >> place & 1) for place in range(len(rows))]
+        mine = [place for place, chance in enumerate(chances) if chance]
+        left[person] = PersonLeft(
+            Fraction(max(chances), total),
+            frozenset().union(*(owners[place] for place in mine)),
+            frozenset(rows[place]["disease"] for place in mine),
+        )
+    return left
 
 
 def common(labels: Sequence[Label], came: int) -> bool:

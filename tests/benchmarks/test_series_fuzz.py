@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
@@ -20,8 +21,10 @@ from benchmarks.series_recount import (
     grown_left,
     invariant_surest,
     keeps,
+    keeps_people,
     label,
     new_rows,
+    people_left,
 )
 
 from series.tables import people
@@ -56,6 +59,57 @@ def test_worlds_of_a_batch_are_those_of_all_orders(seed: int) -> None:
         return
     for number, left in enumerate(appended_left(batch, rows, {})):
         assert left == Counter(rows[place]["disease"] for place in {world[number] for world in worlds})
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_worlds_of_people_are_those_of_all_orders(seed: int) -> None:
+    """Every order of the rows that covers all records, and keeps those of a person in one class."""
+    drawn = random.Random(seed)
+    owners = [*"aab", *drawn.choices("abc", k=3)]
+    batch: dict[str, list[Person]] = {}
+    for owner in owners:
+        batch.setdefault(owner, []).append((owner, drawn.randint(20, 23), "A", ""))
+    rows = [
+        row(*drawn.choice((("[20..21]", "flu"), ("[20..23]", "cold"), ("[20..23]", "gout"))), city="*") for _ in owners
+    ]
+    records = [(owner, record) for owner, own in batch.items() for record in own]
+    worlds = []
+    for places in permutations(range(len(rows))):
+        mine = {owner: [rows[place] for place, (whose, _) in zip(places, records, strict=True) if whose == owner]
+                for owner in batch}  # fmt: skip
+        fits = all(covers(rows[place], record) for place, (_, record) in zip(places, records, strict=True))
+        if fits and all(len({label(each) for each in own}) == 1 for own in mine.values()):
+            worlds.append({place: owner for place, (owner, _) in zip(places, records, strict=True)})
+    if not worlds:
+        with pytest.raises(AssertionError, match="no world fits"):
+            people_left(batch, rows, {})
+        return
+    for owner, left in people_left(batch, rows, {}).items():
+        chances = [sum(world[place] == owner for world in worlds) for place in range(len(rows))]
+        possible = [place for place, chance in enumerate(chances) if chance]
+        assert left.surest == Fraction(max(chances), len(worlds))
+        assert left.people == {world[place] for world in worlds for place in possible}
+        assert left.values == {rows[place]["disease"] for place in possible}
+
+
+def test_whoever_came_again_would_be_below_the_promise() -> None:
+    """Why records of people who are there already are refused: two halves are three quarters."""
+    months = [["flu", "cold"], ["flu", "gout"]], [["p", "q"], ["p", "r"]]
+    worlds = [
+        dict(zip(names, order, strict=True))
+        for values, names in zip(*months, strict=True)
+        for order in permutations(values)
+    ]
+    january, march = worlds[:2], worlds[2:]
+    for month, (values, names) in zip((january, march), zip(*months, strict=True), strict=True):
+        rows = [row("[20..39]", value) for value in values]
+        for left in people_left({name: [(name, 30, "A", "")] for name in names}, rows, {}).values():
+            assert keeps_people(left, 2, 2, 2)
+        assert Fraction(sum(world["p"] == "flu" for world in month), len(month)) == Fraction(1, 2)
+    ever = sum("flu" in (one["p"], other["p"]) for one in january for other in march)
+    assert Fraction(ever, 4) == Fraction(3, 4)
+    # Whoever knows that the illness stays is certain.
+    assert {one["p"] for one in january} & {other["p"] for other in march} == {"flu"}
 
 
 def test_the_example_of_the_explanation() -> None:
@@ -158,6 +212,8 @@ def test_what_is_broken_is_found(way: str, tmp_path: Path, monkeypatch: pytest.M
     """With a promise that no series made, people are below it."""
     monkeypatch.setattr("benchmarks.series_fuzz.keeps", lambda left, k, least: keeps(left, k + 6, least))
     monkeypatch.setattr("benchmarks.series_fuzz.invariant_surest", lambda seen: 2 * invariant_surest(seen))
+    asked = lambda left, k, wished, least: keeps_people(left, k + 6, wished, least)  # noqa: E731
+    monkeypatch.setattr("benchmarks.series_fuzz.keeps_people", asked)
     fuzz = Fuzz(tmp_path)
     for number in range(4):
         fuzz.try_one(way, number)

@@ -110,7 +110,8 @@ def test_exit_codes(months: Path) -> None:
     assert code == 2
     assert err == (
         "sfumato: 0.csv: column 'name': 30 people of 30 are in an earlier release; hand in newcomers alone, as two "
-        "classes of a person can be intersected\n"
+        "classes of a person can be intersected. To leave the others out, say leave_out_known=True (on the command "
+        "line --leave-out-known)\n"
     )
     assert run("append", "s", "nowhere.csv")[0] == 2
     assert run("append", "nowhere", "1.csv")[0] == 2
@@ -133,3 +134,63 @@ def test_without_the_ledger_a_recipient_sees_the_releases(months: Path) -> None:
     assert code == 2
     assert "there is no ledger of a series here" in err
     assert run("append", "s", "1.csv", "--ledger", "private", "--quiet") == (0, "", "")
+
+
+def test_people_with_several_records_from_start_to_attack(months: Path) -> None:
+    """Every month repeats some of its people, and one brings people of the month before."""
+    for month, (count, again) in enumerate(((30, 0), (30, 6))):
+        everybody = people(count, first=100 * month, seed=month)
+        twice = [(name, age + 1, city, "gout") for name, age, city, _ in everybody[::3] if isinstance(age, int)]
+        write_csv(months / f"{month}.csv", [*everybody, *twice, *people(again, first=0, seed=9)])
+    roles = ["--person", "name", *ROLES[2:]]
+    code, out, _ = run("start", "s", "0.csv", *roles, "-k", "3", "--seed", "1")
+    assert code == 0
+    assert out.startswith("Release 1: 30 people came\n")
+    assert "People       30 people, counted class by class" in out
+    code, _, err = run("append", "s", "1.csv")
+    assert code == 2
+    assert "6 people of 36 are in an earlier release" in err
+    code, out, _ = run("append", "s", "1.csv", "--leave-out-known", "--seed", "2")
+    assert code == 0
+    assert out.startswith("Release 2: 30 people came\n6 records of 6 people left out, who are in an earlier release\n")
+    code, out, _ = run("verify", "s")
+    assert code == 0
+    assert "k-anonymity (k=3) among the 40 new rows (people: attested, not recountable from the release)" in out
+    code, out, _ = run("verify", "s", "--ledger", "s.ledger")
+    assert code == 0
+    assert "holds: k-anonymity (k=3) among the 40 new rows of release 2, counted in people" in out
+    code, out, _ = run("attack", "s", "--original", "0.csv", "--original", "1.csv")
+    assert code == 0
+    assert "intersection of all releases: stands" in out
+    assert "in 30 cases" in out
+    code, out, _ = run("show", "s")
+    assert "release 2: 80 records; 30 newcomers in " in out
+
+
+def test_attacks_read_hierarchies_of_a_policy(months: Path) -> None:
+    """Nodes of a tree cover the values under them, for rows and for values that are told apart by a key."""
+    policy = """
+models = [{ name = "k-anonymity", k = 3 }, { name = "distinct-l-diversity", l = 2 }]
+[columns]
+identifying = ["name"]
+sensitive = ["disease"]
+[columns.quasi-identifying.age]
+[columns.quasi-identifying.city]
+hierarchy = { kind = "groups", members = { north = ["A", "B"], south = ["C", "D"] } }
+"""
+    Path("policy.toml").write_text(policy)
+    asked = sf.Policy.from_file("policy.toml")
+    everybody = [(f"p{number}", 30, "ABCD"[number % 4], ("flu", "cold", "gout")[number % 3]) for number in range(12)]
+    write_csv(Path("0.csv"), everybody[:8])
+    write_csv(Path("1.csv"), everybody[4:])
+    for name, table in (("r0", "0.csv"), ("again", "0.csv"), ("r1", "1.csv")):
+        sf.anonymize(sf.read_table(table, asked), asked, seed=1).save(name)
+    assert "north" in Path("r0/data.csv").read_text()
+    with_keys = ["r0", "r1", "--original", "0.csv", "--original", "1.csv", "--key", "name"]
+    for words, played in ((with_keys, "composition"), (["r0", "again", "--original", "0.csv"], "forward and cross")):
+        code, _, err = run("attack", *words)
+        assert code == 2
+        assert "somebody is covered by no class of a release" in err
+        code, out, _ = run("attack", *words, "--policy", "policy.toml")
+        assert code in (0, 1)
+        assert played in out

@@ -57,6 +57,27 @@ def test_each_month_is_that_of_a_series_made_by_hand(
     assert [month.waiting for month in found] == [0, 2, 0]
 
 
+def test_people_with_several_records_are_compared_where_a_way_takes_them() -> None:
+    schema = sf.Schema(person="name", quasi_identifying=["age", "city"], sensitive=["disease"], wished_k="own")
+    policy = Policy.of(schema, [sf.KAnonymity(3)], sf.Mondrian(), Recoding(), 0.0, 0, sf.People())
+    months = [[*each, *each[::4]] for each in (people(30), people(20, first=200, seed=2))]
+    tables = [frame(each).with_columns(pl.lit(4).alias("own")) for each in months]
+    found = by_way(compare_ways(tables, policy, seed=1))
+    assert [month.number for month in found["append"].months] == [1, 2]
+    attacks = found["append"].attacks
+    assert attacks is not None
+    assert attacks.ok
+    assert attacks.played[0].cases == 30
+    for way in ("grow", "m-invariance"):
+        assert f"wishes: a series of {way} keeps none" in str(found[way].refused)
+    alone = Policy.of(
+        sf.Schema(person="name", quasi_identifying=["age", "city"], sensitive=["disease"], others="drop"),
+        [sf.KAnonymity(3), sf.DistinctLDiversity(2)], sf.Mondrian(), Recoding(), 0.0, 0, sf.People(),
+    )  # fmt: skip
+    refused = by_way(compare_ways(tables, alone, ways=["grow"], seed=1))["grow"].refused
+    assert "with a key that another one has; a series holds one record of each person" in str(refused)
+
+
 def test_attacks_are_played_on_each(compared: WaysCompared) -> None:
     ways = by_way(compared)
     assert list(ways) == ["append", "grow", "m-invariance"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -253,8 +254,9 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sf.PolicyError, match="suppression-limit: a series leaves nobody out"):
         sf.Series.start(tmp_path / "s", policy)
     wishing = sf.Schema(identifying=["name"], quasi_identifying=["age"], sensitive=["disease"], wished_k="city")
-    with pytest.raises(sf.PolicyError, match="wishes: a class of a series keeps"):
-        sf.Series.start(tmp_path / "s", wishing, sf.KAnonymity(3))
+    for way, reason in (("grow", "is counted in rows, which tell neither"), ("m-invariance", "has one row of each")):
+        with pytest.raises(sf.PolicyError, match=f"wishes: a series of {way} keeps none: .*{reason}"):
+            sf.Series.start(tmp_path / "s", wishing, sf.KAnonymity(3), table=frame(MANY), way=way)
     apart = sf.Policy.of(
         sf.Schema(person="name", quasi_identifying=["age"], sensitive=["disease"]),
         [sf.KAnonymity(3)],
@@ -263,8 +265,10 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
         0.0,
         people=sf.People(rows="apart"),
     )
-    with pytest.raises(sf.PolicyError, match="people: a series holds one record of each person"):
+    with pytest.raises(sf.PolicyError, match="people: a series holds all records of a person in one class"):
         sf.Series.start(tmp_path / "s", apart)
+    with pytest.raises(sf.PolicyError, match="people: a series of grow holds one record of each person: what several"):
+        sf.Series.start(tmp_path / "s", apart, way="grow")
 
 
 def test_wrong_arguments(tmp_path: Path) -> None:
@@ -294,16 +298,16 @@ def test_the_key_must_be_clear(tmp_path: Path) -> None:
     assert sf.Series.start(tmp_path / "s", two, sf.KAnonymity(3), key="name").releases == ()
 
 
-def test_a_person_column_is_a_key_where_everybody_has_one_record(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["grow", "m-invariance"])
+def test_a_person_column_is_a_key_where_everybody_has_one_record(way: str, tmp_path: Path) -> None:
     schema = sf.Schema(person="name", quasi_identifying=["age", "city"], sensitive=["disease"])
-    first = write_csv(tmp_path / "first.csv", MANY)
-    series = sf.Series.start(tmp_path / "s", schema, sf.KAnonymity(3), table=first)
+    models = [sf.KAnonymity(2), sf.DistinctLDiversity(2), sf.ProbabilisticLDiversity(2)]
+    twice = frame([*MANY, MANY[0]])
+    with pytest.raises(sf.InputError, match=r"1 record of .* with a key that another one has; a series holds one"):
+        sf.Series.start(tmp_path / "s", schema, models, table=twice, way=way)
+    series = sf.Series.start(tmp_path / "s", schema, models, table=frame(MANY), way=way)
     assert sf.verify(series.releases[0]).ok
-    twice = [*people(5, first=100), people(5, first=100)[0]]
-    assert (
-        "1 record of 6 with a key that another one has; a series holds one record of each person"
-        in refused(series, write_csv(tmp_path / "b.csv", twice))[0]
-    )
+    assert json.loads((series.releases[0] / "release.json").read_text())["format"] == 2
 
 
 def test_a_start_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:

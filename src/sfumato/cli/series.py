@@ -101,6 +101,14 @@ AcceptGap = Annotated[
         hidden=True,
     ),
 ]
+LeaveOutKnown = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out-known",
+        help="Leave out records of people who are in the series already; else they are refused.",
+        rich_help_panel=PRIVACY,
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME:P=V", help="Any privacy model that judges a class alone.", rich_help_panel=PRIVACY),
@@ -152,7 +160,8 @@ def start(
     """Start a series: settle its policy, make its folder and the steward's ledger, and publish the first people.
 
     Everything that the policy says is frozen: roles, hierarchies, domains, models and the algorithm; with the first
-    people also kinds and types of columns, and the grids on which intervals end.
+    people also kinds and types of columns, and the grids on which intervals end. With --person, and the way append,
+    people may have several records and are counted; other ways hold one record of each person.
     """
     from sfumato.cli.words import Words, model_words, policy_of
     from sfumato.errors import PolicyError
@@ -193,6 +202,7 @@ def grow(
     folder: SeriesFolder,
     table: Newcomers,
     policy: SamePolicy = None,
+    leave_out_known: LeaveOutKnown = False,
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     threads: Threads = None,
@@ -206,13 +216,15 @@ def grow(
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    _next(folder, table, policy, (ledger, ledger_key), "grow", threads, seed, reading, quiet=quiet, as_json=as_json)
+    private, known = (ledger, ledger_key), leave_out_known
+    _next(folder, table, policy, private, "grow", threads, seed, reading, known=known, quiet=quiet, as_json=as_json)
 
 
 def append(
     folder: SeriesFolder,
     table: Newcomers,
     policy: SamePolicy = None,
+    leave_out_known: LeaveOutKnown = False,
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     threads: Threads = None,
@@ -223,10 +235,12 @@ def append(
 ) -> None:
     """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
 
-    The table holds newcomers alone. Who is in a release already is refused; newcomers that are too few, or too much
-    alike, wait for others, and it is said how many.
+    The table holds newcomers alone. Who is in a release already is refused, or left out with --leave-out-known;
+    newcomers that are too few, or too much alike, wait for others, and it is said how many. Where the series was
+    started with --person, people may have several records, which share a class.
     """
-    _next(folder, table, policy, (ledger, ledger_key), "append", threads, seed, reading, quiet=quiet, as_json=as_json)
+    private, known = (ledger, ledger_key), leave_out_known
+    _next(folder, table, policy, private, "append", threads, seed, reading, known=known, quiet=quiet, as_json=as_json)
 
 
 def _next(
@@ -239,6 +253,7 @@ def _next(
     seed: int | None,
     reading: TableReading,
     *,
+    known: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -250,7 +265,8 @@ def _next(
     said = None if policy is None else Policy.from_file(policy)
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=private[0], ledger_key=private[1])
-        step = next_step(series, table, way, Running(seed, threads, progress), policy=said, reading=reading.words)
+        how = Running(seed, threads, progress)
+        step = next_step(series, table, way, how, policy=said, reading=reading.words, leave_out_known=known)
     _tell(step, quiet=quiet, as_json=as_json)
 
 
@@ -347,6 +363,12 @@ def attack(
             rich_help_panel=OUTPUT,
         ),
     ],
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", metavar="FILE", help="Policy file that says how tables are read, and has hierarchies."
+        ),
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -369,7 +391,7 @@ def attack(
     from sfumato.series.attacked import attack_releases, releases_of
 
     releases = releases_of(folder)
-    said = _reading_of(reading, releases, key)
+    said = _reading_of(policy, reading, releases, key)
     if key is None:
         found = attack_releases(releases, original, said)
     else:
@@ -469,13 +491,17 @@ def encrypt(
     complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
 
 
-def _reading_of(reading: TableReading, releases: list[Path], key: str | None) -> Policy | None:
-    """Return how original tables are read, where an option says it."""
+def _reading_of(file: Path | None, reading: TableReading, releases: list[Path], key: str | None) -> Policy | None:
+    """Return how original tables are read, where a policy or an option says it."""
     from sfumato.cli.words import Words, columns_alone
+    from sfumato.policy.policy import Policy
+    from sfumato.series.batch import read_otherwise
     from sfumato.series.reading import ReadRelease
     from sfumato.series.ways import ARRIVED
 
     words = reading.words
+    if file is not None:
+        return read_otherwise(Policy.from_file(file), words)
     if not any(words.values()):
         return None
     shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]

@@ -228,7 +228,8 @@ class _Arrivals:
     @classmethod
     def of(cls, tables: Sequence[object], policy: Policy, key: str, folder: Path) -> _Arrivals:
         schema, layout = policy.to_schema(), policy.source.layout()
-        names = [key, *schema.quasi_identifying, *schema.sensitive, *schema.insensitive]
+        wished = [name for name in (schema.wished_k, schema.wished_l) if name is not None]
+        names = [key, *schema.quasi_identifying, *schema.sensitive, *schema.insensitive, *wished]
         frames, text = [], list[bool]()
         for table in tables:
             opened = open_source(table, layout, policy.source.place())
@@ -243,7 +244,9 @@ class _Arrivals:
             raise InputError("series compare: tables of text and tables with types together; give one sort of files")
         mapping = policy.to_mapping()
         kept = {name: said for name, said in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
-        others = {**mapping, "source": kept, "columns": {**mapping["columns"], "identifying": [key], "others": "drop"}}
+        identifying = [] if schema.person == key else [key]
+        columns = {**mapping["columns"], "identifying": identifying, "others": "drop"}
+        others = {**mapping, "source": kept, "columns": columns}
         so_far = [pl.concat(frames[: number + 1], how="vertical_relaxed") for number in range(len(frames))]
         return cls(frames, so_far, text[0], folder, Policy.from_mapping(others), key)
 

@@ -109,6 +109,11 @@ class Description:
     rows: Literal["together", "apart"] = "together"
     all_records_k: int | None = None
 
+    @property
+    def attested(self) -> Literal["attested"] | None:
+        """What a recount is told of people: that who is who is not published, where promises are about people."""
+        return "attested" if self.people == "audit" else None
+
     def attributes(self) -> dict[str, Attribute]:
         """Return the schema entries of the sensitive columns."""
         return {name: entry.attribute() for name, entry in self.sensitive.items()}

@@ -60,6 +60,8 @@ class Report:
         Normalized NCP that no release of this table with this k can stay below, where it was asked for.
     published_only : bool
         Whether only losses are told that can be counted on the published table.
+    who_is_who : str
+        Where the steward keeps which records are of one person, where people may have several.
     """
 
     anonymizer: str
@@ -83,6 +85,7 @@ class Report:
     limits: tuple[str, ...] = PublishedTable.limits
     lower_bound: float | None = None
     published_only: bool = False
+    who_is_who: Literal["audit file", "ledger"] = "audit file"
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -236,8 +239,8 @@ class Report:
         if self.pseudonyms == "published":
             return "Promises     about people; recounted from the published table"
         if self.people is None:
-            return "Promises     about people; only who holds the audit file can recount them"
-        return "Promises     about people; recounted from the published table and the audit file"
+            return f"Promises     about people; only who holds the {self.who_is_who} can recount them"
+        return f"Promises     about people; recounted from the published table and the {self.who_is_who}"
 
     def _distance_from_best(self) -> list[str]:
         if self.lower_bound is None:

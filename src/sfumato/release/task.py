@@ -138,11 +138,7 @@ class Task:
         self, own: NDArray[np.int64] | None, said: Mapping[Wish, int], steps: Sequence[int]
     ) -> NDArray[np.int64] | None:
         frame = self.table.frame
-
-        def meant(wish: Wish) -> NDArray[np.bool_]:
-            return (text_of(frame[wish.column]) == wish.value).fill_null(False).to_numpy()
-
-        return wished(own, said, steps, frame.height, frame.columns, meant)
+        return wished(own, said, steps, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
 
     @cached_property
     def wished_l(self) -> NDArray[np.int64] | None:
@@ -166,3 +162,8 @@ class Task:
         """Report progress."""
         LOG.info("%s %d records", what, self.table.height)
         self.progress(what, done, STEPS)
+
+
+def meant_by(wish: Wish, table: Table) -> NDArray[np.bool_]:
+    """Tell whom a rule of a policy is about, whose column is in the table; bool (n,)."""
+    return (text_of(table.frame[wish.column]) == wish.value).fill_null(False).to_numpy()

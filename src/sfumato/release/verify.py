@@ -354,9 +354,7 @@ def _recount(
     known = known_models(description)
     if not description.suppression_limit:
         known = compared_with_original(known, None)
-    whom: NDArray[np.int32] | Attested | None = people
-    if people is None and description.people == "audit":
-        whom = "attested"
+    whom: NDArray[np.int32] | Attested | None = description.attested if people is None else people
     if population is not None and not of_population(known):
         raise PopulationError("population: no promise of this release speaks of a population; leave it out")
     register = None if population is None else Register(population, policy.recoding())

@@ -6,23 +6,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sfumato.anonymizers.protocol import Publisher
+from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy import Groups, HierarchyTable
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
 from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.release.folding import anonymizer_problems
 from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS, ways_of_series
 from sfumato.table.schema import Attribute
 from sfumato.table.writing import PLAIN
 
+WISHED = ("wished-k", "wished-l")
 FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
 
 
-def key_column(policy: Policy, key: str | None) -> str:
+def key_column(policy: Policy, key: str | None, way: str = APPEND) -> str:
     """Return the column that says who a record is about: the named one, the person column, or the identifying one.
 
     Raises
@@ -31,6 +36,11 @@ def key_column(policy: Policy, key: str | None) -> str:
         When it is not clear which.
     """
     columns = policy.columns
+    if WAYS[way].people and columns.person is not None and key not in (None, columns.person):
+        raise PolicyError(
+            f"key: the policy says that column {columns.person!r} tells who a record is about (person); leave the key "
+            "out, or the role"
+        )
     known = (*((columns.person,) if columns.person else ()), *columns.identifying)
     if key is not None and key not in known:
         raise PolicyError(
@@ -51,7 +61,15 @@ def refuse(policy: Policy, way: str = APPEND) -> None:
         raise PolicyError(f"way: {way!r} is none; known are {', '.join(ways_of_series())}")
     growing = _of_growing(policy) if way == GROW else ()
     raise_all(
-        PolicyError, [*_of_models(policy), *_of_the_way(policy), *_of_people(policy), *_of_format(policy), *growing]
+        PolicyError,
+        [
+            *_of_models(policy),
+            *_of_the_way(policy),
+            *_of_people(policy, way),
+            *_of_wishes(policy, way),
+            *_of_format(policy),
+            *growing,
+        ],
     )
 
 
@@ -122,28 +140,68 @@ def _of_the_way(policy: Policy) -> Iterator[str]:
         )
 
 
-def _of_people(policy: Policy) -> Iterator[str]:
-    if policy.to_people() != People():
+def _of_people(policy: Policy, way: str) -> Iterator[str]:
+    people, anonymizer = policy.to_people(), policy.to_anonymizer()
+    if not WAYS[way].people:
+        if people != People():
+            yield (
+                f"people: a series of {way} holds one record of each person{_because(way)}; leave these settings out, "
+                "or use append"
+            )
+        return
+    if people.rows == "apart":
         yield (
-            "people: a series holds one record of each person, as numbers of people inside of a class would have to "
-            "mean the same in every release; leave these settings out"
+            "people: a series holds all records of a person in one class, which a withdrawal takes away as a whole; "
+            "leave rows='apart' out"
         )
-    if policy.columns.wished_k or policy.columns.wished_l or policy.wishes:
+    if people.pseudonyms == "published":
         yield (
-            "wishes: a class of a series keeps what it promised when it came, and wishes may change with every table; "
-            "leave wished-k, wished-l and wishes out"
+            "people: pseudonyms of two batches whose classes publish the same would count their people as the same "
+            "ones; leave pseudonyms out: the ledger says who is who"
+        )
+    if policy.columns.person is not None and isinstance(anonymizer, Anonymizer):
+        yield from anonymizer_problems(anonymizer, "person", together=True)
+
+
+def _because(way: str) -> str:
+    return f": {WAYS[way].one_each}" if WAYS[way].one_each else ""
+
+
+def _of_wishes(policy: Policy, way: str) -> Iterator[str]:
+    columns = policy.columns
+    of_k = bool(columns.wished_k) or any(wish.k for wish in policy.wishes)
+    of_l = bool(columns.wished_l) or any(wish.l for wish in policy.wishes)
+    if not WAYS[way].people:
+        if of_k or of_l:
+            yield (
+                f"wishes: a series of {way} keeps none{_because(way)}; leave wished-k, wished-l and wishes out, or use "
+                "append"
+            )
+        return
+    anonymizer, models = policy.to_anonymizer(), policy.to_models()
+    if (of_k or of_l) and isinstance(anonymizer, Anonymizer):
+        yield from anonymizer_problems(anonymizer, "wishes", together=True)
+    if of_k and not any(isinstance(model, KAnonymity) for model in models):
+        yield f"wished k: belongs to {KAnonymity.name}; add that model, if only with k = 1"
+    if of_l and not any(isinstance(model, DistinctLDiversity) for model in models):
+        yield f"wished l: belongs to {DistinctLDiversity.name}; add that model, if only with l = 1"
+    if of_l and any(isinstance(model, ProbabilisticLDiversity) for model in models):
+        yield (
+            f"wished l: as a share ({ProbabilisticLDiversity.name}) it may hold in two classes and not in both "
+            "together, and classes of two batches that publish the same are one to a reader of the last release; take "
+            f"{DistinctLDiversity.name} alone"
         )
 
 
-def settled(policy: Policy) -> Policy:
-    """Return a policy that holds its hierarchies itself, and removes the column of people like an identifying one.
+def settled(policy: Policy, *, several: bool) -> Policy:
+    """Return a policy that holds its hierarchies itself.
 
-    Everybody has one record, so that records count people.
+    Unless people may have several records, records count people, and the column of people is an identifying one.
     """
     schema = policy.to_schema()
     quasi, private = _held(schema.quasi_identifying), _held(schema.sensitive)
     columns = columns_of(replace(schema, quasi_identifying=quasi, sensitive=private))
-    if columns.person is not None:
+    if columns.person is not None and not several:
         identifying = (columns.person, *columns.identifying)
         columns = columns.model_copy(update={"person": None, "identifying": identifying})
     return policy.model_copy(update={"columns": columns})
@@ -166,11 +224,12 @@ def changes(kept: Policy, given: Policy) -> Iterator[str]:
     SfumatoError
         When a hierarchy cannot be read.
     """
-    before, after = kept.to_mapping(), settled(given).to_mapping()
+    several = kept.columns.person is not None
+    before, after = kept.to_mapping(), settled(given, several=several).to_mapping()
     for part in ("models", "anonymizer", "recoding", "refine", "suppression-limit", "people", "wishes"):
         if before.get(part) != after.get(part):
             yield f"policy, {part}: {FROZEN}"
-    for role in ("identifying", "quasi-identifying", "sensitive", "insensitive", "others"):
+    for role in ("person", "identifying", "quasi-identifying", "sensitive", "insensitive", "others", *WISHED):
         yield from _changed_columns(role, before["columns"].get(role), after["columns"].get(role))
 
 

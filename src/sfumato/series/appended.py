@@ -5,7 +5,7 @@ Letters: n rows of the newer release, q columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,9 +56,16 @@ def rows_kept(newer: ReadRelease) -> str:
     return f"the rows of release {_number(newer) - 1} are there, unchanged"
 
 
-def newcomer_checks(newcomers: PublishedTable, description: Description) -> tuple[Check, ...]:
-    """Recount every promise of a release among the rows of newcomers alone."""
-    found = recount(newcomers, known_models(description), description.attributes())
+def newcomer_checks(
+    newcomers: PublishedTable, description: Description, people: NDArray[np.int32] | None = None
+) -> tuple[Check, ...]:
+    """Recount every promise of a release among the rows of newcomers alone.
+
+    `people`, int32 (n,), tells apart the people of each class, where they may have several records and who is who is
+    known. Where it is not, such promises are attested.
+    """
+    whom = description.attested if people is None else people
+    found = recount(newcomers, known_models(description), description.attributes(), whom)
     where = f"among the {counted(newcomers.data.height, 'new row')}"
     return tuple(replace(check, promise=f"{check.promise} {where}") for check in found.checks)
 
@@ -141,18 +148,53 @@ def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
     return rank[numbers]
 
 
+def order_of_content(rows: pl.DataFrame) -> Rows:
+    """Return the places of rows in the order of what they hold, int64 (n,); equal ones may stand either way."""
+    return rows.select(pl.arg_sort_by(sorted(rows.columns))).to_series().to_numpy().astype(np.int64)
+
+
 def attest_append(
     earlier: Sequence[ReadRelease], newer: ReadRelease, people: Sequence[PeopleOfRelease]
 ) -> tuple[Check, ...]:
-    """Check that the ledger has a person for every new row, in its class, and nobody who was there before."""
+    """Check that the ledger has a person for every new row, in its class, and nobody who was there before.
+
+    Where people have several records every promise is recounted among the new rows, by people.
+    """
     *before, came = people
-    known = _in_their_classes(earlier, newer, came)
+    if newer.description.people is None:
+        known: tuple[Check, ...] = (_in_their_classes(earlier, newer, came),)
+    else:
+        known = tuple(_recounted_people(earlier, newer, came))
     if not before:
-        return (known,)
+        return known
     again = known_among(came.tags, [each.tags for each in before])
     promise = f"nobody who came with release {_number(newer)} is in an earlier one"
     alone = Check(promise, Outcome.BROKEN, detail=counted(again, "person")) if again else Check(promise, Outcome.HOLDS)
-    return alone, known
+    return alone, *known
+
+
+def _recounted_people(earlier: Sequence[ReadRelease], newer: ReadRelease, came: PeopleOfRelease) -> Iterator[Check]:
+    """Hold the pseudonyms of a ledger against the new rows and its people, and recount what people are promised."""
+    promise = f"the ledger says which of the rows that came with release {_number(newer)} are of one person"
+    fresh = np.arange(newer.published.data.height)
+    if earlier:
+        _, fresh = new_rows(earlier[-1].written, newer.written)
+    if came.pseudonyms is None or len(came.pseudonyms) != len(fresh):
+        rows = counted(0 if came.pseudonyms is None else len(came.pseudonyms), "row")
+        yield Check(promise, Outcome.BROKEN, detail=f"it knows {rows}, the release {counted(len(fresh), 'new row')}")
+        return
+    numbers = np.empty(len(fresh), dtype=np.int32)
+    numbers[order_of_content(newer.written[fresh])] = came.pseudonyms
+    newcomers = replace(newer.published, data=newer.published.data[fresh])
+    pairs = np.unique(np.column_stack([numbered_classes(newcomers), numbers]), axis=0)
+    same = np.array_equal(np.bincount(pairs[:, 0]), np.bincount(came.class_of))
+    yield (
+        Check(promise, Outcome.HOLDS)
+        if same
+        else Check(promise, Outcome.BROKEN, detail="it has other numbers of people in their classes")
+    )
+    for check in newcomer_checks(newcomers, newer.description, numbers):
+        yield replace(check, promise=f"{check.promise} of release {_number(newer)}, counted in people")
 
 
 def _in_their_classes(earlier: Sequence[ReadRelease], newer: ReadRelease, came: PeopleOfRelease) -> Check:

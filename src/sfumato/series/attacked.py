@@ -26,6 +26,7 @@ from sfumato.series.attacked_traces import Traces
 from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients
+from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import recount_pair
@@ -49,11 +50,12 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 class _Known(NamedTuple):
     """What an attacker knows of people: which classes of each release cover them, and with which release they came.
 
-    `covers` holds bool (n, c) for each release, `came` int64 (n,) from 0.
+    `covers` holds bool (n, c) for each release, `came` int64 (n,) from 0, `records` int64 (n,) how many rows each has.
     """
 
     covers: list[Marks]
     came: NDArray[np.int64]
+    records: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,10 @@ def attack_releases(
     Notes
     -----
     The attacker knows the quasi-identifying values of one person and with which release the person came, and that
-    people stay. Several classes may cover a person; the rows of all of them are counted. *Intersection*: of each value
+    people stay. Several classes may cover a person; the rows of all of them are counted. Where the releases are about
+    people with several records, the attacker knows all of a person's, which one class has to cover; rows are counted
+    for each record of the person, so that one row of ten is left to whoever has two of twenty. Records that come with a
+    later table than the first of the person are taken for left out. *Intersection*: of each value
     as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
     before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
     rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
@@ -201,7 +206,7 @@ def attack_releases(
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
     promised = least_class_size(models) or 1
-    known = _known(labelled, originals, reading)
+    known = _known(labelled, originals, reading, _person_column(read))
     shown = recipients(labelled)
     alone = [_alone(release, known, number) for number, release in enumerate(shown)]
     least = tuple(int(each[:, 0].min()) for each in alone)
@@ -242,20 +247,53 @@ def read_people(path: Path, names: Sequence[str], reading: Policy | None = None)
     return read_table(path, reading.model_copy(update={"columns": columns})).frame
 
 
-def _known(releases: Sequence[Labelled], originals: Sequence[Path], reading: Policy | None) -> _Known:
-    """Find the classes that cover each person, with which the months in which people came must fit, too."""
+def _known(
+    releases: Sequence[Labelled], originals: Sequence[Path], reading: Policy | None, person: str | None
+) -> _Known:
+    """Find the classes that cover each person, with which the months in which people came must fit, too.
+
+    `person` is the column of people who may have several records; None: everybody has one.
+    """
     names = releases[0].labels.columns
-    tables = [read_people(path, names, reading) for path in originals]
-    texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in names}) for table in tables])
+    asked = names if person is None else [*names, person]
+    tables = [read_people(path, asked, reading) for path in originals]
+    texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in asked}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
+    people = np.arange(len(came)) if person is None else _numbered(plain_keys(texts[person]))
+    first = np.full(int(people.max()) + 1, len(tables))
+    np.minimum.at(first, people, came)
+    there = came == first[people]
+    texts, people = texts.filter(pl.Series(there)), people[there]
     kinds = kinds_of([each.labels.select(names) for each in releases])
     trees = trees_of(reading, texts)
-    covers = [covered_by(each.labels, texts, kinds, trees) for each in releases]
+    # One class has all records of a person.
+    covers = [_of_people(covered_by(each.labels, texts, kinds, trees), people) for each in releases]
     for number, each in enumerate(releases):
         if each.arrived is not None:
             low, high = arrivals(each.arrived, number + 1)
-            covers[number] &= (low <= came[:, None]) & (came[:, None] <= high)
-    return _Known(covers, came)
+            covers[number] &= (low <= first[:, None]) & (first[:, None] <= high)
+    return _Known(covers, first, np.bincount(people))
+
+
+def _person_column(read: Sequence[ReadRelease]) -> str | None:
+    """Return the column of people who may have several records, as the policy of a release about such says it."""
+    if any(each.description.people is None for each in read):
+        return None
+    columns = read[-1].policy.content.get("columns")
+    person = columns.get("person") if isinstance(columns, Mapping) else None
+    return person if isinstance(person, str) else None
+
+
+def _numbered(keys: pl.Series) -> NDArray[np.int64]:
+    if keys.null_count():
+        raise InputError(f"--original: somebody has no key in column {keys.name!r}, which says who a record is about")
+    return keys.rank("dense").to_numpy().astype(np.int64) - 1
+
+
+def _of_people(covers: Marks, people: NDArray[np.int64]) -> Marks:
+    """Tell which classes cover all records of each person; bool (p, c) from (n, c)."""
+    order = np.argsort(people, kind="stable")
+    return np.logical_and.reduceat(covers[order], np.flatnonzero(np.diff(people[order], prepend=-1)), axis=0)
 
 
 def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
@@ -313,11 +351,15 @@ def _inside(values: pl.Series, labels: pl.Series, kind: Kind) -> Marks:
     return np.asarray((own >= low) & (own <= high))
 
 
-def _in_chunks(who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
-    """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2)."""
+def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
+    """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2).
+
+    Rows are those for each record that a person has.
+    """
     people = np.flatnonzero(who)
-    counted = (count(people[start : start + AT_ONCE]) for start in range(0, len(people), AT_ONCE))
-    return [np.column_stack([each.sum(axis=1), (each > 0).sum(axis=1)]) for each in counted]
+    chunks = [people[start : start + AT_ONCE] for start in range(0, len(people), AT_ONCE)]
+    counted = ((some, count(some)) for some in chunks)
+    return [np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]) for some, each in counted]
 
 
 def _dense(places: Places, values: int) -> Left:
@@ -334,7 +376,7 @@ def _width(releases: Sequence[Released]) -> int:
 def _alone(release: Released, known: _Known, number: int) -> Left:
     """Return the rows that a release leaves by itself to whoever is in it."""
     counts = _dense(release.places, _width([release]))
-    found = _in_chunks(known.came <= number, lambda some: known.covers[number][some] @ counts)
+    found = _in_chunks(known, known.came <= number, lambda some: known.covers[number][some] @ counts)
     return np.concatenate(found)
 
 
@@ -350,7 +392,7 @@ def _intersection(releases: Sequence[Released], known: _Known) -> tuple[str, lis
             found[there] = np.minimum(found[there], known.covers[number][some[there]] @ each)
         return found
 
-    return "intersection of all releases", _in_chunks(known.came < len(releases) - 1, left)
+    return "intersection of all releases", _in_chunks(known, known.came < len(releases) - 1, left)
 
 
 def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str, list[Left] | str]]:
@@ -379,8 +421,8 @@ def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str
             def of_new(some: NDArray[np.int64], new: Left = new, second: Marks = second) -> Left:
                 return np.asarray(second[some] @ new)
 
-            forward += _in_chunks(known.came <= older, of_both)
-            backward += _in_chunks((known.came > older) & (known.came <= newer), of_new)
+            forward += _in_chunks(known, known.came <= older, of_both)
+            backward += _in_chunks(known, (known.came > older) & (known.came <= newer), of_new)
     yield "forward and cross attack on each two releases", forward
     yield "backward attack on each two releases", backward
 
@@ -393,7 +435,8 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
         came = np.flatnonzero(known.came == number)
         for person in came.tolist():
             inside = np.unique(groups.group_of[known.covers[number][person]])
-            found.append(np.array([[each[inside].sum() for each in groups.narrowed]], dtype=np.float64))
+            rows, values = (each[inside].sum() for each in groups.narrowed)
+            found.append(np.array([[rows / known.records[person], values]], dtype=np.float64))
     return "difference of neighbours", found
 
 
@@ -409,5 +452,5 @@ def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left
         def count(some: NDArray[np.int64], came: int = came) -> Left:
             return traces.left([each[some] for each in known.covers], came)
 
-        found += _in_chunks(known.came == came, count)
+        found += _in_chunks(known, known.came == came, count)
     return TRACING, found

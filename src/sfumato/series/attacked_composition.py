@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
-from sfumato.series.attacked import COMPOSITION, ONE_SERIES, TRACING, Played, SeriesAttacks, covered_by, of_one_series
+from sfumato.series.attacked import (
+    COMPOSITION,
+    ONE_SERIES,
+    TRACING,
+    Played,
+    SeriesAttacks,
+    covered_by,
+    of_one_series,
+    trees_of,
+)
 from sfumato.series.attacked_present import KEY, attack_present, people_of
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.reading import ReadRelease
@@ -92,7 +101,7 @@ def compose(
     if not common:
         raise PolicyError("composition: no sensitive column is in all releases, so that there is nothing to intersect")
     people = [people_of(path, each, key, reading) for path, each in zip(originals, read, strict=True)]
-    found = _sets(read, people, common)
+    found = _sets(read, people, common, reading)
     promised = min((_promised(each) for each in read), default=2)
     return _judged(found, [table[KEY] for table in people], promised)
 
@@ -103,7 +112,9 @@ def _promised(release: ReadRelease) -> int:
     return max([2, *promised])
 
 
-def _sets(read: Sequence[ReadRelease], people: Sequence[pl.DataFrame], common: list[str]) -> list[Marks]:
+def _sets(
+    read: Sequence[ReadRelease], people: Sequence[pl.DataFrame], common: list[str], reading: Policy | None
+) -> list[Marks]:
     """Return which values are left to the people of each release by itself; bool (n, v) for each."""
     labelled = [Labelled.read(each) for each in read]
     values = values_of([each.others.select(common) for each in labelled])
@@ -113,7 +124,8 @@ def _sets(read: Sequence[ReadRelease], people: Sequence[pl.DataFrame], common: l
         own = np.zeros((each.labels.height, width), dtype=np.bool_)
         own[each.class_of, value_of] = True
         # Each release is read by itself: another may publish the same column in another way.
-        found.append(covered_by(each.labels, there.drop(KEY), kinds_of([each.labels])) @ own)
+        kinds, trees = kinds_of([each.labels]), trees_of(reading, there)
+        found.append(covered_by(each.labels, there.drop(KEY), kinds, trees) @ own)
         if not found[-1].any(axis=1).all():
             raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
     return found

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
-from sfumato.series.attacked import Played, SeriesAttacks, covered_by, read_people
+from sfumato.series.attacked import Played, SeriesAttacks, covered_by, read_people, trees_of
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
@@ -69,7 +69,7 @@ def attack_present(
     read = [ReadRelease.of(path) for path in releases]
     promised = min(map(_promised_values, read))
     people = [people_of(path, each, key, reading) for path, each in zip(originals, read, strict=True)]
-    left, alone, times = _left(read, people)
+    left, alone, times = _left(read, people, reading)
     again = left[times > 1]
     played = Played(ATTACK, 0)
     if len(again):
@@ -110,7 +110,7 @@ def people_of(path: Path, release: ReadRelease, key: str, reading: Policy | None
 
 
 def _left(
-    releases: Sequence[ReadRelease], people: Sequence[pl.DataFrame]
+    releases: Sequence[ReadRelease], people: Sequence[pl.DataFrame], reading: Policy | None
 ) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
     """Return how many values are left to each person, the fewest that each release leaves, and each person's times."""
     labelled = [Labelled.read(each) for each in releases]
@@ -127,7 +127,7 @@ def _left(
     for each, value_of, there in zip(labelled, values, people, strict=True):
         own = np.zeros((each.labels.height, width), dtype=np.bool_)
         own[each.class_of, value_of] = True
-        found = covered_by(each.labels, there.drop(KEY), kinds) @ own
+        found = covered_by(each.labels, there.drop(KEY), kinds, trees_of(reading, there)) @ own
         if not found.any(axis=1).all():
             raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
         rows = there.join(place, on=KEY, how="left", maintain_order="left")["place"].to_numpy()

@@ -9,17 +9,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.series.frozen import Frozen
 from sfumato.series.ledger import Ledger
-from sfumato.series.people import known_among, tags_of
+from sfumato.series.people import are_known, known_among, tags_of
+from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
+from sfumato.table.person_column import as_they_appear, number_people
 from sfumato.table.problems import raise_together
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.sources import open_source
@@ -27,6 +31,9 @@ from sfumato.table.table import Table
 
 TAG = " tag"
 """Column of those who wait; no column of a table has such a name."""
+Wishes = NDArray[np.int64]
+WISHES = {"wishes": "k", "wished_l": "l"}
+"""What a table has of wishes, and what a rule of a policy calls it."""
 
 Result = TypeVar("Result")
 
@@ -38,7 +45,7 @@ class Batch:
     Attributes
     ----------
     table : Table
-        Their records, one each.
+        Their records: one each, unless the series counts people who may have several.
     encoded : EncodedTable
         On the grids of the series.
     tags : polars.Series of Binary
@@ -48,7 +55,9 @@ class Batch:
     frozen : Frozen
         What the series fixes from now on.
     newcomers : int
-        How many did not wait.
+        How many people did not wait.
+    notes : tuple of str
+        What the steward should know of the table.
     """
 
     table: Table
@@ -57,13 +66,20 @@ class Batch:
     policy: Policy
     frozen: Frozen
     newcomers: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def people(self) -> int:
+        """How many people the records are about."""
+        return self.tags.n_unique()
 
     def records(self) -> pl.DataFrame:
-        """Return the records with their tags, as they are kept for those who wait."""
-        return plain(self.table).with_columns(self.tags.alias(TAG))
+        """Return the records with their tags and wishes, as they are kept for those who wait."""
+        wished = [pl.Series(f" {name}", own) for name in WISHES if (own := getattr(self.table, name)) is not None]
+        return plain(self.table).with_columns(self.tags.alias(TAG), *wished)
 
 
-def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Batch:
+def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave_out_known: bool = False) -> Batch:
     """Read the newcomers, and put those who wait beside them.
 
     Parameters
@@ -74,12 +90,15 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         Of the series.
     everybody
         Whether people of earlier releases belong into the table, too.
+    leave_out_known
+        Whether records of people who are in a release already are left out. Else they are refused.
 
     Raises
     ------
     SfumatoError
         With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
-        key or with two records, and people who are in a release already. Counts and column names are shown, no value.
+        key, with two records where the series has one of each, or who are in a release already. Counts and column names
+        are shown, no value.
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
@@ -92,14 +111,37 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False) -> Ba
         typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
         encoded = _tried(lambda: _named(label, lambda: encode(typed or table)), errors)
     problems = [
-        *(() if tags is None else _people_problems(tags, ledger, everybody=everybody)),
+        *(() if tags is None else _people_problems(tags, ledger, everybody=everybody, known=not leave_out_known)),
         *(() if header is None or frozen is None else _new_columns(header, frozen)),
     ]
     reminder = [_reminder(type(errors[0]))] if errors and known is not None else []
     raise_together([*errors, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
     if typed is None or encoded is None or tags is None or frozen is None:
         raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
-    return _with_waiting(typed, encoded, tags, frozen, ledger)
+    notes: tuple[str, ...] = ()
+    if leave_out_known and not everybody:
+        typed, encoded, tags, notes = _without_known(label, typed, encoded, tags, ledger)
+    return replace(_with_waiting(typed, encoded, tags, frozen, ledger), notes=notes)
+
+
+def _without_known(
+    label: str, table: Table, encoded: EncodedTable, tags: pl.Series, ledger: Ledger
+) -> tuple[Table, EncodedTable, pl.Series, tuple[str, ...]]:
+    """Leave out the records of people who are in a release, and of those who wait where they have one record each."""
+    waiting = ledger.waiting()
+    there = [each.tags for each in ledger.people()]
+    if waiting is not None and not ledger.counts_people:
+        there.append(waiting[TAG])
+    known = are_known(tags, there)
+    if not known.any():
+        return table, encoded, tags, ()
+    people, records = tags.filter(known).n_unique(), counted(int(known.sum()), "record")
+    if known.all():
+        raise InputError(f"{label}: everybody in it is in an earlier release, or waits; nothing is left to publish")
+    table = table.take(np.flatnonzero(~known.to_numpy()))
+    waits = "" if ledger.counts_people else ", or wait already"
+    note = f"{records} of {counted(people, 'person')} left out, who are in an earlier release{waits}"
+    return table, encode(table), tags.filter(~known), (note,)
 
 
 def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Policy:
@@ -177,7 +219,8 @@ def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
         yield f"new column(s): {header.listed(new)}; the series was started without them: leave them out"
 
 
-def _people_problems(tags: pl.Series, ledger: Ledger, *, everybody: bool) -> Iterator[str]:
+def _people_problems(tags: pl.Series, ledger: Ledger, *, everybody: bool, known: bool) -> Iterator[str]:
+    """Say what is wrong with whom a table is about; people who are `known` are refused, too."""
     named = f"column {ledger.column!r}"
     if keyless := tags.null_count():
         yield (
@@ -185,37 +228,75 @@ def _people_problems(tags: pl.Series, ledger: Ledger, *, everybody: bool) -> Ite
             "fill the keys in, or leave these records out"
         )
     present = tags.drop_nulls()
-    if repeated := len(present) - present.n_unique():
+    repeated = len(present) - present.n_unique()
+    if repeated and not ledger.counts_people:
+        cure = ""
+        if WAYS[ledger.way].people:
+            cure = ", or start a series that names this column as person (on the command line --person)"
         yield (
             f"{named}: {counted(repeated, 'record')} of {len(tags):,} with a key that another one has; a series holds "
-            "one record of each person: put those of a person together before"
+            f"one record of each person: put those of a person together before{cure}"
         )
-    if everybody:
+    if everybody or not known:
         return
     if before := known_among(present, [people.tags for people in ledger.people()]):
         yield (
-            f"{named}: {_of(before, tags)} in an earlier release; hand in newcomers alone, as two classes of a person "
-            "can be intersected"
+            f"{named}: {_of(before, present)} in an earlier release; hand in newcomers alone, as two classes of a "
+            "person can be intersected. To leave the others out, say leave_out_known=True (on the command line "
+            "--leave-out-known)"
         )
-    waiting = ledger.waiting()
+    waiting = None if ledger.counts_people else ledger.waiting()
     if waiting is not None and (again := known_among(present, [waiting[TAG]])):
-        yield f"{named}: {_of(again, tags)} among those who wait for the next release already; leave them out"
+        yield f"{named}: {_of(again, present)} among those who wait for the next release already; leave them out"
 
 
 def _of(people: int, tags: pl.Series) -> str:
-    return f"{counted(people, 'person')} of {len(tags):,} {'is' if people == 1 else 'are'}"
+    return f"{counted(people, 'person')} of {tags.n_unique():,} {'is' if people == 1 else 'are'}"
 
 
 def _with_waiting(table: Table, encoded: EncodedTable, tags: pl.Series, frozen: Frozen, ledger: Ledger) -> Batch:
     policy = frozen.settled(ledger.policy)
-    waiting, newcomers = ledger.waiting(), table.height
+    waiting, newcomers, schema = ledger.waiting(), tags.n_unique(), table.schema
+    wishes, wished_l = (_wished(table, name, policy) for name in WISHES)
     if waiting is not None:
-        frame, schema = plain(table), replace(policy.to_schema(), identifying=())
-        table = read_table(pl.concat([frame, waiting.select(frame.columns)]), schema)
+        newcomers -= known_among(tags, [waiting[TAG]])
         tags = pl.concat([tags, waiting[TAG].alias(tags.name)])
+        wishes, wished_l = (
+            _with_wishes(own, waiting, name) for own, name in zip((wishes, wished_l), WISHES, strict=True)
+        )
+        table = _below(table, waiting)
         encoded = encode(table)
+    people = _numbered(tags) if ledger.counts_people else None
     encoded = frozen.on_grids(encoded)
+    table = replace(table, schema=schema, people=people, keyless=None, wishes=wishes, wished_l=wished_l)
     return Batch(table, encoded, tags, policy, frozen.with_grids(encoded), newcomers)
+
+
+def _below(table: Table, waiting: pl.DataFrame) -> Table:
+    """Put the records of those who wait below others; who they are about, and what is wished, is told otherwise."""
+    frame = plain(table)
+    alone = replace(table.schema, identifying=(), person=None, wished_k=None, wished_l=None)
+    return read_table(pl.concat([frame, waiting.select(frame.columns)]), alone)
+
+
+def _with_wishes(own: Wishes | None, waiting: pl.DataFrame, name: str) -> Wishes | None:
+    return None if own is None else np.concatenate([own, waiting[f" {name}"].to_numpy()])
+
+
+def _numbered(tags: pl.Series) -> NDArray[np.int32]:
+    """Give people numbers in the order in which they appear; int32 (n,)."""
+    return as_they_appear(number_people(tags.bin.encode("hex")))
+
+
+def _wished(table: Table, name: str, policy: Policy) -> Wishes | None:
+    """Return what each record's person wishes for by its column, 1 where nothing is; None where no policy has wishes.
+
+    Also where a rule alone says whose wishes are met: later batches may have nobody whom it is about.
+    """
+    own: Wishes | None = getattr(table, name)
+    if own is None and any(getattr(wish, WISHES[name]) for wish in policy.wishes):
+        return np.ones(table.height, dtype=np.int64)
+    return own
 
 
 def plain(table: Table) -> pl.DataFrame:

@@ -48,6 +48,8 @@ class CarriedOver:
         As they are written.
     counted : CountedRows
         Of all rows.
+    people : numpy.ndarray or None
+        int32: a number for the person of each new row, valid in its class, where people may have several.
     """
 
     format: Format
@@ -56,6 +58,7 @@ class CarriedOver:
     is_new: NDArray[np.bool_]
     newcomers: PublishedTable
     counted: CountedRows
+    people: NDArray[np.int32] | None = None
 
     @cached_property
     def content(self) -> memoryview:
@@ -95,7 +98,7 @@ class CarriedOver:
         kept = has_both(written, self.older, self.new, self.is_new, self.format)
         whole = self.counted.recounted(self.newcomers, newer.description)
         found = judged(whole, newer.opened, newer.mark, (_said(f"{facts.file} is the file that was written", there),))
-        return found, (_said(rows_kept(newer), kept), *newcomer_checks(alone, newer.description))
+        return found, (_said(rows_kept(newer), kept), *newcomer_checks(alone, newer.description, self.people))
 
     def _as_read(self, newer: ReadRelease) -> pl.DataFrame:
         """Return newcomers as a recipient reads them."""
@@ -111,12 +114,17 @@ def _said(promise: str, holds: bool) -> Check:
     return Check(promise, Outcome.HOLDS) if holds else Check(promise, Outcome.BROKEN, detail="it is another one")
 
 
-def first_of(rows: pl.DataFrame, made: PublishedTable, format: Format) -> CarriedOver:
-    """Return the file of newcomers alone, in the order of `rows`; `made` says the roles of the columns."""
+def first_of(
+    rows: pl.DataFrame, made: PublishedTable, format: Format, people: NDArray[np.int32] | None = None
+) -> CarriedOver:
+    """Return the file of newcomers alone, in the order of `rows`; `made` says the roles of the columns.
+
+    `people` says whose each row is, where somebody may have several.
+    """
     new = bytes_of(rows, format)
     newcomers = replace(made, data=rows_of(new, format, made.quasi_identifying))
     everybody = np.ones(rows.height, dtype=np.bool_)
-    return CarriedOver(format, b"", new, everybody, newcomers, CountedRows.of(newcomers))
+    return CarriedOver(format, b"", new, everybody, newcomers, CountedRows.of(newcomers), people)
 
 
 def content_of(older: ReadRelease, format: Format) -> bytes:

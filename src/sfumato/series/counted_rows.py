@@ -48,7 +48,7 @@ class CountedRows:
     @classmethod
     def of(cls, published: PublishedTable) -> CountedRows:
         """Count the rows of a table whose labels are text. Cost O(n)."""
-        rows = published.data.select(*published.quasi_identifying, *published.sensitive)
+        rows = published.data.select(*published.quasi_identifying, *published.sensitive, *published.promises.values())
         return cls._summed(rows.with_columns(pl.lit(1, dtype=pl.Int64).alias(_TIMES)))
 
     @classmethod
@@ -93,7 +93,8 @@ class CountedRows:
     def recounted(self, published: PublishedTable, description: Description) -> Verification:
         """Recount what a release promises; `published` says the roles of its columns. Cost O(n), nothing is parsed."""
         models, attributes = known_models(description), description.attributes()
-        found = recount(replace(published, data=self._coded, records=self.times), models, attributes)
+        distinct = replace(published, data=self._coded, records=self.times)
+        found = recount(distinct, models, attributes, description.attested)
         return replace(found, roles=roles_of(published))
 
     def class_sizes(self, published: PublishedTable) -> NDArray[np.int64]:

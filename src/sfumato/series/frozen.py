@@ -65,6 +65,9 @@ class Frozen:
                 sensitive=self._with_kinds(schema.sensitive),
                 insensitive=self.insensitive,
                 others="drop",
+                person=schema.person,
+                wished_k=schema.wished_k,
+                wished_l=schema.wished_l,
                 publish=schema.publish,
             )
         )

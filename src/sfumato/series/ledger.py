@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FILE = "ledger.json"
 FORMAT = 1
 KEY_BYTES = 32
-STEMS = ("people-", "waiting-", "kept-")
+STEMS = ("people-", "rows-", "waiting-", "kept-")
 """How the names of its other files begin."""
 STILL_POSSIBLE = (
     "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back, or start another "
@@ -97,6 +97,8 @@ class Entry:
     loss : float
         Normalized NCP of the newcomers' records; of everybody's where classes grow.
     people : PrivateFile
+    rows : PrivateFile or None
+        Which of the rows that came are of one person, where people have several.
     """
 
     release: str
@@ -105,6 +107,26 @@ class Entry:
     classes: int
     loss: float
     people: PrivateFile
+    rows: PrivateFile | None = None
+
+    def files(self) -> list[PrivateFile]:
+        """Return its files."""
+        return [file for file in (self.people, self.rows) if file is not None]
+
+    def again(self, old: PrivateFolder, new: PrivateFolder) -> Entry:
+        """Write its files as another folder encrypts them."""
+        rows = None if self.rows is None else self.rows.again(old, new)
+        return replace(self, people=self.people.again(old, new), rows=rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {name: value for name, value in asdict(self).items() if name != "rows" or value is not None}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Build it from plain values, or raise KeyError, TypeError or ValueError."""
+        files = {name: PrivateFile(**values[name]) for name in ("people", "rows") if name in values}
+        return cls(**{**values, **files})
 
 
 @dataclass(frozen=True)
@@ -129,7 +151,7 @@ class State:
         waiting = self.waiting
         return State(
             self.frozen,
-            tuple(replace(entry, people=entry.people.again(old, new)) for entry in self.entries),
+            tuple(entry.again(old, new) for entry in self.entries),
             None if waiting is None else replace(waiting, file=waiting.file.again(old, new)),
             None if self.kept is None else self.kept.again(old, new),
         )
@@ -137,13 +159,14 @@ class State:
     def files(self) -> set[str]:
         """Return the names of the files that belong to it."""
         others = (None if self.waiting is None else self.waiting.file, self.kept)
-        return {entry.people.name for entry in self.entries} | {file.name for file in others if file is not None}
+        of_releases = (file for entry in self.entries for file in entry.files())
+        return {file.name for file in (*of_releases, *others) if file is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {
             "frozen": None if self.frozen is None else self.frozen.to_dict(),
-            "entries": [asdict(entry) for entry in self.entries],
+            "entries": [entry.to_dict() for entry in self.entries],
             "waiting": None if self.waiting is None else asdict(self.waiting),
             "kept": None if self.kept is None else asdict(self.kept),
         }
@@ -151,7 +174,7 @@ class State:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError, TypeError or ValueError."""
-        entries = (Entry(**{**entry, "people": PrivateFile(**entry["people"])}) for entry in values["entries"])
+        entries = map(Entry.read, values["entries"])
         frozen, waiting, kept = values["frozen"], values["waiting"], values["kept"]
         return cls(
             None if frozen is None else Frozen.read(frozen),
@@ -330,7 +353,12 @@ class Ledger:
 
     def people(self) -> list[PeopleOfRelease]:
         """Return the newcomers of every release."""
-        return [PeopleOfRelease.read(entry.people.read(self.files)) for entry in self.state.entries]
+        return [PeopleOfRelease.read(*(file.read(self.files) for file in each.files())) for each in self.state.entries]
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people may have several records, so that promises are about people."""
+        return self.policy.columns.person is not None
 
     def kept(self) -> bytes | None:
         """Return what the maker of the last release left for the next one."""

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.metrics import Losses
+from sfumato.models.limits import limits_of_values
 from sfumato.models.says import smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
+from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
 from sfumato.registry import loaded
-from sfumato.release.description import Description, build_model
+from sfumato.release.description import Description, build_model, known_models
 from sfumato.release.loss_report import Report
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
@@ -90,6 +92,8 @@ class Made:
         `published`.
     covers : mapping
         See :class:`~sfumato.series.description.Place`.
+    pseudonyms : numpy.ndarray or None
+        See :class:`~sfumato.series.people.PeopleOfRelease`.
     """
 
     published: PublishedTable
@@ -102,6 +106,7 @@ class Made:
     frozen: Frozen | None = None
     carried: CarriedOver | None = None
     covers: Covers = field(default_factory=dict)
+    pseudonyms: NDArray[np.int32] | None = None
 
     def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -114,7 +119,7 @@ class Made:
         """Return the report of everybody: what a recipient can count."""
         models = [model for entry in self.description.models if (model := build_model(entry)) is not None]
         if self.carried is None:
-            found = recount(self.published, models, self.description.attributes())
+            found = recount(self.published, models, self.description.attributes(), self.description.attested)
             sizes = class_sizes(self.published)
         else:
             found = self.carried.counted.recounted(self.published, self.description)
@@ -129,7 +134,8 @@ class Made:
             largest_class=int(sizes.max()),
             losses=losses_of_classes(sizes, smallest_allowed(models)),
             verification=found,
-            limits=limits_of(place),
+            limits=limits_of(place, self.description),
+            who_is_who="ledger",
         ).for_release()
 
 
@@ -155,13 +161,17 @@ def maker_of(way: str) -> Maker:
     return maker
 
 
-def limits_of(place: Place) -> tuple[str, ...]:
+def limits_of(place: Place, description: Description) -> tuple[str, ...]:
     """Say what no promise of a release keeps: it stands up to its own series alone."""
+    models, sensitive = known_models(description), tuple(description.sensitive)
+    of_people = () if description.people is None else limits_of_people(models, sensitive)
     return (
         PublishedTable.limits[0],
         "It hides neither whether somebody is in the table, nor with which release of the series.",
         f"It is release {place.number} of a series ({place.way}): it stands up to the others of the series, and to no "
         "other release of the same people.",
+        *limits_of_values(models, sensitive),
+        *of_people,
     )
 
 

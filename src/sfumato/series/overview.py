@@ -10,7 +10,7 @@ from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import ledger_kept
-from sfumato.series.ways import GROW, WAYS, WITHDRAWAL
+from sfumato.series.ways import APPEND, GROW, WAYS, WITHDRAWAL
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -99,17 +99,15 @@ def overview_of(series: Series) -> Overview:
         alone = (ReleaseLine(number, rows) for number, rows in zip(folder.numbers, records, strict=True))
         return Overview(folder.description.id, tuple(alone), None)
     state = ledger_kept(series).state
-    lines, lost, people = [], 0.0, 0
+    lines, lost, before = [], 0.0, 0
     for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
+        came, before = rows - before, rows
         if entry.way == WITHDRAWAL:
             lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, 0))
             lost = nan
             continue
-        people += entry.newcomers
-        if entry.way in WAYS and WAYS[entry.way].everybody:
-            lost, people = 0.0, entry.newcomers
-        # What append adds is counted by itself, what grows as a whole.
-        lost = entry.loss * people if entry.way == GROW else lost + entry.loss * entry.newcomers
+        # What append adds is counted by itself, all else as a whole; counterfeits lose nothing.
+        lost = lost + entry.loss * came if entry.way == APPEND else entry.loss * rows
         lines.append(
             ReleaseLine(
                 number,
@@ -118,7 +116,7 @@ def overview_of(series: Series) -> Overview:
                 entry.newcomers,
                 entry.classes,
                 entry.loss,
-                None if isnan(lost) else lost / people,
+                None if isnan(lost) else lost / rows,
             )
         )
     return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import io
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,26 +75,37 @@ class PeopleOfRelease:
     class_of : numpy.ndarray
         uint32 (n,): the class of each among those of the newcomers, which are numbered from 0 in the order of their
         labels.
+    pseudonyms : numpy.ndarray or None
+        int32: where people have several records, a number of the person of each row that came, in the order of
+        :func:`~sfumato.series.appended.order_of_content`. As in an audit file it is valid in one class, and drawn: it
+        does not say who of the class it is. None: everybody has one row.
     """
 
     tags: pl.Series
     class_of: NDArray[np.uint32]
+    pseudonyms: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(cls, tags: pl.Series, class_of: NDArray[np.integer]) -> PeopleOfRelease:
-        """Put people into the order of their tags, which says nothing of them."""
+    def of(
+        cls, tags: pl.Series, class_of: NDArray[np.integer], pseudonyms: NDArray[np.int32] | None = None
+    ) -> PeopleOfRelease:
+        """Take each person once, from records of theirs in one class, in the order of tags, which says nothing."""
         order = tags.arg_sort()
-        return cls(tags[order], class_of[order.to_numpy()].astype(np.uint32))
+        known = pl.DataFrame({"tag": tags[order], "class": class_of[order.to_numpy()].astype(np.uint32)})
+        once = known.unique("tag", keep="first", maintain_order=True)
+        return cls(once["tag"], once["class"].to_numpy(), pseudonyms)
 
     def content(self) -> bytes:
         """Return the content of a file."""
-        buffer = io.BytesIO()
-        pl.DataFrame({"tag": self.tags, "class": self.class_of}).write_parquet(buffer)
-        return buffer.getvalue()
+        return _as_file({"tag": self.tags, "class": self.class_of})
+
+    def content_of_rows(self) -> bytes | None:
+        """Return the content of a file with the pseudonyms, where there are such."""
+        return None if self.pseudonyms is None else _as_file({"pseudonym": self.pseudonyms})
 
     @classmethod
-    def read(cls, content: bytes) -> PeopleOfRelease:
-        """Read the content of a file.
+    def read(cls, content: bytes, rows: bytes | None = None) -> PeopleOfRelease:
+        """Read the content of a file, and of that with the pseudonyms where there is one.
 
         Raises
         ------
@@ -103,14 +114,27 @@ class PeopleOfRelease:
         """
         try:
             frame = pl.read_parquet(io.BytesIO(content))
-            return cls(frame["tag"].cast(pl.Binary), frame["class"].to_numpy().astype(np.uint32))
+            numbered = None if rows is None else pl.read_parquet(io.BytesIO(rows))["pseudonym"].to_numpy()
+            return cls(frame["tag"].cast(pl.Binary), frame["class"].to_numpy().astype(np.uint32), numbered)
         except (pl.exceptions.PolarsError, OSError):
             raise VerificationError("the ledger is damaged: a file of people cannot be read") from None
 
 
 def known_among(tags: pl.Series, known: Sequence[pl.Series]) -> int:
-    """Count the tags that are among known ones. Cost O(n) for n of both."""
+    """Count the people whose tags are among known ones. Cost O(n) for n of both."""
+    return tags.filter(are_known(tags, known)).n_unique()
+
+
+def are_known(tags: pl.Series, known: Sequence[pl.Series]) -> pl.Series:
+    """Tell of each tag whether it is among known ones; Boolean (n,). Cost O(n) for n of both."""
     if not known:
-        return 0
-    asked = pl.DataFrame({"tag": tags.drop_nulls()})
-    return asked.join(pl.DataFrame({"tag": pl.concat(list(known))}).unique(), on="tag", how="semi").height
+        return pl.repeat(False, len(tags), dtype=pl.Boolean, eager=True)
+    there = pl.DataFrame({"tag": pl.concat(list(known))}).unique().with_columns(pl.lit(True).alias("known"))
+    asked = pl.DataFrame({"tag": tags})
+    return asked.join(there, on="tag", how="left", maintain_order="left")["known"].fill_null(False)
+
+
+def _as_file(columns: Mapping[str, object]) -> bytes:
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer)
+    return buffer.getvalue()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
+
 from sfumato.errors import VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import PublishedTable
@@ -15,7 +17,8 @@ from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.verify import recounted
 from sfumato.series.description import Place
-from sfumato.table.writing import sha256_of
+from sfumato.series.table_bytes import rows_of
+from sfumato.table.writing import Format, sha256_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +94,13 @@ class ReadRelease:
     def policy(self) -> PublishedPolicy:
         """Its ``policy.toml``."""
         return self.opened.policy
+
+    @cached_property
+    def written(self) -> pl.DataFrame:
+        """Its rows just as they were written; see :func:`~sfumato.series.table_bytes.rows_of`."""
+        path = self.path / self.opened.files["data"].file
+        format: Format = "csv" if path.suffix == ".csv" else "parquet"
+        return rows_of(path.read_bytes(), format, self.published.quasi_identifying)
 
     @cached_property
     def verification(self) -> Verification:

@@ -70,7 +70,8 @@ class Series:
         folder
             Where its releases go; must not exist yet.
         policy
-            Of all releases. Or a schema, with `models` beside it.
+            Of all releases. Or a schema, with `models` beside it. Where it names a person column, people may have
+            several records and are counted; in other ways than append it is a key of people with one record each.
         models
             One privacy model or several, where `policy` is a schema.
         table
@@ -83,7 +84,7 @@ class Series:
             new-key`` makes one. None: as the settings ``SFUMATO_LEDGER_KEY_FILE`` and ``SFUMATO_LEDGER_KEY`` say, else
             it is not encrypted.
         key
-            The identifying column that says who a record is about; None: the only one.
+            The identifying column that says who a record is about; None: the person column, or the only one.
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
@@ -182,6 +183,7 @@ class Series:
         table: object,
         *,
         policy: Policy | None = None,
+        leave_out_known: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -191,9 +193,14 @@ class Series:
         Parameters
         ----------
         table
-            Newcomers alone, one record each: a file or frame as :func:`sfumato.read_table` takes it.
+            Newcomers alone: a file or frame as :func:`sfumato.read_table` takes it. One record each, unless the policy
+            of the series names a person column: then all that are there of a person share one class, and who waits may
+            come with more.
         policy
             Held against that of the series, which decides: a change is an error. None: nothing is compared.
+        leave_out_known
+            Leave out records of people who are in the series already, who are refused otherwise. They stay as they were
+            published first; a note says how many records were left out.
         seed
             For tests and studies; None draws from the operating system. A seed is never written anywhere.
         threads
@@ -222,19 +229,22 @@ class Series:
         -----
         *Guarantee.* Of whoever was in the release before nothing new is published. Who comes is in a class of newcomers
         that satisfies every model whatever else is known. Anybody can recount both from the two folders, but for this:
-        that nobody comes twice is attested by the ledger. Persons are told apart by their key alone. Folder and ledger
+        that nobody comes twice is attested by the ledger; and where people have several records, who is who. Persons
+        are told apart by their key alone. Folder and ledger
         are whole at any time; a killed run is finished or taken back by the next one.
         """
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, APPEND, Running(seed, threads, progress), policy=policy)
+        how = Running(seed, threads, progress)
+        return next_step(self, table, APPEND, how, policy=policy, leave_out_known=leave_out_known)
 
     def grow(
         self,
         table: object,
         *,
         policy: Policy | None = None,
+        leave_out_known: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -243,8 +253,8 @@ class Series:
 
         Parameters
         ----------
-        table, policy, seed, threads, progress
-            As of :meth:`append`: newcomers alone. The records of everybody else are in the ledger.
+        table, policy, leave_out_known, seed, threads, progress
+            As of :meth:`append`: newcomers alone, one record each. The records of everybody else are in the ledger.
 
         Returns
         -------
@@ -267,7 +277,8 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, GROW, Running(seed, threads, progress), policy=policy)
+        how = Running(seed, threads, progress)
+        return next_step(self, table, GROW, how, policy=policy, leave_out_known=leave_out_known)
 
     def republish(
         self,

@@ -24,7 +24,7 @@ from sfumato.series.ledger import check_ledger_place, new_ledger
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
-from sfumato.series.ways import APPEND, refuse_unknown
+from sfumato.series.ways import APPEND, WAYS, refuse_unknown
 from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def started(
     refuse_unknown(way, first=table is not None)
     meant = _policy(policy, models)
     refuse(meant, way)
-    column = key_column(meant, key)
+    column = key_column(meant, key, way)
     _check_places(series)
-    _made(series, settled(meant), column, way)
+    _made(series, settled(meant, several=WAYS[way].people), column, way)
     if table is None:
         return None
     try:

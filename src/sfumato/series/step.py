@@ -48,7 +48,7 @@ class Step:
     folder : Path or None
         Where it lies.
     newcomers : int
-        People in the table that was handed in.
+        People in the table that was handed in, and did not wait before.
     published : int
         People who came with the release: newcomers, and who had waited.
     waiting : int
@@ -114,6 +114,7 @@ def next_step(
     policy: Policy | None = None,
     may_wait: bool = True,
     reading: Mapping[str, Any] | None = None,
+    leave_out_known: bool = False,
 ) -> Step:
     """Take newcomers in; see :meth:`sfumato.Series.append`.
 
@@ -136,14 +137,14 @@ def next_step(
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
         asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
-        batch = read_batch(table, asked, everybody=WAYS[way].everybody)
+        batch = read_batch(table, asked, everybody=WAYS[way].everybody, leave_out_known=leave_out_known)
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
             if not may_wait or WAYS[way].everybody:
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
-    return step if note is None else replace(step, notes=(note, *step.notes))
+    return replace(step, notes=(*(() if note is None else (note,)), *batch.notes, *step.notes))
 
 
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:
@@ -164,7 +165,7 @@ def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
     # Grids are fixed by those who are published.
     frozen = ledger.state.frozen or replace(batch.frozen, grids={})
     replace(ledger, state=replace(ledger.state, frozen=frozen, waiting=waiting)).write().clean()
-    return Step(None, None, batch.newcomers, 0, len(everybody), reason)
+    return Step(None, None, batch.newcomers, 0, waiting.people if waiting else 0, reason)
 
 
 def _waiting(ledger: Ledger, batch: Batch, who: NDArray[np.bool_]) -> Waiting | None:
@@ -173,7 +174,8 @@ def _waiting(ledger: Ledger, batch: Batch, who: NDArray[np.bool_]) -> Waiting | 
         return None
     buffer = io.BytesIO()
     batch.records().filter(pl.Series(who)).write_parquet(buffer)
-    return Waiting(int(who.sum()), PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
+    people = batch.tags.filter(pl.Series(who)).n_unique()
+    return Waiting(people, PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
 
 
 def _published(
@@ -183,7 +185,7 @@ def _published(
     place, following = write_next(
         series, ledger, made, way, earlier, lambda release: _next_state(ledger, batch, made, release, way)
     )
-    report = replace(made.report, limits=limits_of(place))
+    report = replace(made.report, limits=limits_of(place, made.description), who_is_who="ledger")
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
     target = series.release(place.number)
@@ -226,10 +228,12 @@ def write_next(
 def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str) -> State:
     """Write the files of the next state, and return it."""
     shown = made.class_of >= 0
-    people = made.people or PeopleOfRelease.of(batch.tags.filter(pl.Series(shown)), made.class_of[shown])
-    file = PrivateFile.write(ledger.files, "people", people.content())
+    came = batch.tags.filter(pl.Series(shown))
+    people = made.people or PeopleOfRelease.of(came, made.class_of[shown], made.pseudonyms)
+    file, rows = PrivateFile.write(ledger.files, "people", people.content()), people.content_of_rows()
+    numbered = None if rows is None else PrivateFile.write(ledger.files, "rows", rows)
     losses = made.report.losses
-    entry = Entry(release, way, int(shown.sum()), losses.classes, losses.normalized_ncp, file)
+    entry = Entry(release, way, came.n_unique(), losses.classes, losses.normalized_ncp, file, numbered)
     kept = None if made.kept is None else PrivateFile.write(ledger.files, "kept", made.kept)
     return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
 

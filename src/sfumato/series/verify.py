@@ -22,6 +22,9 @@ from sfumato.series.folder import SeriesFolder
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS, looked_back, recount_of
 
+PEOPLE = "which rows of a class are of one person, so that every class keeps in people what it promises"
+"""What is attested where people have several records."""
+
 
 @dataclass(frozen=True)
 class RecountedRelease:
@@ -177,6 +180,7 @@ def _recounted(series: SeriesFolder) -> SeriesVerification:
     found: list[RecountedRelease] = []
     frozen: list[Check] = []
     first: ReadRelease | None = None
+    people = False
     earlier: list[ReadRelease] = []
     whole = _asks_for_history(series)
     for number in series.numbers:
@@ -184,10 +188,12 @@ def _recounted(series: SeriesFolder) -> SeriesVerification:
         found.append(problem or _beside(earlier, _present(newer), number))
         if newer is not None:
             first = first or newer
+            people |= newer.description.people is not None
             frozen += frozen_checks(series.description, first, newer, number)
         earlier = [*(earlier if whole else ()), newer] if newer is not None else []
     ways = dict.fromkeys(each.way for each in found if each.way in WAYS)
-    attested = (*(sentence for way in ways for sentence in WAYS[way].attested), ENDING)
+    of_people = (PEOPLE,) if people else ()
+    attested = (*(sentence for way in ways for sentence in WAYS[way].attested), *of_people, ENDING)
     last = series.hash_of(series.numbers[-1]) if series.numbers else None
     return SeriesVerification(
         series.description.id, last, (*chain_checks(series), *_once(frozen)), tuple(found), attested

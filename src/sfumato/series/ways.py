@@ -48,7 +48,8 @@ class Way(NamedTuple):
     beside all releases before it, else beside the last one. `added` is a column that it publishes beside those of the
     table, by which classes are told apart as by quasi-identifying ones. With `everybody` the table holds everybody who
     is in now, not newcomers, and nobody waits. `command` makes the next release, where it is not called as the way.
-    `within` names the ways of the series in which such releases stand among others; none is then started with it.
+    `within` names the ways of the series in which such releases stand among others; none is then started with it. With
+    `people` somebody may have several records, and wishes; `one_each` says why not.
     """
 
     maker: str
@@ -60,6 +61,8 @@ class Way(NamedTuple):
     everybody: bool = False
     command: str = ""
     within: tuple[str, ...] = ()
+    people: bool = False
+    one_each: str = ""
 
 
 WAYS: dict[str, Way] = {
@@ -68,6 +71,7 @@ WAYS: dict[str, Way] = {
         "sfumato.series.appended:recount_append",
         "sfumato.series.appended:attest_append",
         ("nobody of a later batch is in an earlier release",),
+        people=True,
     ),
     GROW: Way(
         "sfumato.series.grow_release:grow_release",
@@ -81,6 +85,8 @@ WAYS: dict[str, Way] = {
         ),
         history=True,
         added=ARRIVED,
+        one_each="what several releases leave to somebody is counted in rows, which tell neither how many people they "
+        "are of nor what their class promised when it came",
     ),
     "m-invariance": Way(
         "sfumato.series.invariant_making:republish",
@@ -94,6 +100,8 @@ WAYS: dict[str, Way] = {
         history=True,
         everybody=True,
         command="republish",
+        one_each="a class has one row of each of its values, and somebody with two of them would have two, whoever "
+        "else is in it",
     ),
     WITHDRAWAL: Way(
         "",

@@ -149,7 +149,7 @@ def _still_waiting(ledger: Ledger, waiting: pl.DataFrame | None, tags: pl.Series
         return None
     buffer = io.BytesIO()
     others.write_parquet(buffer)
-    return Waiting(others.height, PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
+    return Waiting(others[TAG].n_unique(), PrivateFile.write(ledger.files, "waiting", buffer.getvalue()))
 
 
 def _made(ledger: Ledger, older: ReadRelease, leaving: _Leaving, most_lost: float, how: Running) -> Made:
@@ -188,7 +188,8 @@ def _without(older: ReadRelease, labels: pl.DataFrame, format: Format) -> pl.Dat
 def _report(ledger: Ledger, older: ReadRelease, published: PublishedTable) -> Report:
     """Return what can be counted of those who stay."""
     models = [model for entry in older.description.models if (model := build_model(entry)) is not None]
-    found, sizes = recount(published, models, older.description.attributes()), class_sizes(published)
+    found = recount(published, models, older.description.attributes(), older.description.attested)
+    sizes = class_sizes(published)
     return Report(
         anonymizer=repr(ledger.policy.to_anonymizer()),
         original=found.records,
@@ -202,6 +203,7 @@ def _report(ledger: Ledger, older: ReadRelease, published: PublishedTable) -> Re
         verification=found,
         purpose=ledger.policy.purpose,
         recipient=ledger.policy.recipient,
+        counts="records" if older.description.people is None else "people",
     )
 
 
