@@ -8,6 +8,7 @@ import random
 import pytest
 from typer.testing import CliRunner
 
+from cli.test_documented_json import documented
 from sfumato.cli.app import app
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
@@ -51,8 +52,6 @@ def test_both_kinds_stand_beside_the_others(folder):
     assert [row.get("anonymizer") for row in rows] == ["mondrian", "mondrian", None, None]
     assert [row["release"] for row in rows[2:]] == ["counts", "sample"]
     assert all(row["status"] == "done" and row["count_error"] >= 0 for row in rows[2:])
-    from cli.test_documented_json import documented
-
     documented().validate(rows)
     assert not documented().is_valid([{**rows[2], "status": "lost"}])
 
