@@ -144,6 +144,11 @@ class Optimal(Checked):
     label: str | None = None
 
     @property
+    def aggregates(self) -> bool:
+        """Whether classes may publish means instead of the numbers that they cover."""
+        return not self.local_recoding
+
+    @property
     def shares_nobody(self) -> bool:
         """Whether no two classes cover the same values."""
         return not self.local_recoding
