@@ -61,7 +61,7 @@ def recoding_problems(anonymizer: Anonymizer, recoding: Recoding, attributes: Se
     """Find what has no effect, and forms that contradict an anonymizer which decides itself what is published."""
     forms = recoding.forms_of(attributes)
     problems = []
-    if recoding.average is not None and Form.MEAN not in forms:
+    if recoding.average is not None and Form.MEAN not in (recoding.numeric, *recoding.forms.values()):
         problems.append(
             f"recoding: average = {recoding.average!r} means nothing where no column is published as the mean of its "
             "class; set numeric = 'mean', or leave it out"
