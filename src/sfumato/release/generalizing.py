@@ -39,7 +39,7 @@ from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.problem import problem_of
+from sfumato.release.problem import mean_notes, problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
@@ -166,6 +166,7 @@ def _notes(
 ) -> Iterator[str]:
     least = smallest_allowed(task.models)
     yield from partition.notes
+    yield from mean_notes(anonymizer, task.recoding, problem.table.attributes)
     yield from advice_on_columns(task.table)
     yield from passing_notes(task.table, task.table.frame.columns)
     yield from repeated_notes(task.table, partition, least)

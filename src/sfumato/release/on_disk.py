@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -40,7 +40,6 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.recoding import form_problems
 from sfumato.release.arguments import one_record_problems, setting_problems
 from sfumato.release.audit import Audit, audit_written, check_audit_place
 from sfumato.release.dealt_on_disk import DealingTask, not_dealt
@@ -73,7 +72,7 @@ from sfumato.release.own_types import counted_as_read, only_by_the_left_out
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
 from sfumato.release.people_behind import PeopleBehind, carried
-from sfumato.release.problem import problems_in
+from sfumato.release.problem import mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
@@ -411,7 +410,9 @@ class _Task:
         generalized, models = solved.generalized, self.policy.to_models()
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
-        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
+        anonymizer = cast(Anonymizer, self.policy.to_anonymizer())
+        own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
+        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
         notes = (*told, *advice, *more)
         people = None if large.people is None else large.people.numbers
@@ -498,8 +499,8 @@ def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: 
     checks = [lambda model=model: model.rules(names) for model in models]
     problems = problems_in(*checks, lambda: recoding.forms_of(attributes))
     yield from problems
-    if anonymizer.decides_regions and not problems and large.people is None:
-        yield from form_problems(attributes, recoding.forms_of(attributes))
+    if not problems:
+        yield from recoding_problems(anonymizer, recoding, attributes)
 
 
 def _description(
