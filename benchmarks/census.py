@@ -4,6 +4,7 @@ Made so that anonymizing is not easy: regions, birthplaces, occupations and indu
 combinations of values occur once. Every row is drawn from an assumed population; nobody real is in it.
 
     python -m benchmarks.census 10000000 census.csv
+    python -m benchmarks.census 10000000 census.csv with-income
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ def census(rows: int, seed: int = 2026) -> pl.DataFrame:
     return pl.concat(_blocks(rows, seed)).with_columns(pl.col(pl.Enum).cast(pl.String))
 
 
-def write_census(rows: int, path: Path, seed: int = 2026) -> None:
-    """Write the quasi-identifying attributes of the same records as CSV, block by block."""
+def write_census(rows: int, path: Path, seed: int = 2026, *, income: bool = False) -> None:
+    """Write the quasi-identifying attributes of the same records as CSV, with `income` that as well, block by block."""
+    columns = [*QUASI_IDENTIFYING, *([SENSITIVE] if income else [])]
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
         for number, block in enumerate(_blocks(rows, seed)):
-            block.select(QUASI_IDENTIFYING).write_csv(file, include_header=number == 0)
+            block.select(columns).write_csv(file, include_header=number == 0)
     part.replace(path)
 
 
@@ -158,4 +160,4 @@ def _draw(shares: NDArray[np.float64], row: Codes, rng: np.random.Generator) -> 
 
 
 if __name__ == "__main__":
-    write_census(int(sys.argv[1]), Path(sys.argv[2]))
+    write_census(int(sys.argv[1]), Path(sys.argv[2]), income="with-income" in sys.argv[3:])

@@ -14,8 +14,9 @@ from benchmarks.release_job import generated
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
 
-NAME, LARGEST = "engines", "largest"
+NAME, LARGEST, DEALT = "engines", "largest", "dealt"
 ROWS = 1_000_000, 3_000_000, 10_000_000
+WAYS = ("bucketization", 3_000_000), ("bucketization", 5_000_000), ("slicing", 3_000_000)
 MOST_ROWS = 50_000_000
 MOST_MEMORY = "4GB"
 MOST_GIB = 4.0
@@ -49,6 +50,26 @@ def run_largest(settings: Settings) -> Iterator[Figure]:
         shutil.rmtree(folder)
 
 
+def run_dealt(settings: Settings) -> Iterator[Figure]:
+    """Fill buckets and slice, in memory and on disk, once each."""
+    for way, rows in WAYS:
+        path = _census(settings.folder, rows, "with-income")
+        with tempfile.TemporaryDirectory(dir=settings.folder) as folder:
+            disk, memory = (_dealt(path, way, Path(folder) / name, name) for name in ("disk", "memory"))
+        what, cpu, peak = f"{way}, {rows // 10**6} million records", disk.cpu / memory.cpu, disk.peak / memory.peak
+        yield Figure(
+            DEALT, f"CPU time on disk ÷ in memory, {what}", cpu, f"{cpu:.1f} ×", None, True, f"{disk}; {memory}"
+        )
+        detail = f"{_gib(disk)}; {_gib(memory)}"
+        yield Figure(DEALT, f"peak on disk ÷ in memory, {what}", peak, f"{peak:.2f} ×", None, True, detail)
+
+
+def _dealt(path: Path, way: str, target: Path, engine: str) -> Cost:
+    words = ["--quasi", ",".join(census.QUASI_IDENTIFYING), "--sensitive", census.SENSITIVE, "--others", "drop"]
+    words += ["--anonymizer", way, "-l", "3", "--diversity", "probabilistic", "--engine", engine]
+    return run_child(["-m", "sfumato.cli", "anonymize", str(path), *words, "--out", str(target), "--quiet"])
+
+
 def verified(release: Path) -> Cost:
     """Run ``sfumato verify``, which ends with an error where a promise is broken."""
     return run_child(["-m", "sfumato.cli", "verify", str(release)])
@@ -60,9 +81,10 @@ def _peak(verb: str, cost: Cost, detail: str) -> Figure:
     return Figure(LARGEST, what, peak, f"{peak:.2f} GiB", MOST_GIB, True, f"{cost}; {detail}")
 
 
-def _census(folder: Path, rows: int) -> Path:
+def _census(folder: Path, rows: int, *more: str) -> Path:
+    name = "-".join(["census", str(rows), *more])
     return generated(
-        folder / f"census-{rows}.csv", lambda target: run_child(["-m", "benchmarks.census", str(rows), str(target)])
+        folder / f"{name}.csv", lambda target: run_child(["-m", "benchmarks.census", str(rows), str(target), *more])
     )
 
 

@@ -24,7 +24,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Anonymizers": ("lower_bound", "search_lattice"),
     "Recodings": ("Recoding",),
     "Losses and utility": (
-        "measure", "measure_utility", "answer", "query_workload", "Query", "Range", "Among", "Workload", "hold_out",
+        "measure", "measure_utility", "describe", "Descriptives", "answer", "query_workload", "Query", "Range", "Among",
+        "Workload", "hold_out",
     ),
     "Risk": ("risk", "check"),
     "Attacks": ("attack", "attack_policy", "linking_attack", "ATTACKS"),

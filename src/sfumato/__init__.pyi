@@ -62,6 +62,8 @@ from sfumato.evaluation.losses import measure as measure
 from sfumato.evaluation.preview import ClassSizes as ClassSizes
 from sfumato.evaluation.preview import Preview as Preview
 from sfumato.evaluation.risk.measure import risk as risk
+from sfumato.evaluation.utility.describe import describe as describe
+from sfumato.evaluation.utility.descriptives import Descriptives as Descriptives
 from sfumato.evaluation.utility.kept_ratings import RatingUtility as RatingUtility
 from sfumato.evaluation.utility.kept_ratings import rating_utility as rating_utility
 from sfumato.evaluation.utility.measure import answer as answer

@@ -71,7 +71,7 @@ WRONG = {
     "both": (["--memory", "4GB", "--engine", "memory"], "--memory: bounds the disk engine"),
     "bound": (["--engine", "disk", "--bound"], "--bound: compares all records"),
     "refine": (["--engine", "disk", "--refine", "3"], "use --engine memory"),
-    "publisher": (["--engine", "disk", "--anonymizer", "slicing"], "use --engine memory"),
+    "publisher": (["--engine", "disk", "--anonymizer", "overlapping-slicing"], "use --engine memory"),
 }
 
 

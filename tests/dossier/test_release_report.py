@@ -136,6 +136,7 @@ def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report
     told = report.to_dict("public")
     for part in ("losses", "bound", "utility"):
         assert told[part] is None
+    assert told["described"] == []
     assert set(told["risk"]) == {"after"}
     assert told["records"]["original"] is None
     assert all(column["distinct"] is None for column in told["columns"])
@@ -147,6 +148,18 @@ def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report
         assert str(figure) not in text
     assert "steward alone" not in report.html("public")
     assert "steward alone" in report.html()
+    assert "standard deviation before" not in report.html("public")
+
+
+def test_means_before_and_after_are_for_the_steward(report):
+    described = report.to_dict()["described"]
+    assert described
+    for column in described:
+        assert set(column["before"]) == set(column["after"]) == {"mean", "deviation", "gini"}
+        assert column["before"]["deviation"] > 0
+    page = report.html()
+    assert "standard deviation before" in page
+    assert f"<td>{described[0]['column']}</td>" in page
 
 
 def test_small_counts_are_masked():

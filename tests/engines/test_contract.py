@@ -97,14 +97,54 @@ def test_nothing_is_written_over(engine: str, made: Any, path: Path, tmp_path: P
 
 @BOTH
 @pytest.mark.parametrize(
+    "anonymizer",
+    [
+        sf.Bucketization(),
+        sf.Bucketization(members="random"),
+        sf.Bucketization(members="alike"),
+        sf.Slicing(),
+        sf.Slicing(column_k=3, protection="matching"),
+    ],
+    ids=["dealt", "random", "alike", "slicing", "generalized columns"],
+)
+def test_original_values_are_dealt_as_in_memory(
+    engine: str, anonymizer: Any, made: Any, path: Path, tmp_path: Path
+) -> None:
+    """The whole folders are alike: tables, reports, what they say of themselves."""
+    schema = sf.Schema(quasi_identifying=["age", "zip", "job"], sensitive=["disease"], others="drop")
+    frame = pl.read_parquet(path)
+    names = [name for name in frame.columns if name in schema.roles]
+    frame.select(names).sort(names).write_parquet(path)
+    policy = policy_of(schema, [sf.ProbabilisticLDiversity(1.5)], anonymizer)
+    memory = in_memory(path, policy, tmp_path / "memory")
+    release = made(path, policy, tmp_path / engine, seed=3)
+    files = sorted(each.name for each in (tmp_path / "memory").iterdir())
+    assert files == sorted(each.name for each in (tmp_path / engine).iterdir())
+    for name in files:
+        assert (tmp_path / engine / name).read_bytes() == (tmp_path / "memory" / name).read_bytes()
+    assert release.report.to_dict() == memory.report.to_dict()
+    assert memory.report.figures["buckets"] > 1
+    without_seed = made(path, policy, tmp_path / "again")
+    assert sf.verify(tmp_path / "again").ok
+    assert without_seed.report.published == 120
+
+
+@BOTH
+@pytest.mark.parametrize(
     "change",
-    [{"wished_k": "zip"}, {"anonymizer": sf.Slicing()}, {"anonymizer": sf.Bucketization()}, {"refine": 3}],
-    ids=["wishes", "slicing", "bucketization", "refine"],
+    [
+        {"wished_k": "zip", "insensitive": ["job"]},
+        {"person": "zip", "anonymizer": sf.Bucketization()},
+        {"anonymizer": sf.OverlappingSlicing()},
+        {"anonymizer": sf.Marginals()},
+        {"refine": 3},
+    ],
+    ids=["wishes", "people in buckets", "overlapping slicing", "marginals", "refine"],
 )
 def test_what_an_engine_does_not_have_is_said(
     engine: str, made: Any, change: dict[str, Any], path: Path, tmp_path: Path
 ):
-    roles = {name: value for name, value in change.items() if name == "wished_k"}
+    roles = {name: value for name, value in change.items() if name in ("wished_k", "insensitive", "person")}
     schema = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], others="drop", **roles)
     models = [] if "anonymizer" in change else MODELS[0]
     policy = sf.Policy.of(

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from benchmarks import adult, census
+from engines.test_dealt_on_disk import files_of
 from engines.test_disk import content
 from sfumato.cli.app import app
 
@@ -35,6 +36,15 @@ EXACT: dict[str, Any] = {
     "datafly": sf.Datafly(),
     "global mondrian": sf.GlobalMondrian(),
     "value generalization": sf.ValueGeneralization(),
+}
+
+
+DEALT: dict[str, Any] = {
+    "dealt buckets": sf.Bucketization(),
+    "random buckets": sf.Bucketization(members="random"),
+    "alike buckets": sf.Bucketization(members="alike"),
+    "slices": sf.Slicing(),
+    "slices, matching": sf.Slicing(protection="matching", split="median", column_k=5),
 }
 
 
@@ -137,6 +147,45 @@ def test_the_set_of_records_is_that_of_memory(
     assert len(found["memory"]) == min(rows, 30_162 if name == "adult" else rows) + 1
     assert found["disk"] == found["memory"]
     assert found["spark"] == found["memory"]
+
+
+def folder_of(source: Path, policy: Path, engine: str, out: Path) -> Any:
+    """Every table of a release under a seed, parts in a row, and its report; where there is none, what is said."""
+    words = ["anonymize", str(source), "--policy", str(policy), "--engine", engine, "--out", str(out), "--quiet"]
+    done = CliRunner().invoke(app, [*words, "--seed", "5"])
+    if done.exit_code:
+        return done.exit_code, done.output.replace(source.name, "").split(": ", 1)[-1]
+    assert sf.verify(out).ok
+    return {name: content for name, content in files_of(out).items() if name.endswith(".csv") or name == "report.json"}
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "rows", "method"),
+    [
+        ("adult", 1_000, "dealt buckets"),
+        ("adult", 1_000, "slices"),
+        *(pytest.param("adult", 30_162, method, marks=pytest.mark.slow) for method in DEALT),
+        *(pytest.param("census", 2_000_000, method, marks=pytest.mark.slow) for method in ("dealt buckets", "slices")),
+    ],
+)
+def test_original_values_are_dealt_alike(
+    name: str, rows: int, method: str, spark_server: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a seed the tables of all engines have the same bytes, whatever the order of the source is."""
+    monkeypatch.setenv("SPARK_REMOTE", spark_server)
+    source, roles = table(name, rows, folder)
+    policy = sf.Policy.of(
+        sf.Schema(**roles, others="drop"), [sf.ProbabilisticLDiversity(3)], DEALT[method], sf.Recoding(), 0.0, 0,
+        sf.People(),
+    )  # fmt: skip
+    policy.to_file(tmp_path / "policy.toml")
+    memory, disk, spark = (
+        folder_of(source, tmp_path / "policy.toml", engine, tmp_path / engine) for engine in ("memory", "disk", "spark")
+    )
+    assert isinstance(memory, dict)
+    assert disk == memory
+    assert spark == memory
 
 
 @needs_data

@@ -159,7 +159,7 @@ NOT_DONE: dict[str, tuple[dict[str, Any], People, Any, str]] = {
     "apart": ({}, People(rows="apart"), None, "rows are to lie apart"),
     "pseudonyms": ({}, People(pseudonyms="published"), None, "publishes no pseudonyms"),
     "insensitive": ({"insensitive": ["born"]}, People(), None, "link the records of a person"),
-    "wishes": ({"wished_k": "wage"}, People(), None, "what people wish for"),
+    "wishes": ({"wished_k": "wage", "insensitive": ["born"]}, People(), None, "told apart by insensitive columns"),
     "regions": ({}, People(), sf.Mondrian(extent="region"), "decides itself what classes publish"),
     "blind": ({}, People(), sf.Mondrian(blind=True), "blind cuts count records"),
     "keyless": ({}, People(keyless="refuse"), None, "8 records of 400 without a value in column 'who', first in row 8"),

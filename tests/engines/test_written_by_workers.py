@@ -57,6 +57,16 @@ def test_the_folder_is_the_one_that_is_written_here(format: str, source: str, tm
     assert sf.verify(tmp_path / "there").ok
 
 
+def test_both_tables_of_buckets_are_written_there(source: str, tmp_path: Path) -> None:
+    schema = sf.Schema(quasi_identifying=["age", "zip"], sensitive=["disease"], others="drop")
+    policy = policy_of(schema, [sf.ProbabilisticLDiversity(2)], sf.Bucketization(members="random"))
+    anonymize_on_spark(source, policy, tmp_path / "here", seed=3)
+    anonymize_on_spark(source, policy, tmp_path / "there", seed=3, written_by="workers")
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert {name.partition("/")[0] for name in files(tmp_path / "there")} >= {"quasi_identifying", "sensitive"}
+    assert sf.verify(tmp_path / "there").ok
+
+
 def test_one_part_is_written_here(tmp_path: Path) -> None:
     source = str(in_files(town(60), tmp_path / "in", 1))
     anonymize_on_spark(source, POLICY, tmp_path / "out", written_by="workers")

@@ -154,4 +154,6 @@ RECODINGS = [
     sf.Recoding(forms={"q0": "set"}),
     sf.Recoding(suppressed="star", ends="tight"),
     sf.Recoding(numeric="mean", suppressed="star", forms={"q0": "set"}),
+    sf.Recoding(numeric="mean", average="median"),
+    sf.Recoding(numeric="mean", average="mode", suppressed="star"),
 ]

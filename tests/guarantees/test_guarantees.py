@@ -63,7 +63,9 @@ def check(
     """Anonymize; whatever comes out must be right."""
     table = sf.read_table(drawn.frame, drawn.schema)
     if anonymizer.decides_regions:
-        recoding = sf.Recoding(suppressed=recoding.suppressed)
+        means = getattr(anonymizer, "aggregates", False) and recoding.numeric == "mean"
+        own = {"numeric": "mean", "average": recoding.average} if means else {}
+        recoding = sf.Recoding(suppressed=recoding.suppressed, **own)
     feasible = all(recount.one_class_holds(described(model), drawn.original, drawn.sensitive) for model in wanted)
     note(f"{wanted} feasible={feasible}")
     try:

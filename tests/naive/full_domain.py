@@ -365,6 +365,38 @@ def together(problem: Problem, averages: Sequence[float], mean: str) -> float | 
     return weighted_mean(problem, averages)
 
 
+def area(problem: Problem, outcome: Outcome, vector: Vector) -> int:
+    """Possible records that one which publishes this vector stands for."""
+    return math.prod(len(own[value].leaves) for own, value in zip(outcome.recoding, vector, strict=True))
+
+
+def ambiguity(problem: Problem, outcome: Outcome) -> float:
+    """Mean share of all possible records that a record stands for; a suppressed one might be any."""
+    possible = math.prod(map(len, problem.hierarchies))
+    kept = [vector for vectors in outcome.classes for vector in vectors]
+    total = sum(len(problem.table[vector]) * area(problem, outcome, vector) / possible for vector in kept)
+    return (total + count(problem.table, outcome.suppressed)) / count(problem.table)
+
+
+def divergence(problem: Problem, outcome: Outcome) -> float:
+    """Bits of the original distribution over what its classes say, each spread evenly over what it stands for."""
+    n = count(problem.table)
+    groups = [(vectors, area(problem, outcome, vectors[0])) for vectors in outcome.classes]
+    groups.append((outcome.suppressed, math.prod(map(len, problem.hierarchies))))
+    found = 0.0
+    for vectors, possible in groups:
+        for vector in vectors:
+            share = len(problem.table[vector]) / n
+            found += share * math.log2(share / (count(problem.table, vectors) / n / possible))
+    return found
+
+
+def wrong_labels(problem: Problem, outcome: Outcome) -> float:
+    """Share of records that are suppressed or lack the most frequent sensitive value of their class."""
+    agreeing = sum(Counter(sensitive_of(problem.table, vectors)).most_common(1)[0][1] for vectors in outcome.classes)
+    return 1 - agreeing / count(problem.table)
+
+
 class Game(NamedTuple):
     """What a publisher gets for a record, loses and an attacker gains by finding its person, and pays for trying."""
 

@@ -8,6 +8,7 @@ no class is suppressed. The published text of a missing value is None.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,6 +55,15 @@ def mean_text(values: Sequence[Value]) -> str | None:
     if len(set(values)) == 1:
         return plain(values[0])
     return repr(mean_of(values))
+
+
+def average_of(values: Sequence[Any], average: str) -> float:
+    """Mean, median or the most frequent number, of several the lowest."""
+    if average == "mean":
+        return mean_of(values)
+    if average == "median":
+        return statistics.median(values)
+    return min(statistics.multimode(values))
 
 
 def ancestor_level(values: Sequence[Value], tree: Tree) -> int:

@@ -77,7 +77,7 @@ def two_level_notes(bare: Iterable[EncodedAttribute]) -> tuple[str, ...]:
     names = ", ".join(repr(attribute.name) for attribute in bare)
     if not names:
         return ()
-    return (f"No hierarchy for {names}: published exactly or as *; give one to generalize in smaller steps.",)
+    return (f"No hierarchy for {names}: two levels, the value and *; give one to generalize in smaller steps.",)
 
 
 def generalized_codes(

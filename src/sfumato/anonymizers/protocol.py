@@ -35,7 +35,8 @@ class Anonymizer(Protocol):
     One that can judge classes by people whose records lie in several says so with a class variable ``people_apart``.
     One whose classes are only ever made by cutting classes that satisfy the models says so with ``only_cuts = True``:
     it keeps what merging may break. One of whose classes no two cover the same values says ``shares_nobody = True``,
-    and one that judges classes by all that they publish ``knows_regions = True``.
+    and one that judges classes by all that they publish ``knows_regions = True``. One that decides regions, but whose
+    classes may publish the mean of a column instead, says ``aggregates = True``.
     """
 
     name: ClassVar[str]

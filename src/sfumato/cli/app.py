@@ -28,6 +28,7 @@ COMMANDS = {
     "verify": "verify",
     "measure": "measure",
     "utility": "utility",
+    "describe": "describe",
     "risk": "risk",
     "check": "check",
     "correlation": "correlation",
@@ -76,6 +77,7 @@ A short tour:
   sfumato verify patients-release/  recount what the release promises
   sfumato measure patients.csv patients-release/
   sfumato utility patients.csv patients-release/
+  sfumato describe patients.csv patients-release/
   sfumato risk patients.csv --quasi age,sex,zip
   sfumato check published.csv --quasi age,sex,zip --sensitive disease
   sfumato correlation patients.csv --quasi age,sex,zip

@@ -27,6 +27,7 @@ from sfumato.cli.progress import Progressing, Told, progress_bar
 
 if TYPE_CHECKING:
     from sfumato.comparison.comparison import Comparison
+    from sfumato.comparison.private_runs import PrivateWay
     from sfumato.policy.policy import Policy
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
@@ -37,6 +38,8 @@ EXAMPLE = """\b
 Example:
   sfumato compare patients.csv --policy policy.toml \\
       --anonymizers mondrian,k-member,datafly -k 2,5,10,20 --out comparison/
+  sfumato compare patients.csv --policy policy.toml -k 2,5,10,20 \\
+      --private counts=counts.toml --private sample=sample.toml
 """
 
 
@@ -81,6 +84,14 @@ def compare(
     suppression: Annotated[
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
+    ] = None,
+    private: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=FILE",
+            help="Policy of noisy counts or of a private sample to put beside the others; repeatable.",
+            rich_help_panel=PRIVACY,
+        ),
     ] = None,
     repetitions: Annotated[int, typer.Option(help="How often everything is repeated.", rich_help_panel=METHOD)] = 1,
     queries: Annotated[
@@ -142,6 +153,7 @@ def compare(
     )
     if not asked and policy is None and not problems:
         problems.append("-k, -l, -t or --model: ask for at least one privacy model, e.g. -k 2,5,10")
+    beside = _private(private or (), problems)
     words = Words(
         policy=policy,
         **roles.words,
@@ -160,6 +172,7 @@ def compare(
             "repetitions": repetitions,
             "queries": queries,
             "classifiers": classifiers,
+            "private": beside,
             "people": "both" if people == "both" else meant.to_people(),
             "folder": out,
             "seed": seed,
@@ -200,6 +213,29 @@ def _compared(
             progress=progress,
             **settings,  # type: ignore[arg-type]
         )
+
+
+def _private(texts: Sequence[str], problems: list[str]) -> dict[str, PrivateWay]:
+    """Read the policies of releases under differential privacy; gather what is wrong with them."""
+    from sfumato.errors import SfumatoError
+    from sfumato.policy.file import read_policy
+    from sfumato.policy.private_policy import PrivatePolicy
+    from sfumato.policy.sample_policy import PrivateSamplePolicy
+
+    found: dict[str, PrivateWay] = {}
+    for text in texts:
+        label, equals, file = (part.strip() for part in text.partition("="))
+        if not (label and equals and file):
+            problems.append("--private: write a label and a policy file, e.g. counts=counts.toml")
+            continue
+        if label in found:
+            problems.append(f"--private: the label {label!r} is there twice; give each policy its own")
+        try:
+            kind = PrivateSamplePolicy if "sampling" in read_policy(file) else PrivatePolicy
+            found[label] = kind.from_file(file)
+        except SfumatoError as error:
+            problems.extend(f"--private {label}: {problem}" for problem in error.problems)
+    return found
 
 
 def _lists(texts: dict[str, str | None]) -> tuple[dict[str, list[float]], list[str]]:
@@ -249,7 +285,7 @@ def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
 
 def _report(comparison: Comparison, out: Path | None, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        say(json.dumps(comparison.frame.to_dicts(), indent=2))
+        say(json.dumps([*comparison.frame.to_dicts(), *comparison.private.to_dicts()], indent=2))
     elif not quiet:
         say(str(comparison))
     if out is not None and not quiet:

@@ -40,6 +40,9 @@ ReleasePlace = Annotated[
         help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
     ),
 ]
+Weights = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of the table and the release with sampling weights.")
+]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
 ]

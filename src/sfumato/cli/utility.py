@@ -14,6 +14,7 @@ from sfumato.cli.options import (
     PolicyFile,
     ReleasePlace,
     TableReading,
+    Weights,
 )
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import PolicyError
@@ -76,6 +77,7 @@ def utility(
             "--cells", metavar="midpoint|bounds|expand", help="How to read generalized cells.", rich_help_panel=LEARNING
         ),
     ] = "midpoint",
+    weights: Weights = None,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
@@ -109,6 +111,7 @@ def utility(
             targets=target or None,
             classifiers=cast(Any, tuple(classifier or LEARNERS)),
             encoding=cast(Any, encoding_of_cells),
+            weights=weights,
             seed=seed,
             progress=progress,
         )

@@ -20,6 +20,7 @@ from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.losses import measure
 from sfumato.evaluation.risk.measure import risk
 from sfumato.evaluation.risk.risk_report import RiskReport
+from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import measure_utility
 from sfumato.evaluation.utility.utility_report import Utility
 from sfumato.evaluation.utility.workload import query_workload
@@ -29,7 +30,7 @@ from sfumato.models.checks import Outcome
 from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size
 from sfumato.policy.policy import Policy
-from sfumato.progress import Progress
+from sfumato.progress import Progress, silent
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
@@ -131,6 +132,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
         "utility": kept,
+        "described": _described(subject),
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
         "limits": limits_of(subject.published, subject.description),
@@ -323,6 +325,20 @@ def _kept(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | N
         seed=wishes.seed,
     )
     return utility.to_dict()
+
+
+def _described(subject: ReportedRelease) -> list[dict[str, Any]]:
+    """Return mean, standard deviation and Gini of columns of numbers and dates, before and after; no single value."""
+    if subject.original is None:
+        return []
+    columns = describe(subject.release, subject.original, progress=silent).to_dict()["columns"]
+    wanted = ("mean", "deviation", "gini")
+    return [
+        {"column": each["column"]}
+        | {side: {name: each[side]["numbers"][name] for name in wanted} for side in ("before", "after")}
+        for each in columns
+        if each["before"]["numbers"] and each["after"]["numbers"]
+    ]
 
 
 def _attacks(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | None:

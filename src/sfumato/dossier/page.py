@@ -26,13 +26,17 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(percent=_percent, figure=_figure, count=_count)
+    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_told)
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
 
 def _template(name: str) -> str:
     return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
+
+
+def _told(value: float | str | None) -> str:
+    return value if isinstance(value, str) else _figure(value)
 
 
 def _percent(share: float | None) -> str:

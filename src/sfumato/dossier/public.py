@@ -29,6 +29,7 @@ def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
         "losses": None,
         "bound": None,
         "utility": None,
+        "described": [],
         "suppression": _published_suppression(content["suppression"]),
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
         "policy": content["published_policy"],

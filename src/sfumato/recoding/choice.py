@@ -13,8 +13,9 @@ from sfumato.table.encoding import EncodedAttribute
 
 Ends = Literal["rounded", "tight"]
 Suppressed = Literal["remove", "star"]
+Average = Literal["mean", "median", "mode"]
 
-_KEYS = ("numeric", "forms", "ends", "suppressed")
+_KEYS = ("numeric", "forms", "ends", "suppressed", "average")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Recoding:
     suppressed
         What happens to suppressed records: ``"remove"`` leaves them out, ``"star"`` publishes them as one class with
         ``*`` in every quasi-identifying column.
+    average
+        Which number the form ``"mean"`` publishes for a class: None, the same as ``"mean"``; ``"median"``, halfway
+        between the two middle numbers of an even class; ``"mode"``, the most frequent number, of several the lowest.
+        Median and mode may be somebody's own number.
 
     Raises
     ------
@@ -47,6 +52,7 @@ class Recoding:
     forms: Mapping[str, Form] = field(default_factory=dict)
     ends: Ends = "rounded"
     suppressed: Suppressed = "remove"
+    average: Average | None = None
 
     def __post_init__(self) -> None:
         """Check every setting alone; :meth:`forms_of` checks what depends on the attributes."""
@@ -59,12 +65,16 @@ class Recoding:
             problems.append("recoding, ends: must be 'rounded' or 'tight'")
         if self.suppressed not in ("remove", "star"):
             problems.append("recoding, suppressed: must be 'remove' or 'star'")
+        if self.average not in (None, "mean", "median", "mode"):
+            problems.append("recoding, average: must be 'mean', 'median' or 'mode'")
+        if self.average == "mean":
+            object.__setattr__(self, "average", None)
         object.__setattr__(self, "forms", MappingProxyType(_checked_forms(self.forms, problems)))
         raise_all(PolicyError, problems)
 
     def __hash__(self) -> int:
         """Hash by value; the order of `forms` does not count."""
-        return hash((self.numeric, frozenset(self.forms.items()), self.ends, self.suppressed))
+        return hash((self.numeric, frozenset(self.forms.items()), self.ends, self.suppressed, self.average))
 
     def forms_of(self, attributes: Iterable[EncodedAttribute]) -> tuple[Form, ...]:
         """Return the form of each attribute.
@@ -89,7 +99,8 @@ class Recoding:
     def to_policy(self) -> dict[str, Any]:
         """Return the choice as plain values; :meth:`from_policy` reads them back."""
         forms = {name: str(form) for name, form in self.forms.items()}
-        return {"numeric": str(self.numeric), "forms": forms, "ends": self.ends, "suppressed": self.suppressed}
+        plain = {"numeric": str(self.numeric), "forms": forms, "ends": self.ends, "suppressed": self.suppressed}
+        return plain if self.average is None else {**plain, "average": self.average}
 
     @classmethod
     def from_policy(cls, values: Mapping[str, Any]) -> Recoding:

@@ -14,7 +14,7 @@ from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_sums
 from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
 from sfumato.parallel import each
-from sfumato.recoding.choice import Ends, Recoding
+from sfumato.recoding.choice import Average, Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
 from sfumato.recoding.occurring import of_occurring, written_like
 from sfumato.recoding.regions import region_columns
@@ -50,7 +50,8 @@ def recode(
     Raises
     ------
     PolicyError
-        When a form does not fit its attribute, or the solution has regions and a form is not the attribute's default.
+        When a form does not fit its attribute, or the solution has regions and a form is neither the attribute's
+        default nor the mean of each class.
     InputError
         When the partition is of other records.
 
@@ -68,17 +69,34 @@ def recode(
     forms = chosen.forms_of(encoded.attributes)
     sizes = partition.sizes.astype(np.int64, copy=False)
     if partition.regions is not None:
-        published = region_columns(encoded.attributes, partition.regions, forms, threads=threads)
-        return GeneralizedTable(encoded, published, partition.class_of, sizes)
-    ranges = _range_columns(encoded, partition, forms, chosen.ends, threads)
+        return GeneralizedTable(encoded, _in_regions(encoded, partition, chosen, threads), partition.class_of, sizes)
+    wanted = [index for index, form in enumerate(forms) if form is not Form.SET]
+    ranges = _range_columns(encoded, partition, wanted, forms, chosen, threads)
     columns = ranges | _set_columns(encoded, partition, forms, sizes, threads)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)
 
 
+def _in_regions(
+    encoded: EncodedTable, partition: Partition, recoding: Recoding, threads: int
+) -> tuple[GeneralizedColumn, ...]:
+    """Publish what a solution decided, but means of classes where they are wanted instead."""
+    assert partition.regions is not None
+    forms = recoding.forms_of(encoded.attributes)
+    wanted = [index for index, form in enumerate(forms) if form is Form.MEAN]
+    plain = [Form.INTERVAL if form is Form.MEAN else form for form in forms]
+    published = region_columns(encoded.attributes, partition.regions, plain, threads=threads)
+    means = _range_columns(encoded, partition, wanted, forms, recoding, threads)
+    return tuple(means.get(index, column) for index, column in enumerate(published))
+
+
 def _range_columns(
-    encoded: EncodedTable, partition: Partition, forms: Sequence[Form], ends: Ends, threads: int
+    encoded: EncodedTable,
+    partition: Partition,
+    wanted: Sequence[int],
+    forms: Sequence[Form],
+    recoding: Recoding,
+    threads: int,
 ) -> dict[int, GeneralizedColumn]:
-    wanted = [index for index, form in enumerate(forms) if form is not Form.SET]
     if not wanted:
         return {}
     lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count)
@@ -90,9 +108,9 @@ def _range_columns(
             return ancestor_column(encoded.attributes[index], low, high)
         attribute, own = attributes_of(index)
         if forms[index] is Form.MEAN:
-            column = mean_column(attribute, low, high, _class_sums(encoded, partition, index) / partition.sizes, own)
+            column = mean_column(attribute, low, high, _centres(encoded, partition, index, recoding.average), own)
         else:
-            column = _INTERVAL_COLUMNS[ends](attribute, low, high, own)
+            column = _INTERVAL_COLUMNS[recoding.ends](attribute, low, high, own)
         return replace(column, attribute=encoded.attributes[index])
 
     return dict(zip(wanted, each(recoded, wanted, threads), strict=True))
@@ -115,11 +133,36 @@ def _attributes(
     return attributes_of
 
 
-def _class_sums(encoded: EncodedTable, partition: Partition, index: int) -> NDArray[np.float64]:
-    numbers = encoded.attributes[index].numbers
+def _centres(encoded: EncodedTable, partition: Partition, index: int, average: Average | None) -> NDArray[np.float64]:
+    """Return the mean, median or mode of each class, float64 (c,)."""
+    codes, numbers = encoded.codes[:, index], encoded.attributes[index].numbers
     assert numbers is not None
     # The missing value adds nothing; a class that has it publishes no mean.
-    return class_sums(partition.class_of, encoded.codes[:, index], np.append(numbers, 0.0), partition.count)
+    known = np.append(numbers, 0.0)
+    if average is None:
+        return class_sums(partition.class_of, codes, known, partition.count) / partition.sizes
+    kept = np.flatnonzero(partition.class_of >= 0)
+    order = kept[np.lexsort((codes[kept], partition.class_of[kept]))]
+    rising, sizes = codes[order], partition.sizes.astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    if average == "median":
+        middles: NDArray[np.float64] = (
+            known[rising[starts + (sizes - 1) // 2]] + known[rising[starts + sizes // 2]]
+        ) / 2
+        return middles
+    modes: NDArray[np.float64] = known[_most_frequent(partition.class_of[order], rising)]
+    return modes
+
+
+def _most_frequent(class_of: NDArray[np.int32], codes: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the code that each class has most often, of several the lowest; for records by class and rising code."""
+    begins = np.flatnonzero(np.append(True, (np.diff(class_of) != 0) | (np.diff(codes.astype(np.int64)) != 0)))
+    counts = np.diff(np.append(begins, len(codes)))
+    owner = class_of[begins]
+    firsts = np.flatnonzero(np.append(True, np.diff(owner) != 0))
+    most = np.maximum.reduceat(counts, firsts)
+    places = np.flatnonzero(counts == most[owner])
+    return codes[begins[places[np.unique(owner[places], return_index=True)[1]]]]
 
 
 def _set_columns(

@@ -44,7 +44,8 @@ def region_columns(
     Raises
     ------
     PolicyError
-        With every form that is not the default of its attribute.
+        With every form that is not the default of its attribute. Means are not written here: they follow from the
+        records of a class.
 
     Notes
     -----
@@ -70,13 +71,18 @@ def region_columns(
     return tuple(each(written, range(len(attributes)), threads))
 
 
-def form_problems(attributes: Sequence[EncodedAttribute], forms: Sequence[Form]) -> list[str]:
-    """Find the forms that contradict an anonymizer which decides itself what is published."""
+def form_problems(
+    attributes: Sequence[EncodedAttribute], forms: Sequence[Form], *, aggregates: bool = False
+) -> list[str]:
+    """Find the forms that contradict an anonymizer which decides itself what is published.
+
+    aggregates : whether its classes may publish a mean instead of the numbers that they cover.
+    """
     return [
         f"recoding, column {attribute.name!r}: this anonymizer decides itself how values are published; "
         f"leave the form {str(form)!r} out"
         for attribute, form in zip(attributes, forms, strict=True)
-        if form is not _default(attribute)
+        if form is not _default(attribute) and not (aggregates and form is Form.MEAN)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ _FOLDED: OnceForEach[EncodedTable, tuple[tuple[str, ...], int], tuple[NDArray[np
 
 def folding_problems(task: Task) -> list[str]:
     """Name what cannot be done for people with several records, or with a k of their own."""
-    anonymizer, wishing = task.anonymizer, _wishing(task)
+    anonymizer, wishing = task.anonymizer, wishing_of(k=task.wishes is not None, l=task.wished_l is not None)
     what = next(iter(wishing), "person") if task.table.people is None else "person"
     if task.table.people is None and task.people != People():
         return [NOBODY]
@@ -59,7 +59,7 @@ def folding_problems(task: Task) -> list[str]:
     if task.people.rows == "apart":
         problems.extend(apart_problems(task))
     problems.extend(anonymizer_problems(anonymizer, what, together=task.people.rows == "together"))
-    return [*problems, *(problem for wish, own in wishing.items() for problem in _wish_problems(task, wish, *own))]
+    return [*problems, *wish_problems(task.models, anonymizer, wishing, task.table.frame.columns)]
 
 
 def anonymizer_problems(anonymizer: Anonymizer, what: str, *, together: bool) -> Iterator[str]:
@@ -93,30 +93,44 @@ def keyless_problems(people: People, keyless: Keyless) -> Iterator[str]:
         )
 
 
-def _wishing(task: Task) -> dict[str, tuple[str, type[CheckedModel]]]:
-    """Return what is wished for: the column that says what classes promise, and the model that keeps it."""
+Wishing = Mapping[str, tuple[str, type[CheckedModel]]]
+"""What is wished for: the column that says what classes promise, and the model that keeps it."""
+
+
+def wishing_of(*, k: bool, l: bool) -> Wishing:  # noqa: E741 - the letters of the literature
+    """Return what is wished for: a k, an l or both."""
     found: dict[str, tuple[str, type[CheckedModel]]] = {}
-    if task.wishes is not None:
+    if k:
         found["wished k"] = PROMISED, KAnonymity
-    if task.wished_l is not None:
+    if l:
         found["wished l"] = PROMISED_L, WishedDiversity
     return found
 
 
-def _wish_problems(task: Task, wish: str, column: str, kept_by: type[CheckedModel]) -> Iterator[str]:
-    keeping = [model for model in task.models if isinstance(model, kept_by)]
+def wish_problems(
+    models: Sequence[PrivacyModel], anonymizer: Anonymizer, wishing: Wishing, columns: Collection[str]
+) -> Iterator[str]:
+    """Say what does not go with wishes: models, the anonymizer, names of columns."""
+    for wish, (column, kept_by) in wishing.items():
+        yield from _problems_of_wish(models, anonymizer, wish, kept_by)
+        if column in columns:
+            yield f"{wish}: the release has a column {column!r} of its own; rename that of the table"
+
+
+def _problems_of_wish(
+    models: Sequence[PrivacyModel], anonymizer: Anonymizer, wish: str, kept_by: type[CheckedModel]
+) -> Iterator[str]:
+    keeping = [model for model in models if isinstance(model, kept_by)]
     if not keeping:
         names = " or ".join(sorted(each.name for each in MODELS.values() if issubclass(each, kept_by)))
         yield f"{wish}: belongs to {names}; add that model, if only with {wish[-1]} = 1"
-    if not getattr(task.anonymizer, "only_cuts", False):
+    if not getattr(anonymizer, "only_cuts", False):
         for model in keeping:
             if isinstance(model, WishedDiversity) and not TRAITS[model.wished_code].merging:
                 yield (
-                    f"{wish}: {task.anonymizer.name} merges classes, which may break wishes about {model.name}; choose "
+                    f"{wish}: {anonymizer.name} merges classes, which may break wishes about {model.name}; choose "
                     "mondrian, which only cuts them, or distinct-l-diversity"
                 )
-    if column in task.table.frame.columns:
-        yield f"{wish}: the release has a column {column!r} of its own; rename that of the table"
 
 
 def uniform_problem(problem: Problem, most: Mapping[str, int]) -> Problem:

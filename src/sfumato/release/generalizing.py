@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,13 +16,12 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.metrics import Losses, measure_losses, normalized_certainty_penalty
+from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.penalty import peoples_penalty
 from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.limits import limits_of_values
 from sfumato.models.says import least_class_size, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
-from sfumato.numbers import percent
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
@@ -35,21 +34,19 @@ from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
 from sfumato.release.easing import eased
 from sfumato.release.exact_sets import exact_set_notes
-from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people, uniform_problem
+from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.problem import problem_of
+from sfumato.release.problem import mean_notes, problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import STEPS, Task
+from sfumato.release.wish_notes import wish_notes
 from sfumato.table.row_order import canonical_order
-
-MOST_SOLVED_TWICE = 100_000
-"""Records up to which it is worked out what a k for everybody would cost."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +89,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
     behind = PeopleBehind.of(task)
-    partition = _solved_for(behind, problem, task, anonymizer)
+    partition = _solved_for(behind, problem, task=task, anonymizer=anonymizer)
     if task.people.rows == "together" or behind is None:
         partition = within_fingerprint_limit(partition, problem, behind, task)
     if partition.suppressed:
@@ -169,6 +166,7 @@ def _notes(
 ) -> Iterator[str]:
     least = smallest_allowed(task.models)
     yield from partition.notes
+    yield from mean_notes(anonymizer, task.recoding, problem.table.attributes)
     yield from advice_on_columns(task.table)
     yield from passing_notes(task.table, task.table.frame.columns)
     yield from repeated_notes(task.table, partition, least)
@@ -176,7 +174,8 @@ def _notes(
         return
     if task.people.rows == "apart":
         yield all_records_note(partition.class_of, behind.numbers, least)
-    yield from _wish_notes(behind, problem, task, anonymizer)
+    solve = partial(_solved_for, task=task, anonymizer=anonymizer)
+    yield from wish_notes(behind, problem, task.recoding, solve)
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -186,31 +185,10 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
 
 
-def _solved_for(behind: PeopleBehind | None, problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+def _solved_for(behind: PeopleBehind | None, problem: Problem, *, task: Task, anonymizer: Anonymizer) -> Partition:
     if behind is None:
         return _solution(problem, task, anonymizer)
     return solution_for_people(problem, behind, task, lambda folded: _solution(folded, task, anonymizer))
-
-
-def _wish_notes(behind: PeopleBehind, problem: Problem, task: Task, anonymizer: Anonymizer) -> tuple[str, ...]:
-    """Say what it would cost to give everybody what those get who wish for most."""
-    most = behind.most
-    if not most or problem.table.height > MOST_SOLVED_TWICE:
-        return ()
-    classes = {"k": "Classes of {:,}", "l": "An l of {:,}"}
-    what = " and ".join(classes[letter].format(number) for letter, number in most.items()).replace("and An", "and an")
-    told = f"{what} for everybody, as those want who wish for most,"
-    try:
-        alike = PeopleBehind(behind.numbers)
-        uniform = _solved_for(alike, uniform_problem(problem, most), task, anonymizer)
-    except UnsatisfiableError:
-        return (f"{told} {_verb(most, 'are', 'is')} not possible.",)
-    lost = normalized_certainty_penalty(recode_as_published(problem.table, uniform, task.recoding))
-    return (f"{told} {_verb(most, 'lose', 'loses')} {percent(lost, 3)} (NCP).",)
-
-
-def _verb(most: Mapping[str, int], several: str, one: str) -> str:
-    return several if "k" in most else one
 
 
 def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.dealt import Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, class_as_read
 from sfumato.classes.partition import Partition
@@ -37,9 +40,9 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.recoding import form_problems
 from sfumato.release.arguments import one_record_problems, setting_problems
 from sfumato.release.audit import Audit, audit_written, check_audit_place
+from sfumato.release.dealt_on_disk import DealingTask, not_dealt
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
@@ -51,29 +54,31 @@ from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.release.folding import (
     NOBODY,
+    PROMISED,
+    PROMISED_L,
     Keyless,
     anonymizer_problems,
     folded_solution,
     keyless_problems,
     looked_at,
+    wish_problems,
+    wishing_of,
 )
-from sfumato.release.formulas import (
-    Formulas,
-    cells_like_formulas,
-    frames_without_formulas,
-    names_like_formulas,
-    values_like_formulas,
-)
+from sfumato.release.formulas import Formulas
 from sfumato.release.kept_on_disk import kept_of, kept_texts_of
+from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, only_by_the_left_out
-from sfumato.release.parts import recounted_in_parts, write_parts
+from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
-from sfumato.release.people_behind import carried
-from sfumato.release.problem import problems_in
+from sfumato.release.people_behind import PeopleBehind, carried
+from sfumato.release.problem import mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
+from sfumato.release.watched_parts import WatchedParts
+from sfumato.release.wish_notes import wish_notes
+from sfumato.release.wished_on_disk import people_behind, promises_of
 from sfumato.table.folding import fold
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -87,8 +92,8 @@ from sfumato.table.schema import Kind
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
 
-PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format], TableFacts]
-"""Writes the parts of a release, given as numbers, into its folder; returns what is said of them."""
+PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format, str], TableFacts]
+"""Writes the parts of a table, given as numbers, into the folder of a release; returns what is said of them."""
 
 STEPS = 6
 UNKNOWN_FREE = 4 << 30
@@ -102,13 +107,13 @@ class ReleaseOnDisk:
     Attributes
     ----------
     folder : Path
-    report : Report
+    report : Report or KindReport
     formulas : mapping of str to int
         Cells of each column that begin like a formula.
     """
 
     folder: Path
-    report: Report
+    report: Report | KindReport
     formulas: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -202,19 +207,19 @@ def anonymize_on_disk(
 def not_on_disk(policy: Policy) -> list[str]:
     """Say what of a policy the disk engine does not have, each in a sentence; nothing where it has everything."""
     columns, anonymizer, cure = policy.columns, policy.to_anonymizer(), "use --engine memory"
-    wished = {"wished-k": columns.wished_k, "wished-l": columns.wished_l}
-    found = [
-        f"engine: the disk engine does not know what people wish for, and column {name!r} has the role {role}; {cure}"
-        for role, name in wished.items()
-        if name is not None
-    ]
-    found += _not_of_people(policy, cure)
+    found = list(_not_of_people(policy, cure))
+    wishing = columns.wished_k is not None or columns.wished_l is not None or bool(policy.wishes)
+    if wishing and (policy.to_schema().insensitive or policy.to_schema().others == "keep"):
+        found.append(
+            "engine: people with wishes are told apart by insensitive columns, too, which the disk engine does not "
+            f"hold; leave these columns out, or {cure}"
+        )
+    if wishing and isinstance(anonymizer, Publisher):
+        found.append(f"engine: {anonymizer.name} knows no wishes; choose another anonymizer, such as mondrian")
     if isinstance(anonymizer, Publisher):
-        found.append(f"engine: the disk engine generalizes, and {anonymizer.name} publishes something else; {cure}")
+        found += not_dealt(anonymizer, policy, cure)
     if policy.output.format not in PLAIN:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
-    if policy.wishes:
-        found.append(f"engine: the disk engine does not know the wishes of people; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
     schema = policy.to_schema()
@@ -248,6 +253,11 @@ def _not_of_people(policy: Policy, cure: str) -> Iterator[str]:
             "engine: the disk engine does not look whether insensitive columns link the records of a person; leave "
             f"these columns out, or {cure}"
         )
+
+
+def _summed(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    names = dict.fromkeys(name for each in counts for name in each)
+    return {name: sum(each.get(name, 0) for each in counts) for name in names}
 
 
 def _memory(text: str | None) -> int:
@@ -296,26 +306,30 @@ class _Task:
         private, replaced = self.private, self.overwrite
         kept = nullcontext() if private is None else audit_written(private, self.target, overwrite=replaced)
         with kept as secret, whole_folder(self.target, overwrite=self.overwrite) as folder:
-            facts = self._written(made, folder)
-            description = made.description.escaped() if made.frames.escaped else made.description
+            facts = {name: self._written(name, parts, folder) for name, parts in made.tables.items()}
+            escaped = any(parts.escaped for parts in made.tables.values())
+            description = made.description.escaped() if escaped else made.description
+            cells = _summed([parts.cells for parts in made.tables.values()])
+            # What was written needs the memory no more.
+            made.tables.clear()
             self.progress("verifying", 5, STEPS)
-            audited = made.frames.audited()
+            audited = made.audited()
             people = None if audited is None else audited[1]
             counted = counted_as_read(made.was, partial(_recounted, folder, description, facts, spill, people))
             report = made.report(counted)
-            content = description.to_dict(tables={"data": facts})
+            content = description.to_dict(tables=facts)
             write_texts(folder, content, report.for_release(), self.policy.published())
             if audited is not None and secret is not None:
                 numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
-                secret.write_text(numbered.text(facts.file, facts.sha256), encoding="utf-8")
+                secret.write_text(numbered.text(facts[TABLE].file, facts[TABLE].sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
-        return ReleaseOnDisk(self.target, report, made.frames.cells)
+        return ReleaseOnDisk(self.target, report, cells)
 
-    def _written(self, made: _Made, folder: Path) -> TableFacts:
-        format, frames = self.policy.output.format, made.frames
-        if self.writer is None or made.parts == 1:
-            return write_parts(frames.frames(), folder, format, single=made.parts == 1)
-        return self.writer(frames.columns, frames.numbers(), folder, format)
+    def _written(self, name: str, parts: WatchedParts, folder: Path) -> TableFacts:
+        format = self.policy.output.format
+        if self.writer is None or parts.count == 1:
+            return write_parts(parts.frames(), folder, format, single=parts.count == 1, name=name)
+        return self.writer(parts.columns, parts.numbers(), folder, format, name)
 
     def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         self.progress("encoding", 1, STEPS)
@@ -334,35 +348,56 @@ class _Task:
 
     def _made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
         recoding, anonymizer = self.policy.to_recoding(), self.policy.to_anonymizer()
-        assert not isinstance(anonymizer, Publisher)
-        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large)))
+        if isinstance(anonymizer, Publisher):
+            return self._made_by_dealing(anonymizer, large, keys, spill)
+        behind = people_behind(self.policy, large)
+        raise_all(PolicyError, list(_misfits(self.policy, anonymizer, large, behind)))
         engine, problem = self.engine or LocalEngine(), self._problem(large)
 
         def solve(within: Problem) -> Partition:
             return allowed_solution(within, recoding, partial(engine.solve, anonymizer))
 
-        def solve_for_people(within: Problem) -> Partition:
-            assert large.people is not None
-            folded = fold(looked_at(within), large.people.numbers, carried(within.table))
+        def solve_for(people: PeopleBehind, within: Problem) -> Partition:
+            carry = carried(within.table)
+            folded = fold(looked_at(within), people.numbers, carry, people.wishes, people.wished_l)
             return folded_solution(within, folded, self.policy.suppression_limit, recoding, solve)
 
-        away, folds = self.engine is not None, large.people is not None and large.people.some_have_several
-        solver = solve_for_people if folds else solve
+        away, folds = self.engine is not None, behind is not None
+        solver = solve if behind is None else partial(solve_for, behind)
         solved = solve_on_disk(anonymizer, problem, large, recoding, spill, solver, elsewhere=away, folds=folds)
         starred, read = recoding.suppressed == "star", large
         if solved.generalized.suppressed:
             kept = kept_of(large, solved.generalized.class_of)
             raise_all(PolicyError, only_by_the_left_out(large, kept_texts_of(kept)))
             read = large if starred else kept
-        published = PublishedParts(read, solved.generalized, starred, self.seed, spill)
-        parts, formulas = part_count(published.height), self.formulas if self.policy.output.format == "csv" else "keep"
-        frames = _Formulas(published, formulas, parts)
-        report = self._report(solved, large, keys)
+        promised = {} if behind is None else promises_of(behind, solved.generalized, starred=starred)
+        published = PublishedParts(read, solved.generalized, starred, self.seed, spill, promised)
+        tables = {TABLE: WatchedParts(published, self._formulas, part_count(published.height))}
+        of_wishes = () if behind is None else wish_notes(behind, problem, recoding, solve_for)
+        report = self._report(solved, large, (*_key_notes(keys), *_keyless_notes(large), *of_wishes))
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)
         was = {name: kind for name, kind in large.kinds.items() if kind is not read.kinds[name]}
         as_read = partial(class_as_read, solved.generalized.columns, len(solved.generalized.sizes))
-        return _Made(frames, parts, _description(self.policy, read), report, was, as_read)
+        added = {key: name for key, name in (("promised", PROMISED), ("promised_l", PROMISED_L)) if name in promised}
+        description = _description(self.policy, read, added=added)
+        return _Made(tables, description, report, published.audited, was, as_read)
+
+    @property
+    def _formulas(self) -> Formulas:
+        return self.formulas if self.policy.output.format == "csv" else "keep"
+
+    def _made_by_dealing(self, deals: Publisher, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
+        assert isinstance(deals, Deals)
+        task = DealingTask(deals, self.policy, self._problem(large), large, spill)
+        raise_all(PolicyError, task.problems())
+        self.progress("publishing", 2, STEPS)
+        solved = task.solved()
+        tables = {
+            name: WatchedParts(parts, self._formulas, part_count(parts.height)) for name, parts in solved.parts.items()
+        }
+        description = _description(self.policy, large, (deals.kind, solved.dealing.structure))
+        return _Made(tables, description, task.report_on(solved, _key_notes(keys)))
 
     def _problem(self, large: LargeTable) -> Problem:
         # A fraction such as 0.1 is not exact, and must not cost a record.
@@ -370,14 +405,16 @@ class _Task:
         threads = thread_count(self.policy.threads if self.threads is None else self.threads)
         return Problem(large.encoded, self.policy.to_models(), limit, self.seed, threads, self.progress)
 
-    def _report(self, solved: SolvedOnDisk, large: LargeTable, keys: Sequence[str]) -> Callable[[Verification], Report]:
+    def _report(self, solved: SolvedOnDisk, large: LargeTable, more: Sequence[str]) -> Callable[[Verification], Report]:
         """Return what makes the report of a recount; it holds neither table nor classes."""
         generalized, models = solved.generalized, self.policy.to_models()
         sensitive = tuple(large.schema.sensitive)
         losses = measure_losses(generalized, k=smallest_allowed(models))
-        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes)
+        anonymizer = cast(Anonymizer, self.policy.to_anonymizer())
+        own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
+        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        notes = (*told, *advice, *_key_notes(keys), *_keyless_notes(large))
+        notes = (*told, *advice, *more)
         people = None if large.people is None else large.people.numbers
         peoples_ncp = None if people is None else peoples_penalty(generalized, people)
         of_people = () if people is None else limits_of_people(models, sensitive)
@@ -413,9 +450,13 @@ class _Task:
 
 
 def _recounted(
-    folder: Path, description: Description, facts: TableFacts, spill: Path, people: NDArray[np.int32] | None
+    folder: Path,
+    description: Description,
+    facts: Mapping[str, TableFacts],
+    spill: Path,
+    people: NDArray[np.int32] | None,
 ) -> Verification:
-    recount = recounted_in_parts(folder, description, {"data": facts}, spill, people)
+    recount = recounted_in_parts(folder, description, facts, spill, people)
     assert recount is not None
     recount[0].raise_unless_ok()
     # What somebody else has written is what arrived here.
@@ -425,59 +466,18 @@ def _recounted(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Made:
-    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the frames.
+    """A release to be written: what is known of it once its classes are. Nothing holds these longer than the tables.
 
     `was` are the kinds of columns that are of another one without the records that were left out. `as_read` gives
     records of class -1 the class that a reader puts them into.
     """
 
-    frames: _Formulas
-    parts: int
+    tables: dict[str, WatchedParts]
     description: Description
-    report: Callable[[Verification], Report]
-    was: dict[str, Kind]
-    as_read: Callable[[NDArray[np.int32]], NDArray[np.int32]]
-
-
-class _Formulas:
-    """Counts the cells of parts that begin like a formula, and does what is to be done about them."""
-
-    def __init__(self, published: PublishedParts, formulas: Formulas, parts: int) -> None:
-        if formulas == "escape" and parts > 1:
-            raise PolicyError(
-                "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
-            )
-        self._published, self._formulas = published, formulas
-        self.columns = published.columns
-        self.audited = published.audited
-        self.cells: dict[str, int] = dict.fromkeys(names_like_formulas(self.columns.names), 1)
-        self.escaped = False
-
-    def numbers(self) -> Iterator[pl.DataFrame]:
-        """Yield every part as numbers of what it publishes."""
-        begins = values_like_formulas(self.columns.values)
-        for numbers in self._published.numbers():
-            of_values = {name: column for name, column in self._named(numbers) if name in self.columns.values}
-            as_they_are = pl.DataFrame([column for name, column in self._named(numbers) if name not in of_values])
-            found = cells_like_formulas([as_they_are], names=False)
-            found |= {name: int(begins[name][of_values[name].to_numpy()].sum()) for name in begins}
-            for name, count in found.items():
-                self.cells[name] = self.cells.get(name, 0) + count
-            if self._formulas == "refuse" and any(self.cells.values()):
-                frames_without_formulas({"data": self.columns.frame(numbers)}, "refuse")
-            yield numbers
-
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield every part as it is to be written."""
-        for numbers in self.numbers():
-            tables = {"data": self.columns.frame(numbers)}
-            without = frames_without_formulas(tables, self._formulas) if self._formulas == "escape" else tables
-            self.escaped |= without is not tables
-            yield without["data"]
-
-    def _named(self, numbers: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
-        for name, column in zip(self.columns.names, numbers.get_columns(), strict=True):
-            yield name, column.alias(name)
+    report: Callable[[Verification], Report | KindReport]
+    audited: Callable[[], tuple[NDArray[np.int32], NDArray[np.int32]] | None] = lambda: None
+    was: Mapping[str, Kind] = field(default_factory=dict)
+    as_read: Callable[[NDArray[np.int32]], NDArray[np.int32]] = lambda classes: classes
 
 
 def _keyless_notes(large: LargeTable) -> Iterator[str]:
@@ -485,28 +485,38 @@ def _keyless_notes(large: LargeTable) -> Iterator[str]:
         yield note
 
 
-def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable) -> Iterator[str]:
+def _misfits(policy: Policy, anonymizer: Anonymizer, large: LargeTable, behind: PeopleBehind | None) -> Iterator[str]:
+    wishing = {} if behind is None else wishing_of(k=behind.wishes is not None, l=behind.wished_l is not None)
     if large.people is not None:
         keyless = Keyless(large.schema.person, large.people.keyless, large.people.first_keyless, large.height)
         yield from keyless_problems(policy.to_people(), keyless)
-        yield from anonymizer_problems(anonymizer, "person", together=True)
+    if large.people is not None or wishing:
+        what = next(iter(wishing)) if large.people is None else "person"
+        yield from anonymizer_problems(anonymizer, what, together=True)
+    yield from wish_problems(policy.to_models(), anonymizer, wishing, large.names)
     attributes, names = large.encoded.attributes, list(large.schema.sensitive)
     recoding, models = policy.to_recoding(), policy.to_models()
     checks = [lambda model=model: model.rules(names) for model in models]
     problems = problems_in(*checks, lambda: recoding.forms_of(attributes))
     yield from problems
-    if anonymizer.decides_regions and not problems and large.people is None:
-        yield from form_problems(attributes, recoding.forms_of(attributes))
+    if not problems:
+        yield from recoding_problems(anonymizer, recoding, attributes)
 
 
-def _description(policy: Policy, large: LargeTable) -> Description:
-    structure = {
-        "quasi_identifying": list(large.schema.quasi_identifying), "sensitive": list(large.schema.sensitive),
-    }  # fmt: skip
+def _description(
+    policy: Policy,
+    large: LargeTable,
+    other: tuple[str, Mapping[str, Any]] | None = None,
+    *,
+    added: Mapping[str, str] = MappingProxyType({}),
+) -> Description:
+    """Describe a generalized table with columns that were added; or one of another kind and structure."""
+    names = {"quasi_identifying": list(large.schema.quasi_identifying), "sensitive": list(large.schema.sensitive)}
+    kind, structure = other or (PublishedTable.kind, {**names, **added})
     sensitive = {column.attribute.name: _sensitive(column) for column in large.sensitive}
     models: list[PrivacyModel] = policy.to_models()
     return Description(
-        PublishedTable.kind, structure, sensitive, tuple(map(describe_model, models)), policy.suppression_limit,
+        kind, structure, sensitive, tuple(map(describe_model, models)), policy.suppression_limit,
         people=None if large.people is None else "audit",
     )  # fmt: skip
 

@@ -15,23 +15,28 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.models.checks import Check, Outcome
-from sfumato.published import PublishedTable
+from sfumato.published import KINDS, BucketizedTables, PublishedTable, SlicedTable
+from sfumato.published.checks.dealt_parts import verify_bucket_parts, verify_slice_parts
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.parts import countable_in_parts, verify_parts
-from sfumato.published.roles import Roles
+from sfumato.published.checks.slices.sharing import shared_attributes
+from sfumato.published.protocol import structure_columns
+from sfumato.published.roles import Roles, roles_of
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models
-from sfumato.release.table_files import assembled, parts_check, refuse_missing
+from sfumato.release.table_files import assembled, parts_check, refuse_missing, same_as_written
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
 from sfumato.table.large.spill import scratch_folder
 from sfumato.table.sources import open_source
-from sfumato.table.writing import Format, write_data
+from sfumato.table.writing import Format, sha256_of, write_data
 
 TABLE = "data"
 LAYOUT = CsvFormat(strip=False)
 
 
-def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool) -> TableFacts:
+def write_parts(
+    frames: Iterable[pl.DataFrame], folder: Path, format: Format, *, single: bool, name: str = TABLE
+) -> TableFacts:
     """Write a table that comes in parts, and hash each.
 
     Parameters
@@ -44,18 +49,20 @@ def write_parts(frames: Iterable[pl.DataFrame], folder: Path, format: Format, *,
         Of the files.
     single
         Whether there is one part, which is then a file beside the others, as a table always was.
+    name
+        Of the table.
     """
     if single:
         (frame,) = frames
-        file = folder / f"{TABLE}.{format}"
+        file = folder / f"{name}.{format}"
         return TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
-    place = folder / TABLE
+    place = folder / name
     place.mkdir()
     parts, columns = [], list[str]()
     for number, frame in enumerate(frames):
         file, columns = place / part_name(number, format), frame.columns
         parts.append(PartFacts(file.name, write_data(frame, file, format), frame.height))
-    return TableFacts.in_parts(TABLE, parts, columns)
+    return TableFacts.in_parts(name, parts, columns)
 
 
 def part_name(number: int, format: Format) -> str:
@@ -116,7 +123,7 @@ def recounted_in_parts(
     scratch: Path | None = None,
     people: NDArray[np.int32] | None = None,
 ) -> tuple[Verification, tuple[Check, ...]] | None:
-    """Recount a generalized table from its files, never holding all of it.
+    """Recount tables from their files, never holding all of them.
 
     Parameters
     ----------
@@ -139,20 +146,89 @@ def recounted_in_parts(
     SfumatoError
         When a file cannot be read as a table.
     """
+    if counted_by_bucket(description):
+        return _recounted_buckets(folder, description, facts, scratch)
     if not counted_by_record(description):
         return None
     refuse_missing(folder, facts)
     (name,) = facts
     integrity = parts_check(folder, facts[name]) if facts[name].parts else None
     counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch, people)
-    return counted, () if integrity is None else (_with_rows(integrity, counted, facts[name]),)
+    return counted, () if integrity is None else (_with_rows(integrity, counted.records, facts[name]),)
 
 
 def counted_by_record(description: Description) -> bool:
     """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
-    extra = {"pseudonyms", "promised", "promised_l", "class_number", "counterfeits"} & {*description.structure}
+    extra = {"pseudonyms", "class_number", "counterfeits"} & {*description.structure}
     is_generalized = description.kind == PublishedTable.kind and description.people != "published" and not extra
     return is_generalized and countable_in_parts(known_models(description))
+
+
+def counted_by_bucket(description: Description) -> bool:
+    """Tell whether a release is one of buckets that are counted without ever holding their records."""
+    if description.kind == BucketizedTables.kind:
+        return True
+    if description.kind != SlicedTable.kind:
+        return False
+    try:
+        return not shared_attributes(structure_columns(description.structure))
+    except ValueError:
+        # Putting the tables together says what is wrong.
+        return False
+
+
+def _recounted_buckets(
+    folder: Path, description: Description, facts: Mapping[str, TableFacts], scratch: Path | None
+) -> tuple[Verification, tuple[Check, ...]]:
+    refuse_missing(folder, facts)
+    sources = {name: TalliedRows(FilesInARow.of(folder, entry)) for name, entry in facts.items()}
+    whole, models = KINDS[description.kind].whole_numbers, known_models(description)
+    # Rows do not matter for whether tables and columns are those of the structure.
+    empty = {
+        name: pl.DataFrame(schema={each: pl.Int64 if each in whole else pl.String for each in source.names})
+        for name, source in sources.items()
+    }
+    shown, attributes = assembled(description, empty), description.attributes()
+    with scratch_folder(scratch) as place:
+        if isinstance(shown, SlicedTable):
+            hidden = shown.sensitive, shown.insensitive
+            counted = verify_slice_parts(sources[TABLE], shown.columns, hidden, attributes, models, place)
+        else:
+            rows, counts = (sources[name] for name in shown.tables)
+            counted = verify_bucket_parts(rows, counts, attributes, models, place)
+    checks = tuple(_integrity(folder, entry, sources[name]) for name, entry in facts.items())
+    return replace(counted, roles=roles_of(shown)), checks
+
+
+def _integrity(folder: Path, facts: TableFacts, read: TalliedRows) -> Check:
+    if facts.parts:
+        return _with_rows(parts_check(folder, facts), read.rows, facts)
+    path = folder / facts.file
+    return same_as_written(f"{path.name} is the file that was written", sha256_of(path), facts, (read.rows, read.names))
+
+
+@dataclass(eq=False, repr=False)
+class TalliedRows:
+    """A source that tells how many rows were read when it was read."""
+
+    source: BatchSource
+    rows: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return self.source.names
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every value arrives as text."""
+        return self.source.is_text
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time."""
+        for batch in self.source.batches(names, texts):
+            self.rows += len(batch[0])
+            yield batch
 
 
 def recount_of(
@@ -174,15 +250,16 @@ def recount_of(
     if people is None and description.people == "audit":
         whom = "attested"
     with scratch_folder(scratch) as place:
-        counted = verify_parts(source, published.quasi_identifying, attributes, models, place, whom)
-    own = {*published.quasi_identifying, *published.sensitive}
+        promised = published.promises
+        counted = verify_parts(source, published.quasi_identifying, attributes, models, place, whom, promised)
+    own = {*published.quasi_identifying, *published.sensitive, *promised.values()}
     roles = Roles(
         published.quasi_identifying, published.sensitive, tuple(each for each in source.names if each not in own)
     )  # fmt: skip
     return replace(counted, roles=roles)
 
 
-def _with_rows(integrity: Check, counted: Verification, facts: TableFacts) -> Check:
-    if integrity.outcome is Outcome.HOLDS and counted.records != facts.rows:
+def _with_rows(integrity: Check, rows: int, facts: TableFacts) -> Check:
+    if integrity.outcome is Outcome.HOLDS and rows != facts.rows:
         return replace(integrity, outcome=Outcome.BROKEN, detail="release.json counts other rows")
     return integrity

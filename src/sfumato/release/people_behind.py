@@ -42,7 +42,14 @@ class PeopleBehind:
         if alone and task.wishes is None and task.wished_l is None and task.people.all_records_k is None:
             return None
         everybody = np.arange(task.table.height, dtype=np.int32) if numbers is None else numbers
-        return cls(everybody, _largest(task.wishes, everybody), _largest(task.wished_l, everybody))
+        return cls.wishing(everybody, task.wishes, task.wished_l)
+
+    @classmethod
+    def wishing(
+        cls, numbers: NDArray[np.int32], wishes: NDArray[np.int64] | None, wished_l: NDArray[np.int64] | None
+    ) -> PeopleBehind:
+        """Give every record what its person wishes for in any of them; None: nobody wishes."""
+        return cls(numbers, _largest(wishes, numbers), _largest(wished_l, numbers))
 
     @property
     def most(self) -> dict[str, int]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
-from sfumato.recoding import form_problems
+from sfumato.recoding import Recoding, form_problems
 from sfumato.release.folding import folding_problems
 from sfumato.release.pseudonyms import pseudonym_problems
 from sfumato.release.task import Task
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 
 def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Problem:
@@ -52,6 +52,29 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
             for attribute, form in zip(encoded.attributes, forms, strict=True)
             if form is Form.MEAN
         )
-    if anonymizer.decides_regions and not problems:
-        problems.extend(form_problems(encoded.attributes, task.recoding.forms_of(encoded.attributes)))
+    if not problems:
+        problems.extend(recoding_problems(anonymizer, task.recoding, encoded.attributes))
     return problems
+
+
+def recoding_problems(anonymizer: Anonymizer, recoding: Recoding, attributes: Sequence[EncodedAttribute]) -> list[str]:
+    """Find what has no effect, and forms that contradict an anonymizer which decides itself what is published."""
+    forms = recoding.forms_of(attributes)
+    problems = []
+    if recoding.average is not None and Form.MEAN not in (recoding.numeric, *recoding.forms.values()):
+        problems.append(
+            f"recoding: average = {recoding.average!r} means nothing where no column is published as the mean of its "
+            "class; set numeric = 'mean', or leave it out"
+        )
+    if anonymizer.decides_regions:
+        problems += form_problems(attributes, forms, aggregates=getattr(anonymizer, "aggregates", False))
+    return problems
+
+
+def mean_notes(anonymizer: Anonymizer, recoding: Recoding, attributes: Sequence[EncodedAttribute]) -> Iterator[str]:
+    """Say which columns have means where the solution decided otherwise."""
+    if anonymizer.decides_regions:
+        for attribute, form in zip(attributes, recoding.forms_of(attributes), strict=True):
+            if form is Form.MEAN:
+                which = recoding.average or "mean"
+                yield f"Column {attribute.name!r}: where it is on the level *, the {which} of each class is published."

@@ -9,6 +9,7 @@ from functools import partial
 from sfumato.anonymizers.protocol import Publication, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.limits import limits_of_values
+from sfumato.policy.policy import Policy
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
@@ -36,7 +37,8 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     task.step("encoding", 1)
     encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
-    raise_all(PolicyError, [*folding_problems(task), *_meaningless(task, publisher), *problems_in(fits)])
+    idle = meaningless(task.policy, publisher, bound=task.bound)
+    raise_all(PolicyError, [*folding_problems(task), *idle, *problems_in(fits)])
     task.step("publishing", 2)
     order = canonical_order(encoded, task.table)
     ordered = replace(task.table, frame=task.table.frame[order])
@@ -56,16 +58,16 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     )
 
 
-def _meaningless(task: Task, publisher: Publisher) -> Iterator[str]:
+def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) -> Iterator[str]:
     """Name the settings that say how classes are made and generalized, which there are none of here."""
     what = f"{publisher.name} makes no classes"
-    if task.recoding != Recoding():
+    if policy.to_recoding() != Recoding():
         yield f"recoding: {what} that could be generalized; leave it out"
-    if task.policy.refine:
+    if policy.refine:
         yield f"refine: {what} between which records could move; leave it out"
-    if task.bound:
+    if bound:
         yield f"bound: {what} whose loss could be bounded; leave it out"
-    if task.policy.suppression_limit and not getattr(publisher, "suppresses", False):
+    if policy.suppression_limit and not getattr(publisher, "suppresses", False):
         yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
 
 

@@ -28,10 +28,11 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import population_problems, presence_problems, setting_problems, table_problems
 from sfumato.release.passing import passing_problems
+from sfumato.release.wished import wished
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
 from sfumato.table.person_column import STEPS as K_STEPS
-from sfumato.table.person_column import STEPS_OF_L, steps_of
+from sfumato.table.person_column import STEPS_OF_L
 from sfumato.table.table import Table
 
 LOG = logging.getLogger("sfumato.release")
@@ -133,42 +134,16 @@ class Task:
         """
         return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k}, K_STEPS)
 
+    def _wished(
+        self, own: NDArray[np.int64] | None, said: Mapping[Wish, int], steps: Sequence[int]
+    ) -> NDArray[np.int64] | None:
+        frame = self.table.frame
+        return wished(own, said, steps, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
+
     @cached_property
     def wished_l(self) -> NDArray[np.int64] | None:
         """The same for the l."""
         return self._wished(self.table.wished_l, {wish: wish.l for wish in self.policy.wishes if wish.l}, STEPS_OF_L)
-
-    def _wished(
-        self, own: NDArray[np.int64] | None, said: Mapping[Wish, int], steps: Sequence[int]
-    ) -> NDArray[np.int64] | None:
-        if not said and own is None:
-            return None
-        names = set(self.table.frame.columns)
-        raise_all(
-            PolicyError,
-            [
-                f"wishes: column {wish.column!r} is not in the table, or has no role; correct it, or give it one"
-                for wish in said
-                if wish.column not in names
-            ],
-        )
-        wishes = np.ones(self.table.height, dtype=np.int64) if own is None else own
-        idle = []
-        for wish, least in said.items():
-            meant = meant_by(wish, self.table)
-            wishes = np.where(meant, np.maximum(wishes, least), wishes)
-            if not meant.any():
-                idle.append(wish.column)
-        # A value that is spelled otherwise would protect nobody, and nobody would hear of it.
-        raise_all(
-            PolicyError,
-            [
-                f"wishes: no record has the value of column {column!r} that a rule is about; "
-                "correct the spelling, or leave the rule out"
-                for column in idle
-            ],
-        )
-        return steps_of(wishes, steps)
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

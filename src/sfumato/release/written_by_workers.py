@@ -48,12 +48,15 @@ class PartWriter:
     format : str
     token : str
         What the file of that name holds.
+    table : str
+        The folder of the parts.
     """
 
     columns: PublishedColumns
     folder: str
     format: Format
     token: str
+    table: str = TABLE
 
     def __call__(self, part: tuple[int, bytes]) -> PartFacts:
         """Write a part.
@@ -74,7 +77,7 @@ class PartWriter:
         path = writing / f"{secrets.token_hex(8)}-{name}"
         sha256 = write_data(frame, path, self.format)
         try:
-            os.replace(path, Path(self.folder) / TABLE / name)
+            os.replace(path, Path(self.folder) / self.table / name)
         except OSError:
             raise InputError(NOT_SHARED) from None
         return PartFacts(name, sha256, frame.height)
@@ -92,26 +95,26 @@ class WorkersWrite:
     session: Any
 
     def __call__(
-        self, columns: PublishedColumns, parts: Iterable[pl.DataFrame], folder: Path, format: Format
+        self, columns: PublishedColumns, parts: Iterable[pl.DataFrame], folder: Path, format: Format, table: str = TABLE
     ) -> TableFacts:
-        """Write the parts, given as numbers, into the folder of a release; return what is said of them.
+        """Write the parts of a table, given as numbers, into the folder of a release; return what is said of them.
 
         Raises
         ------
         InputError
             When workers do not see the folder, or Spark goes away.
         """
-        writing, place, token = folder / WRITING, folder / TABLE, secrets.token_hex(16)
+        writing, place, token = folder / WRITING, folder / table, secrets.token_hex(16)
         for made in (writing, place):
             made.mkdir()
         (writing / TOKEN).write_text(token)
-        writer = PartWriter(columns, str(folder.absolute()), format, token)
+        writer = PartWriter(columns, str(folder.absolute()), format, token, table)
         written = [facts for _, facts in run_on_spark(self.session, writer, _payloads(parts))]
         # An attempt that still runs finds no folder any more.
         shutil.rmtree(writing, ignore_errors=True)
         written.sort(key=lambda part: part.file)
         raise_all(InputError, [] if all((place / part.file).is_file() for part in written) else [NOT_SHARED])
-        return TableFacts.in_parts(TABLE, written, columns.names)
+        return TableFacts.in_parts(table, written, columns.names)
 
 
 def _payloads(parts: Iterable[pl.DataFrame]) -> Iterator[tuple[int, bytes]]:

@@ -54,16 +54,25 @@ def read_wishes(column: pl.Series, what: str = "a k") -> NDArray[np.int64]:
     InputError
         Counting the values that are no whole numbers of 1 or more, with the row of the first.
     """
-    numbers = column.cast(pl.Float64, strict=False)
-    strange = column.is_not_null() & ~((numbers >= 1) & (numbers == numbers.floor()) & (numbers < 2**31)).fill_null(
-        False
-    )
+    numbers, strange = numbers_wished(column)
     if strange.any():
-        raise InputError(
-            f"column {column.name!r}: {strange.sum():,} record(s) wish for {what} that is no whole number of 1 or "
-            f"more, first in row {int(strange.arg_max() or 0) + 1}; correct them, or leave them empty"
-        )
+        raise strange_wishes(column.name, int(strange.sum()), int(strange.arg_max() or 0), what)
     return numbers.fill_null(1.0).cast(pl.Int64).to_numpy()
+
+
+def numbers_wished(column: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return wishes as floats, null where there is none; and which of them are no whole numbers of 1 or more."""
+    numbers = column.cast(pl.Float64, strict=False)
+    whole = ((numbers >= 1) & (numbers == numbers.floor()) & (numbers < 2**31)).fill_null(False)
+    return numbers, column.is_not_null() & ~whole
+
+
+def strange_wishes(name: str, records: int, first: int, what: str) -> InputError:
+    """Return what is said of wishes that are no whole numbers: how many records have them, and the first, from 0."""
+    return InputError(
+        f"column {name!r}: {records:,} record(s) wish for {what} that is no whole number of 1 or "
+        f"more, first in row {first + 1}; correct them, or leave them empty"
+    )
 
 
 def steps_of(wishes: NDArray[np.int64], steps: Sequence[int] = STEPS) -> NDArray[np.int64]:

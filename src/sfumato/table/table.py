@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.numbers import counted
+from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.identification import Look, look_at
 from sfumato.table.kinds import is_measured
 from sfumato.table.repeated_keys import RepeatedKey
@@ -109,6 +110,10 @@ class Table:
             wished_l=wished_l,
             keyless=None if self.keyless is None else self.keyless[rows],
         )
+
+    def distinct(self, name: str) -> Distinct:
+        """Return the values of a column, and which of them each record has."""
+        return distinct_of(self.frame[name])
 
     def look(self, name: str) -> Look:
         """Return what a column looks like, by its name and its distinct values. Cost O(n) once, O(d) for categories."""

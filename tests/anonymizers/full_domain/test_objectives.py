@@ -91,6 +91,81 @@ def test_discernibility_with_a_balance(drawn, balance):
         assert found.loss == pytest.approx(min(scores.values()), abs=1e-9)
 
 
+OF_RECORDS = {
+    "ambiguity": naive.ambiguity,
+    "kullback-leibler": naive.divergence,
+    "classification": naive.wrong_labels,
+}
+
+
+@pytest.mark.parametrize("models", ["k=2", "k, distinct l", "k, t ordered"])
+@pytest.mark.parametrize("objective", OF_RECORDS)
+@given(drawn=drawn_tables())
+@examples(25)
+def test_objectives_of_records(objective, models, drawn):
+    drawn = without_missing(drawn)
+    models, twins = MODELS[models]
+    problem = naive.Problem(naive.collapse(drawn.rows, drawn.ills), HIERARCHIES, twins, drawn.limit)
+    scores = {node: OF_RECORDS[objective](problem, outcome) for node, outcome in naive.satisfying(problem).items()}
+    label = "ill" if objective == "classification" else None
+    found = searched(drawn, (1.0, 1.0, 1.0), models, Optimal(objective=objective, label=label))
+    assert (found is None) == (not scores)
+    if found is not None:
+        assert found.loss == pytest.approx(min(scores.values()), abs=1e-6)
+        assert scores[found.chosen] == pytest.approx(found.loss, abs=1e-6)
+        assert found.loss_bound == found.loss
+
+
+@pytest.mark.parametrize("objective", OF_RECORDS)
+@given(drawn=drawn_tables())
+@examples(15)
+def test_a_limited_search_of_records_bounds_the_optimum(objective, drawn):
+    drawn = without_missing(drawn)
+    models, twins = MODELS["k=2"]
+    problem = naive.Problem(naive.collapse(drawn.rows, drawn.ills), HIERARCHIES, twins, drawn.limit)
+    label = "ill" if objective == "classification" else None
+    scores = [OF_RECORDS[objective](problem, outcome) for outcome in naive.satisfying(problem).values()]
+    if not scores:
+        return
+    for nodes in (2, 5, 9):
+        found = searched(drawn, (1.0, 1.0, 1.0), models, Optimal(objective=objective, label=label, node_limit=nodes))
+        if found is not None:
+            assert found.loss_bound - 1e-6 <= min(scores) <= found.loss + 1e-6
+
+
+def test_the_classification_metric_is_what_is_minimized():
+    drawn = Drawn(
+        [("a", "x", "1980"), ("b", "x", "1984"), ("c", "y", "1980"), ("d", "z", "1996")] * 5, [1, 1, 2, 5] * 5, 5
+    )
+    table = encoded(drawn)
+    optimal = Optimal(objective="classification", label="ill")
+    solution = optimal.solve(Problem(table, [sf.KAnonymity(3)], 5))
+    assert "classification by ill: 0" in " ".join(solution.notes)
+
+
+def test_a_label_that_is_not_there():
+    table = encoded(Drawn([("a", "x", "1980")] * 3, [1, 1, 1], 0))
+    with pytest.raises(sf.PolicyError, match=r"label='town' is no sensitive column.*take one of ill"):
+        Optimal(objective="classification", label="town").solve(Problem(table, [sf.KAnonymity(2)]))
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"objective": "classification"}, "give both or none"),
+        ({"label": "ill"}, "give both or none"),
+        ({"objective": "ambiguity", "mean": "geometric"}, "knows nothing"),
+        ({"objective": "kullback-leibler", "balance": 0.2}, "balance means nothing"),
+        ({"objective": "ambiguity", "local_recoding": True}, "objective of cells"),
+        ({"objective": "squared-error"}, "no objective here: full-domain generalization publishes nodes"),
+        ({"objective": "height"}, "no objective here: levels of different hierarchies"),
+    ],
+)
+def test_options_that_do_not_fit(options, problem):
+    with pytest.raises(sf.PolicyError, match=problem):
+        Optimal(**options)
+
+
 AMOUNTS = st.builds(
     naive.Game,
     st.sampled_from([1.0, 10.0]),

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.anonymizers.buckets.making import BucketGroups
-from sfumato.anonymizers.buckets.publish import publish_buckets
+from sfumato.anonymizers.buckets.publish import dealt_buckets_of, tables_of
 from sfumato.anonymizers.buckets.reconstruction import least_reconstruction_error, reconstruction_error
 from sfumato.anonymizers.buckets.search import CheckedBuckets, Members, search_buckets
+from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
@@ -99,11 +100,23 @@ class Bucketization(Checked):
         -----
         See :func:`sfumato.anonymizers.buckets.search.search_buckets`.
         """
+        dealing = self.deal(problem, table)
+        return Publication(tables_of(dealing, problem.table, table), dealing.notes, dealing.figures)
+
+    @property
+    def by_sensitive_alone(self) -> bool:
+        """Whether quasi-identifying values do not matter."""
+        return self.members != "alike"
+
+    def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
+        """Make buckets as :meth:`publish` does, for who holds the values; errors likewise."""
         feasible(problem, may_leave_out=False)
         cut = partial(_alike, problem)
         found = search_buckets(problem.table, problem.models, problem.seed, self.members, cut)
-        published = publish_buckets(found.buckets, problem.table, table, problem.seed)
-        return Publication(published, tuple(_notes(found, table, self.members)), _figures(found, problem.models))
+        rows, counts = dealt_buckets_of(found, problem.table, tuple(table.schema.quasi_identifying), problem.seed)
+        structure = {"quasi_identifying": list(table.schema.quasi_identifying), "sensitive": counts.sensitive}
+        notes = tuple(_notes(found, table, self.members))
+        return Dealing(rows, structure, counts, notes, _figures(found, problem.models))
 
 
 def _alike(problem: Problem, size: int) -> BucketGroups:
@@ -145,7 +158,7 @@ def _model_problems(table: EncodedTable, models: Sequence[PrivacyModel]) -> Iter
                 yield from error.problems
 
 
-def _notes(found: CheckedBuckets, table: Table, members: Members) -> Iterator[str]:
+def _notes(found: CheckedBuckets, table: ColumnSource, members: Members) -> Iterator[str]:
     yield "Neither identity nor membership is hidden: quasi-identifying values are published as they are."
     if table.schema.insensitive:
         yield f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}."

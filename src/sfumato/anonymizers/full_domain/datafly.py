@@ -61,6 +61,7 @@ class Datafly(Checked):
 
     name: ClassVar[str] = "datafly"
     decides_regions: ClassVar[bool] = True
+    aggregates: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
     shares_nobody: ClassVar[bool] = True

@@ -42,7 +42,7 @@ class Heuristic(Optimal):
 
     Parameters
     ----------
-    objective, mean, balance
+    objective, mean, balance, label
         As for :class:`Optimal`.
     time_limit
         Seconds after which the search ends with the best that it has; what comes out then depends on the machine.

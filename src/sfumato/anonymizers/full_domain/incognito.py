@@ -73,6 +73,7 @@ class Incognito(Checked):
 
     name: ClassVar[str] = "incognito"
     decides_regions: ClassVar[bool] = True
+    aggregates: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
     shares_nobody: ClassVar[bool] = True

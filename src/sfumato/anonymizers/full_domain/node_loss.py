@@ -20,8 +20,8 @@ from sfumato.anonymizers.full_domain.objective import (
     EVEN,
     CellObjective,
     CellObjectiveName,
+    ClassObjectiveName,
     Mean,
-    ObjectiveName,
     balance_parts,
     cell_objective,
 )
@@ -311,7 +311,7 @@ class MeanSize(ClassBasedLoss):
 
 
 def node_loss(
-    name: ObjectiveName,
+    name: CellObjectiveName | ClassObjectiveName,
     mean: Mean,
     domains: Sequence[DomainLevels],
     tables: LevelTables,
@@ -329,5 +329,4 @@ def node_loss(
     occurrences = [
         np.bincount(codes[:, place], minlength=domain.node_of.shape[1]) for place, domain in enumerate(domains)
     ]
-    cells: CellObjectiveName = "information" if name == "payout" else name
-    return CellLoss(cell_objective(cells, mean, domains, occurrences, balance), tables)
+    return CellLoss(cell_objective(name, mean, domains, occurrences, balance), tables)

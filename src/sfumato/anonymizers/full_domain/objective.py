@@ -16,8 +16,19 @@ from sfumato.anonymizers.domain_levels import DomainLevels
 from sfumato.recoding.notation import STAR
 
 CellObjectiveName = Literal["loss", "ncp", "precision", "entropy", "information"]
+ClassObjectiveName = Literal["discernibility", "average-class-size"]
 ObjectiveName = Literal[
-    "loss", "ncp", "precision", "entropy", "information", "discernibility", "average-class-size", "payout"
+    "loss",
+    "ncp",
+    "precision",
+    "entropy",
+    "information",
+    "discernibility",
+    "average-class-size",
+    "ambiguity",
+    "kullback-leibler",
+    "classification",
+    "payout",
 ]
 Mean = Literal["arithmetic", "geometric", "sum", "maximum", "rank"]
 

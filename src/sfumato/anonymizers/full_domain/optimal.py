@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.domain_levels import (
     DomainLevels,
@@ -21,13 +22,21 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit, SearchProblem, SearchResult, search
 from sfumato.anonymizers.full_domain.lattice_states import as_lattice_search
 from sfumato.anonymizers.full_domain.local_solution import local_solution
-from sfumato.anonymizers.full_domain.node_loss import CellLoss, node_loss
+from sfumato.anonymizers.full_domain.node_loss import CellLoss, NodeLoss, node_loss
 from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
-from sfumato.anonymizers.full_domain.objective import EVEN, Mean, ObjectiveName
+from sfumato.anonymizers.full_domain.objective import EVEN, CellObjectiveName, ClassObjectiveName, Mean, ObjectiveName
 from sfumato.anonymizers.full_domain.payout import Payout, game_of
+from sfumato.anonymizers.full_domain.record_losses import labels_of, record_loss
 from sfumato.anonymizers.full_domain.region_people import RegionPeople
 from sfumato.anonymizers.full_domain.region_population import by_region
-from sfumato.anonymizers.full_domain.weighted_records import Numbers, grouped, level_tables, weighted_records
+from sfumato.anonymizers.full_domain.weighted_records import (
+    LevelTables,
+    Numbers,
+    grouped,
+    labelled_records,
+    level_tables,
+    weighted_records,
+)
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
@@ -36,6 +45,8 @@ from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.numbers import figure
 from sfumato.options import Checked, Limit
 
+Codes = NDArray[np.unsignedinteger]
+
 LISTABLE = 1 << 22
 """Largest lattice that is searched to the end unless a budget is given."""
 
@@ -43,6 +54,16 @@ NODES = 10_000
 """Nodes of a larger lattice that are evaluated unless a budget is given."""
 
 OF_CELLS = ("loss", "ncp", "precision", "entropy", "information")
+OF_RECORDS = ("ambiguity", "kullback-leibler", "classification")
+NOT_OF_CELLS = ("discernibility", "average-class-size", "payout", *OF_RECORDS)
+NO_OBJECTIVES = {
+    "squared-error": (
+        "full-domain generalization publishes nodes of hierarchies, which have no distance to a number; "
+        "best(objective='squared-error') minimizes it where class means are published"
+    ),
+    "height": "levels of different hierarchies cannot be added; precision takes them as shares of their heights",
+}
+"""What is known elsewhere by these names, and why it is not minimized."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +78,18 @@ class Optimal(Checked):
         suppressed table; ``"information"``, log(leaves) / log(leaves of the domain), which is ARX's entropy-based loss.
         Over classes: ``"discernibility"`` (DM) and ``"average-class-size"`` (C_avg). ``"payout"``: the share of the
         largest payout that the publisher loses in the game of a :class:`~sfumato.models.profitability.Profitability`
-        model, which has to be among the models; classes that are worth nothing are suppressed. Suppressed records are
-        charged as in the metrics of that name; attribute weights count in everything over cells.
+        model, which has to be among the models; classes that are worth nothing are suppressed. Over records:
+        ``"ambiguity"``, the mean share of all possible records that a published one stands for; ``"kullback-leibler"``,
+        the divergence, in bits, of the records from what is published, every class spread evenly over what it stands
+        for; ``"classification"``, CM: the share of records that are suppressed or lack their class's most frequent
+        `label`. Suppressed records are charged as in the metrics of that name; attribute weights count in everything
+        over cells.
     mean
         How losses of cells are taken together over attributes: ``"arithmetic"``; ``"geometric"``, the mean of 1 + the
         attribute's loss, less 1, which is what ARX calls its geometric mean; ``"sum"``; ``"maximum"``, the attribute
         that loses most; ``"rank"``, that one, and of nodes where it is equal the one whose next loses least, and so on.
+    label
+        The sensitive attribute whose values classes should agree on, for ``"classification"``.
     balance
         0 to 1, in hundredths: whether to suppress or to generalize. At a half both are charged in full; below,
         suppressed records are charged less, at 0 nothing; above, generalized values are. For objectives over cells but
@@ -114,6 +141,12 @@ class Optimal(Checked):
     time_limit: Annotated[float, Limit(0, above=True, unit="seconds")] | None = None
     node_limit: Annotated[int, Limit(0, above=True)] | None = None
     local_recoding: bool = False
+    label: str | None = None
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether classes may publish means instead of the numbers that they cover."""
+        return not self.local_recoding
 
     @property
     def shares_nobody(self) -> bool:
@@ -126,12 +159,16 @@ class Optimal(Checked):
         return not self.local_recoding
 
     def _mistakes(self) -> Iterator[str]:
-        if self.objective in ("discernibility", "average-class-size", "payout"):
+        if reason := NO_OBJECTIVES.get(str(self.objective)):
+            yield f"optimal: {self.objective!r} is no objective here: {reason}"
+        if (self.objective == "classification") != (self.label is not None):
+            yield "optimal: label says what classes should agree on, for objective='classification'; give both or none"
+        if self.objective in NOT_OF_CELLS:
             if self.mean != "arithmetic":
                 yield f"optimal: mean={self.mean!r} is over attributes, of which {self.objective!r} knows nothing"
             if self.local_recoding is True:
                 yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
-        if self.balance != EVEN and self.objective in ("entropy", "average-class-size", "payout"):
+        if self.balance != EVEN and self.objective in ("entropy", *NOT_OF_CELLS[1:]):
             yield f"optimal: balance means nothing to {self.objective!r}; leave it out, or take another objective"
         if self.local_recoding is True and (self.balance != EVEN or self.mean in ("sum", "maximum", "rank")):
             yield "optimal: local_recoding takes means, and suppressed records in full; leave out one or the other"
@@ -193,16 +230,31 @@ class Optimal(Checked):
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
         game = game_of((*problem.models, *problem.whole)) if self.objective == "payout" else None
         rule, tables = suppression_rule(problem), level_tables(domains)
-        records, record_of = weighted_records(problem.table.codes, rule.rules.codes)
+        values = rule.rules.codes
+        if self.label is None:
+            records, record_of = weighted_records(problem.table.codes, values)
+        else:
+            records, record_of = labelled_records(problem.table.codes, values, labels_of(problem.table, self.label))
         codes, limit = problem.table.codes, problem.suppression_limit
         if rule.regions.population is not None:
             rule = replace(rule, covered=RegionPeople.of(rule.regions.population, records, domains))
-        loss = node_loss(self.objective, self.mean, domains, tables, codes, rule.smallest, limit, self.balance)
+        loss = self._loss(domains, tables, codes, rule.smallest, limit)
         if game is not None:
             assert isinstance(loss, CellLoss)
             loss = Payout(game, loss, len(codes))
             rule = replace(rule, worth=loss)
         return SearchProblem(records, tables, rule, loss), record_of
+
+    def _loss(
+        self, domains: tuple[DomainLevels, ...], tables: LevelTables, codes: Codes, smallest: int, limit: int
+    ) -> NodeLoss:
+        match self.objective:
+            case "ambiguity" | "kullback-leibler" | "classification":
+                return record_loss(self.objective, domains, tables, codes, limit)
+            case objective:
+                # What the payout loses of information is charged as that.
+                name: CellObjectiveName | ClassObjectiveName = "information" if objective == "payout" else objective
+                return node_loss(name, self.mean, domains, tables, codes, smallest, limit, self.balance)
 
     @property
     def _limits(self) -> SearchLimit:
@@ -245,6 +297,7 @@ def _partition(
 def _measure(options: Optimal) -> str:
     means = options.mean in ("arithmetic", "geometric")
     over = f", {options.mean}{' mean' if means else ''}" if options.objective in OF_CELLS else ""
+    over += "" if options.label is None else f" by {options.label}"
     return options.objective + over + ("" if options.balance == EVEN else f", balance {options.balance:g}")
 
 

@@ -69,6 +69,7 @@ class Samarati(Checked):
 
     name: ClassVar[str] = "samarati"
     decides_regions: ClassVar[bool] = True
+    aggregates: ClassVar[bool] = True
     people_apart: ClassVar[ModelsApart] = "merging models"
     order_free: ClassVar[bool] = True
     shares_nobody: ClassVar[bool] = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from sfumato.kernels.grouping import KEY_BITS
 
 Numbers = NDArray[np.int32]
 NONE = np.zeros(0, dtype=np.int32)
+NO_LABELS = np.zeros(0, dtype=np.uint32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,6 +82,8 @@ class WeightedRecords:
         int32 (m,): number of the combination of sensitive values; empty without sensitive attributes.
     origin : numpy.ndarray
         int32 (m,): one of the records on the bottom of the lattice that each stands for.
+    labels : numpy.ndarray
+        unsigned (m,): what records should agree on, which is equal for all that one stands for; empty without.
     gone : int
         Original records that are not among them any more, because every node that is still looked at suppresses them.
     """
@@ -92,6 +95,7 @@ class WeightedRecords:
     vector_of: Numbers
     origin: Numbers
     gone: int = 0
+    labels: NDArray[np.unsignedinteger] = field(default_factory=lambda: NO_LABELS)
 
     @property
     def height(self) -> int:
@@ -103,7 +107,8 @@ class WeightedRecords:
         vector_of = self.vector_of[records] if len(self.vector_of) else NONE
         gone = self.gone + int(self.weights.sum()) - int(weights.sum())
         codes, values = np.take(self.codes, records, axis=0), np.take(self.values, records, axis=0)
-        return WeightedRecords(levels, codes, weights, values, vector_of, self.origin[records], gone)
+        labels = self.labels[records] if len(self.labels) else NO_LABELS
+        return WeightedRecords(levels, codes, weights, values, vector_of, self.origin[records], gone, labels)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,6 +128,15 @@ class Grouping:
     class_of: Numbers
     firsts: Numbers
     sizes: NDArray[np.int64]
+
+
+def labelled_records(
+    codes: NDArray[np.unsignedinteger], values: NDArray[np.unsignedinteger], labels: NDArray[np.unsignedinteger]
+) -> tuple[WeightedRecords, Numbers]:
+    """Collapse records as :func:`weighted_records`, but only those of one label; unsigned (n,)."""
+    together, record_of = weighted_records(codes, np.column_stack([values, labels]))
+    own = np.ascontiguousarray(together.values[:, :-1])
+    return replace(together, values=own, labels=together.values[:, -1].astype(np.uint32)), record_of
 
 
 def weighted_records(

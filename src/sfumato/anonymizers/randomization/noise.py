@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -41,12 +42,19 @@ class Noise(Checked):
         correlations stay what they were on average.
     attributes
         Numbers and dates; None: every quasi-identifying one.
+    rescaled
+        Draw noisy numbers towards their mean, by √(1 + amount²), so that variances stay what they were on average; with
+        correlated noise covariances stay, too.
+    in_range
+        Turn back what leaves the range of the original at its ends, by as much as it left. Means and variances change a
+        little by that, more the more records lie near an end.
 
     Notes
     -----
     *Guarantee.* None that is syntactic, and no differential privacy either. On average means stay; variances grow by
     the factor ``1 + amount²``, and with correlated noise covariances, too, so that dividing by it gives the original
-    ones. Whole numbers and dates are rounded; values may leave the range of the original. What is missing stays so.
+    ones, unless numbers are rescaled. Whole numbers and dates are rounded; values may leave the range of the original,
+    unless they are turned back. What is missing stays so.
 
     *Complexity.* O(a² n) for a attributes.
 
@@ -61,6 +69,8 @@ class Noise(Checked):
     amount: Annotated[float, Limit(0, above=True)] = 0.1
     correlated: bool = False
     attributes: Names | None = None
+    rescaled: bool = False
+    in_range: bool = False
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
@@ -80,16 +90,36 @@ class Noise(Checked):
         draw = correlated_noise if self.correlated else plain_noise
         with np.errstate(over="ignore", invalid="ignore"):
             noise = draw(values, self.amount, problem.seed)
-        changed = [_noisy(cells, noise[cells.places, place]) for place, cells in enumerate(columns)]
+        changed = [self._noisy(cells, noise[cells.places, place]) for place, cells in enumerate(columns)]
         return publish_changed(table, dict(zip(names, changed, strict=True)), problem.seed)
+
+    def _noisy(self, cells: PresentCells, noise: Floats) -> pl.Series:
+        """Add noise to the numbers of a column."""
+        refuse_overflow(cells, float(np.abs(noise).max(initial=0.0)))
+        change = noise
+        if self.rescaled and len(noise):
+            # Rounded once, so that no order of the records and no processor changes it.
+            away = cells.numbers - math.fsum(cells.numbers.tolist()) / len(noise)
+            change = (away + noise) / math.sqrt(1 + self.amount**2) - away
+        if self.in_range and len(noise):
+            change = _turned_back(cells.numbers.astype(np.float64), change)
+        moved = cells.numbers + (np.rint(change).astype(np.int64) if cells.is_whole else change)
+        if self.in_range and len(noise):
+            moved = np.clip(moved, cells.numbers.min(), cells.numbers.max())
+        return cells.with_numbers(moved)
+
+
+def _turned_back(numbers: Floats, change: Floats) -> Floats:
+    """Fold what leaves the range of the numbers at its ends, until it is inside; return the change that is left."""
+    low, width = float(numbers.min()), float(numbers.max() - numbers.min())
+    if width == 0:
+        return np.zeros_like(change)
+    beyond = np.mod(numbers + change - low, 2 * width)
+    folded: Floats = low + np.where(beyond > width, 2 * width - beyond, beyond) - numbers
+    return folded
 
 
 def _with_gaps(cells: PresentCells) -> Floats:
     full = np.full(len(cells.column), np.nan)
     full[cells.places] = cells.numbers
     return full
-
-
-def _noisy(cells: PresentCells, noise: Floats) -> pl.Series:
-    refuse_overflow(cells, float(np.abs(noise).max(initial=0.0)))
-    return cells.with_numbers(cells.numbers + (np.rint(noise).astype(np.int64) if cells.is_whole else noise))

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Publication
+from sfumato.anonymizers.randomization.masking_figures import masking_figures
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another, permutation
 from sfumato.table.exact_names import columns_of
@@ -29,7 +30,8 @@ def publish_changed(
     share = _changed_share(table.frame, changed)
     published = _randomized(table, table.frame.with_columns(*changed.values()), seed)
     names = f"Randomized columns: {', '.join(changed)}."
-    return Publication(published, (NO_MODEL, names, *notes), {"changed_cells": share})
+    figures = {"changed_cells": share, **masking_figures(table.frame, changed)}
+    return Publication(published, (NO_MODEL, names, *notes), figures)
 
 
 def publish_rows(table: Table, rows: NDArray[np.int64], seed: int | None) -> Publication:

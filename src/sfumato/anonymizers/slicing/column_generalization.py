@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.generalized import GeneralizedTable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.published.checks.slices.layout import number_rows
 from sfumato.published.sliced import Columns
-from sfumato.recoding import publish, recode
+from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.table import Table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,15 +25,15 @@ class RecodedColumns:
     ----------
     numbers : dict of int to numpy.ndarray
         int32 (n,): number of each record's published value.
-    frames : dict of int to polars.DataFrame
-        Published values of each record, the sensitive ones beside them as they were.
+    tables : dict of int to GeneralizedTable
+        What their quasi-identifying attributes publish.
     """
 
     numbers: dict[int, NDArray[np.int32]]
-    frames: dict[int, pl.DataFrame]
+    tables: dict[int, GeneralizedTable]
 
 
-def generalize_columns(problem: Problem, table: Table, columns: Columns, k: int) -> RecodedColumns:
+def generalize_columns(problem: Problem, columns: Columns, k: int) -> RecodedColumns:
     """Generalize the quasi-identifying values of every column in which some occur less than `k` times.
 
     A value that occurs once in its column has one matching bucket: whoever knows it knows the bucket, and that the
@@ -51,16 +50,15 @@ def generalize_columns(problem: Problem, table: Table, columns: Columns, k: int)
     for column, names in enumerate(columns):
         own = [place_of[name] for name in names if name in place_of]
         if own and np.bincount(number_rows(problem.table.codes[:, own])).min() < k:
-            numbers, frame = _generalized(problem, table, own, k)
-            recoded.numbers[column] = numbers
-            recoded.frames[column] = frame
+            recoded.tables[column] = _generalized(problem, own, k)
+            recoded.numbers[column] = recoded.tables[column].class_of
     return recoded
 
 
-def _generalized(problem: Problem, table: Table, own: list[int], k: int) -> tuple[NDArray[np.int32], pl.DataFrame]:
+def _generalized(problem: Problem, own: list[int], k: int) -> GeneralizedTable:
     attributes = tuple(problem.table.attributes[place] for place in own)
-    nothing = np.zeros((table.height, 0), dtype=np.uint8)
+    nothing = np.zeros((problem.table.height, 0), dtype=np.uint8)
     alone = EncodedTable(attributes, np.ascontiguousarray(problem.table.codes[:, own]), (), nothing)
     models = (KAnonymity(k),)
     partition = Mondrian().solve(replace(problem, table=alone, models=models, suppression_limit=0))
-    return partition.class_of, publish(recode(alone, partition), table, np.arange(table.height))
+    return recode(alone, partition)

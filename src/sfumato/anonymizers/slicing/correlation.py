@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.dealt import ColumnSource
 from sfumato.anonymizers.slicing.heat_map import heat_map_svg, heat_map_text
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.numbers import figure
-from sfumato.table.distinct import Distinct, distinct_of
+from sfumato.table.distinct import Distinct
 from sfumato.table.kinds import is_measured
-from sfumato.table.table import Table
 
 Discretization = Literal["equal-frequency", "equal-width"]
 DISCRETIZATIONS: tuple[Discretization, ...] = ("equal-frequency", "equal-width")
@@ -100,7 +100,7 @@ class Correlation:
 
 
 def correlation(
-    table: Table,
+    table: ColumnSource,
     attributes: Sequence[str] | None = None,
     *,
     bins: int = BINS,
@@ -188,16 +188,18 @@ def _pair_counts(keys: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64],
     return present, counts[present]
 
 
-def _categories(table: Table, name: str, bins: int, discretization: Discretization) -> tuple[NDArray[np.int64], int]:
+def _categories(
+    table: ColumnSource, name: str, bins: int, discretization: Discretization
+) -> tuple[NDArray[np.unsignedinteger], int]:
     """Return the category of each record and how many there are; the missing value comes last."""
-    distinct = distinct_of(table.frame[name])
+    distinct = table.distinct(name)
     present = len(distinct.values)
     category_of = np.arange(present)
     if is_measured(table.kinds[name]) and present > bins:
         category_of = _binned(distinct, bins, discretization)
     used = int(category_of.max(initial=-1)) + 1
-    categories = np.append(category_of, used)[distinct.rank_of][distinct.raw]
-    return categories, used + (distinct.missing > 0)
+    category_of = np.append(category_of, used)[distinct.rank_of].astype(np.min_scalar_type(used))
+    return category_of[distinct.raw], used + (distinct.missing > 0)
 
 
 def _binned(distinct: Distinct, bins: int, discretization: Discretization) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], 
     """
     table = problem.table
     order = _canonical_order(table, problem.seed)
-    frame = _frame(table)[order]
+    frame = code_frame(table)[order]
     codes = table.codes[order].astype(np.int64)
     strata = np.unique(table.sensitive_codes[order], axis=0, return_inverse=True)[1].ravel()
     bucket_of = np.zeros(table.height, dtype=np.int64)
@@ -140,7 +140,8 @@ def _canonical_order(table: EncodedTable, seed: int | None) -> NDArray[np.int64]
     return shuffled[np.lexsort(keys.T[::-1])]
 
 
-def _frame(table: EncodedTable) -> pl.DataFrame:
+def code_frame(table: EncodedTable) -> pl.DataFrame:
+    """Return the codes of all attributes under their names."""
     named = {attribute.name: table.codes[:, place] for place, attribute in enumerate(table.attributes)}
     private = {attribute.name: table.sensitive_codes[:, place] for place, attribute in enumerate(table.sensitive)}
     return pl.DataFrame({**named, **private})

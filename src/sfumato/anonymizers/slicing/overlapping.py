@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import one_bucket_problems
 from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
@@ -41,7 +42,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     guarded_size,
     partition_records,
 )
-from sfumato.anonymizers.slicing.publish import publish_slices
+from sfumato.anonymizers.slicing.publish import dealt_slices, sliced_table, structure_of, with_insensitive
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says
@@ -165,17 +166,27 @@ class OverlappingSlicing(Checked):
         UnsatisfiableError
             When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
         """
+        dealing = self.deal(problem, table)
+        return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
+
+    @property
+    def by_sensitive_alone(self) -> bool:
+        """Whether quasi-identifying values do not matter."""
+        return False
+
+    def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
+        """Choose columns, cut, permute as :meth:`publish` does, for who holds the values."""
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         settled = self._settled(problem, table)
         buckets = self._buckets(problem, table, settled.columns)
-        columns = (*settled.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
-        published = publish_slices(table, columns, buckets.bucket_of, another(problem.seed, 1))
+        columns = with_insensitive(settled.columns, table.schema)
+        rows = dealt_slices(columns, buckets.bucket_of, another(problem.seed, 1))
         layout = layout_of(problem.table, settled.columns, problem.models)
         membership = membership_disclosure(
             layout, problem.table, settled.columns, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2)
         )
         figures = {"overlap_ratio": overlap_ratio(settled.columns), **bucket_sizes(buckets), **membership.figures}
-        return Publication(published, tuple(_notes(settled, table)), figures)
+        return Dealing(rows, structure_of(columns, table.schema), notes=tuple(_notes(settled, table)), figures=figures)
 
     def cut(self, problem: Problem, table: Table) -> CutTable:
         """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
@@ -185,9 +196,9 @@ class OverlappingSlicing(Checked):
             columns, layout_of(problem.table, columns, problem.models), self._buckets(problem, table, columns)
         )
 
-    def _settled(self, problem: Problem, table: Table) -> OverlappingChoice:
+    def _settled(self, problem: Problem, table: ColumnSource) -> OverlappingChoice:
         def problems(columns: Columns) -> list[str]:
-            joined = joined_problems(columns, table, problem.models)
+            joined = joined_problems(columns, problem.table, problem.models)
             return joined or one_bucket_problems(problem, layout_of(problem.table, columns, problem.models), columns)
 
         sensitive = table.schema.sensitive
@@ -201,7 +212,7 @@ class OverlappingSlicing(Checked):
         )
         return settle_columns(found, sensitive, problems)
 
-    def _buckets(self, problem: Problem, table: Table, columns: Columns) -> BucketPartition:
+    def _buckets(self, problem: Problem, table: ColumnSource, columns: Columns) -> BucketPartition:
         sensitive = tuple(table.schema.sensitive)
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
         if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
@@ -245,7 +256,7 @@ def _copy_problems(options: OverlappingSlicing, table: EncodedTable, models: Seq
                 )
 
 
-def _notes(settled: OverlappingChoice, table: Table) -> Iterator[str]:
+def _notes(settled: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
     sensitive, insensitive = table.schema.sensitive, table.schema.insensitive
     yield f"Columns: {'; '.join(', '.join(column) for column in settled.columns)}."
     shared = shared_attributes(settled.columns)

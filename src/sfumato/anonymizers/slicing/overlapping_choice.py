@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sfumato.anonymizers.slicing.joined_cuts import code_frame
 from sfumato.anonymizers.slicing.overlapping_columns import OverlappingColumns, without_nested
 from sfumato.errors import UnsatisfiableError
 from sfumato.kernels.predicates import SLACK
@@ -15,8 +16,8 @@ from sfumato.models.says import says, speak_of
 from sfumato.published.checks.slices.joined import joined_shares, linked_columns
 from sfumato.published.checks.slices.sharing import places_of
 from sfumato.published.sliced import BUCKET, Columns
+from sfumato.table.encoding import EncodedTable
 from sfumato.table.exact_names import exactly
-from sfumato.table.table import Table
 
 Problems = Callable[[Columns], list[str]]
 """What all records as one bucket break in some columns; empty where every model holds."""
@@ -67,14 +68,14 @@ def settle_columns(found: OverlappingColumns, sensitive: Collection[str], proble
     return OverlappingChoice(without_nested(found).columns, copies, tuple(moved))
 
 
-def joined_problems(columns: Columns, table: Table, models: Collection[PrivacyModel]) -> list[str]:
+def joined_problems(columns: Columns, table: EncodedTable, models: Collection[PrivacyModel]) -> list[str]:
     """Say for which sensitive attributes that stand in several columns the joined check fails in one bucket."""
-    unknown = table.schema.sensitive
+    unknown = [attribute.name for attribute in table.sensitive]
     found = []
     for name in unknown:
         if len(linked_columns(columns, unknown, name)) == 1:
             continue
-        shares = joined_shares(bucket_frames(table.frame, columns, None), columns, unknown, name)
+        shares = joined_shares(_in_one_bucket(code_frame(table), columns), columns, unknown, name)
         if shares is None:
             found.append(
                 f"overlapping-slicing: columns that share {name!r} go round in a circle, or are too long to join"
@@ -90,9 +91,9 @@ def least_bound(models: Collection[PrivacyModel], attribute: str) -> float:
     return min((bound for bound in bounds if bound is not None), default=1.0)
 
 
-def bucket_frames(frame: pl.DataFrame, columns: Columns, bucket_of: pl.Series | None) -> list[pl.DataFrame]:
-    """Return a frame for each column with ``bucket``; None puts all records into one."""
-    bucket = pl.lit(0, pl.Int64).alias(BUCKET) if bucket_of is None else bucket_of.alias(BUCKET)
+def _in_one_bucket(frame: pl.DataFrame, columns: Columns) -> list[pl.DataFrame]:
+    """Return a frame for each column with ``bucket``."""
+    bucket = pl.lit(0, pl.Int64).alias(BUCKET)
     return [frame.select(bucket, exactly(*column)) for column in columns]
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.buckets.search import largest_l, telling_little
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.space import space_of
+from sfumato.classes.generalized import GeneralizedTable
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
@@ -73,14 +73,14 @@ class CutTable:
         Without insensitive attributes.
     layout : SliceLayout
     buckets : BucketPartition
-    recoded : mapping of int to polars.DataFrame
+    recoded : mapping of int to GeneralizedTable
         Published values of columns that are generalized, by place.
     """
 
     columns: Columns
     layout: SliceLayout
     buckets: BucketPartition
-    recoded: Mapping[int, pl.DataFrame] = field(default_factory=dict)
+    recoded: Mapping[int, GeneralizedTable] = field(default_factory=dict)
 
 
 def partition_records(

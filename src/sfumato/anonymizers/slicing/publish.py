@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.dealt import DealtColumn, DealtTable
+from sfumato.classes.generalized import GeneralizedTable
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.randomness import another, permutation
-from sfumato.recoding.publish import carried_over
+from sfumato.recoding.publish import carried_over, publish
 from sfumato.table.exact_names import columns_of
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 
@@ -20,7 +25,7 @@ def publish_slices(
     columns: Columns,
     bucket_of: NDArray[np.int64],
     seed: int | None,
-    recoded: Mapping[int, pl.DataFrame] | None = None,
+    recoded: Mapping[int, GeneralizedTable] | None = None,
 ) -> SlicedTable:
     """Write the table: every column is permuted in every bucket by itself.
 
@@ -35,26 +40,59 @@ def publish_slices(
     seed
         As :func:`sfumato.randomness.permutation` takes it.
     recoded
-        Published values of columns that are generalized, by place; rows are records.
+        What columns that are generalized publish, by place; classes are those of the records.
 
     Notes
     -----
     For each column the records are put in a random order of their own and sorted by bucket, stably: all orders inside
     a bucket are equally likely, and those of different columns have nothing to do with each other. O(n log n) a column.
     """
-    count = int(bucket_of.max()) + 1
-    numbers = permutation(count, another(seed, 0))[bucket_of]
-    parts = [pl.DataFrame({BUCKET: np.sort(numbers)})]
-    for place, (column, labels) in enumerate(zip(columns, labels_of(columns), strict=True)):
-        values = columns_of((recoded or {}).get(place, table.frame), column)
-        order = _permuted(numbers, permutation(table.height, another(seed, place + 1)))
-        parts.append(_taken(values, order, labels))
-    sensitive = [name for name in table.schema.sensitive if any(name in column for column in columns)]
-    insensitive = tuple(name for name in table.schema.insensitive if any(name in column for column in columns))
-    return SlicedTable(pl.concat(parts, how="horizontal"), columns, tuple(sensitive), insensitive)
+    return sliced_table(dealt_slices(columns, bucket_of, seed, recoded), table)
 
 
-def _permuted(numbers: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def dealt_slices(
+    columns: Columns,
+    bucket_of: NDArray[np.integer],
+    seed: int | None,
+    recoded: Mapping[int, GeneralizedTable] | None = None,
+) -> DealtTable:
+    """Say which records stand in each row of each column; see :func:`publish_slices`."""
+    numbers = permutation(int(bucket_of.max()) + 1, another(seed, 0))[bucket_of].astype(np.int32)
+    dealt = [
+        DealtColumn(column, labels, partial(_permuted, numbers, another(seed, place + 1)), (recoded or {}).get(place))
+        for place, (column, labels) in enumerate(zip(columns, labels_of(columns), strict=True))
+    ]
+    return DealtTable(tuple(dealt), numbers, leading=True)
+
+
+def sliced_table(dealt: DealtTable, table: Table) -> SlicedTable:
+    """Look up the values of a sliced table; `table` has the records that were dealt."""
+    parts = [pl.DataFrame({BUCKET: np.sort(dealt.bucket_of).astype(np.int64)})]
+    for column in dealt.columns:
+        everybody = np.arange(table.height)
+        frame = table.frame if column.generalized is None else publish(column.generalized, table, everybody)
+        parts.append(_taken(columns_of(frame, column.names), column.order(), column.labels))
+    structure = structure_of(tuple(column.names for column in dealt.columns), table.schema)
+    return SlicedTable.assemble({"data": pl.concat(parts, how="horizontal")}, structure)
+
+
+def structure_of(columns: Columns, schema: Schema) -> dict[str, list[Any]]:
+    """Return what a reader must know of a sliced table."""
+    held = {name for column in columns for name in column}
+    return {
+        "columns": [list(column) for column in columns],
+        "sensitive": [name for name in schema.sensitive if name in held],
+        "insensitive": [name for name in schema.insensitive if name in held],
+    }
+
+
+def with_insensitive(columns: Columns, schema: Schema) -> Columns:
+    """Return all columns: insensitive attributes stand in one of their own."""
+    return (*columns, tuple(schema.insensitive)) if schema.insensitive else columns
+
+
+def _permuted(numbers: NDArray[np.int32], seed: int | None) -> NDArray[np.int64]:
+    order = permutation(len(numbers), seed)
     return order[np.argsort(numbers[order], kind="stable")]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.choosing import ChosenColumns, choose_columns, one_bucket_problems
 from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
@@ -31,7 +32,7 @@ from sfumato.anonymizers.slicing.partitioning import (
     guarded_size,
     partition_records,
 )
-from sfumato.anonymizers.slicing.publish import publish_slices
+from sfumato.anonymizers.slicing.publish import dealt_slices, sliced_table, structure_of, with_insensitive
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
@@ -140,11 +141,21 @@ class Slicing(Checked):
         UnsatisfiableError
             When not even all records as one bucket satisfy the models, or a sensitive attribute has one value only.
         """
+        dealing = self.deal(problem, table)
+        return Publication(sliced_table(dealing.rows, table), dealing.notes, dealing.figures)
+
+    @property
+    def by_sensitive_alone(self) -> bool:
+        """Whether quasi-identifying values do not matter."""
+        return False
+
+    def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
+        """Choose columns, generalize and cut, permute as :meth:`publish` does, for who holds the values."""
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         chosen, recoded = self._columns(problem, table)
         buckets = self._buckets(problem, chosen)
-        columns = (*chosen.columns, *((table.schema.insensitive,) if table.schema.insensitive else ()))
-        published = publish_slices(table, columns, buckets.bucket_of, another(problem.seed, 1), recoded.frames)
+        columns = with_insensitive(chosen.columns, table.schema)
+        rows = dealt_slices(columns, buckets.bucket_of, another(problem.seed, 1), recoded.tables)
         disclosure = disclosure_of(
             chosen.layout, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2),
             progress=problem.progress, threads=problem.threads,
@@ -158,25 +169,26 @@ class Slicing(Checked):
             seed=another(problem.seed, 3),
         )
         notes = (*chosen.notes, *_notes(chosen.columns, recoded, buckets, disclosure, table))
-        return Publication(published, notes, {**bucket_sizes(buckets), **membership.figures, **disclosure.figures})
+        figures = {**bucket_sizes(buckets), **membership.figures, **disclosure.figures}
+        return Dealing(rows, structure_of(columns, table.schema), notes=notes, figures=figures)
 
     def cut(self, problem: Problem, table: Table) -> CutTable:
         """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
         chosen, recoded = self._columns(problem, table)
-        return CutTable(chosen.columns, chosen.layout, self._buckets(problem, chosen), recoded.frames)
+        return CutTable(chosen.columns, chosen.layout, self._buckets(problem, chosen), recoded.tables)
 
     def _buckets(self, problem: Problem, chosen: ChosenColumns) -> BucketPartition:
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
         return partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
 
-    def _columns(self, problem: Problem, table: Table) -> tuple[ChosenColumns, RecodedColumns]:
+    def _columns(self, problem: Problem, table: ColumnSource) -> tuple[ChosenColumns, RecodedColumns]:
         recoded: dict[Columns, RecodedColumns] = {}
 
         def lay_out(columns: Columns) -> SliceLayout:
             recoded[columns] = RecodedColumns({}, {})
             if self.column_k is not None:
-                recoded[columns] = generalize_columns(problem, table, columns, self.column_k)
+                recoded[columns] = generalize_columns(problem, columns, self.column_k)
             return layout_of(problem.table, columns, problem.models, recoded[columns].numbers)
 
         if isinstance(self.columns, tuple):
@@ -204,7 +216,11 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
 
 
 def _notes(
-    columns: Columns, recoded: RecodedColumns, buckets: BucketPartition, disclosure: SliceDisclosure, table: Table
+    columns: Columns,
+    recoded: RecodedColumns,
+    buckets: BucketPartition,
+    disclosure: SliceDisclosure,
+    table: ColumnSource,
 ) -> Iterator[str]:
     yield f"Columns: {'; '.join(', '.join(column) for column in columns)}."
     if recoded.numbers:

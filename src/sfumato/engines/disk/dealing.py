@@ -6,6 +6,7 @@ Letters: n records, p parts.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,17 @@ PART = 500_000
 def part_count(records: int) -> int:
     """Return the number of parts of a release."""
     return -(-records // PART)
+
+
+def part_of(places: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the part of each place in the published order."""
+    return places // np.uint32(PART)
+
+
+def rows_of_parts(records: int) -> Iterator[slice]:
+    """Yield the places of each part."""
+    for start in range(0, records, PART):
+        yield slice(start, start + PART)
 
 
 class Dealer:
@@ -42,7 +54,7 @@ class Dealer:
         """Return part and place of each of the next records; places are only compared inside of a part."""
         if self._places is not None:
             places = self._places[rows]
-            return places // np.uint32(PART), places
+            return part_of(places), places
         drawn = np.frombuffer(os.urandom(4 * (rows.stop - rows.start)), dtype=np.uint32).astype(np.uint64)
         return (drawn * np.uint64(self.parts) >> np.uint64(32)).astype(np.uint32), np.zeros(len(drawn), dtype=np.uint32)
 

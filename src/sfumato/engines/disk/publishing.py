@@ -6,7 +6,7 @@ Letters: n records, c classes, p parts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -29,7 +29,7 @@ AUDITED = "published-classes", "published-people"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Labels:
+class Labels:
     """What a column publishes: ``values[number_of[key]]``, where the key is a class or a code."""
 
     values: pl.Series
@@ -81,6 +81,8 @@ class PublishedParts:
     seed : int or None
     folder : Path
         A private one.
+    promised : mapping of str to numpy.ndarray
+        Columns behind those of the table: int64 (c + 1,), what each class promises, and last what the class -1 does.
     """
 
     large: LargeTable
@@ -88,6 +90,7 @@ class PublishedParts:
     starred: bool
     seed: int | None
     folder: Path
+    promised: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def audited(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
         """Return class and person of each record as they were published, int32, mapped; None where nobody counts.
@@ -111,8 +114,12 @@ class PublishedParts:
     @property
     def columns(self) -> PublishedColumns:
         """What the numbers of parts stand for."""
-        labels = {**self._quasi, **self._hidden}
-        return PublishedColumns(self.large.names, {name: each.values for name, each in labels.items()})
+        labels = {**self._quasi, **self._hidden, **self._promises}
+        return PublishedColumns(self._names, {name: each.values for name, each in labels.items()})
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*self.large.names, *self.promised)
 
     def numbers(self) -> Iterator[pl.DataFrame]:
         """Yield the numbers of each part, as :meth:`PublishedColumns.frame` takes them.
@@ -152,29 +159,36 @@ class PublishedParts:
     def _numbered(self, dealt: pl.DataFrame) -> pl.DataFrame:
         classes = dealt["class"].to_numpy()
         insensitive = [name for name in self.large.names if name in self.large.schema.insensitive]
-        columns = {name: pl.Series(labels.numbers(classes)) for name, labels in self._quasi.items()}
+        by_class = {**self._quasi, **self._promises}
+        columns = {name: pl.Series(labels.numbers(classes)) for name, labels in by_class.items()}
         for index, (name, labels) in enumerate(self._hidden.items()):
             columns[name] = pl.Series(labels.numbers(dealt[f"sensitive {index}"].to_numpy()))
         columns |= {name: dealt[f"carried {index}"] for index, name in enumerate(insensitive)}
-        return pl.DataFrame([columns[name].alias(str(place)) for place, name in enumerate(self.large.names)])
+        return pl.DataFrame([columns[name].alias(str(place)) for place, name in enumerate(self._names)])
 
     @cached_property
-    def _quasi(self) -> dict[str, _Labels]:
+    def _promises(self) -> dict[str, Labels]:
+        found = {name: np.unique(each, return_inverse=True) for name, each in self.promised.items()}
+        return {name: Labels(pl.Series(name, steps), place.astype(np.int32)) for name, (steps, place) in found.items()}
+
+    @cached_property
+    def _quasi(self) -> dict[str, Labels]:
         pairs = zip(self.generalized.columns, self.large.quasi_identifying, strict=True)
         starred = self.starred and self.generalized.suppressed > 0
-        return {column.attribute.name: _labels(column, coded, starred=starred) for column, coded in pairs}
+        return {column.attribute.name: labels_of_classes(column, coded, starred=starred) for column, coded in pairs}
 
     @cached_property
-    def _hidden(self) -> dict[str, _Labels]:
-        return {column.attribute.name: _Labels(column.values) for column in self.large.sensitive}
+    def _hidden(self) -> dict[str, Labels]:
+        return {column.attribute.name: Labels(column.values) for column in self.large.sensitive}
 
 
-def _labels(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool) -> _Labels:
+def labels_of_classes(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool = False) -> Labels:
+    """Return what the classes of a column publish; `starred`: with ``*`` for the class -1."""
     kind = column.attribute.kind
     if not starred and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         # No cell was changed, so that the column keeps its type.
-        return _Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
+        return Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
     if not starred:
-        return _Labels(column.labels, column.per_class)
+        return Labels(column.labels, column.per_class)
     # One more label for the class -1, which indexing from the end finds.
-    return _Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))
+    return Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.generalized_only import generalized_file, generalized_table, quasi_identifying_of
 from sfumato.evaluation.risk.keys import Keys, counted_in, keys_of
+from sfumato.evaluation.weights import positive_weights
 from sfumato.numbers import counted
 from sfumato.published.checks.population import covered_population
 from sfumato.published.checks.pseudonyms import numbers_of
@@ -254,27 +254,14 @@ def _collected(
 
 
 def _weights_of(table: OpenedTable, name: str) -> NDArray[np.float64]:
-    column = _column(table, name, "weights")
-    values = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    numbers = values.fill_null(math.nan).to_numpy()
-    told = "weights: column {!r} has {} with {}, first in row {}; {}"
-    problems = []
-    for wrong, what, advice in (
-        (np.isnan(numbers), "no number", "give every record its weight"),
-        (np.isfinite(numbers) & (numbers <= 0), "a weight that is not above 0", "weights count people"),
-        (np.isinf(numbers), "an infinite weight", "weights count people"),
-    ):
-        if wrong.any():
-            count, first = counted(int(wrong.sum()), "record"), int(wrong.argmax()) + 1
-            problems.append(told.format(name, count, what, first, advice))
-    if not problems and numbers.sum() < len(numbers):
-        problems.append(
+    numbers = positive_weights(_column(table, name, "weights"))
+    if numbers.sum() < len(numbers):
+        raise InputError(
             f"weights: column {name!r} sums to less than the number of records, a population smaller than the table; "
             "weights say how many people each record stands for"
         )
-    if not problems and numbers.sum() > MOST_PEOPLE:
-        problems.append(f"weights: column {name!r} sums to more than 100 billion people; check their unit")
-    raise_all(InputError, problems)
+    if numbers.sum() > MOST_PEOPLE:
+        raise InputError(f"weights: column {name!r} sums to more than 100 billion people; check their unit")
     return numbers
 
 

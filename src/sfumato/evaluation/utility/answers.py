@@ -15,6 +15,7 @@ from sfumato.evaluation.utility.estimates import estimate
 from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.queries import Query, Workload
 from sfumato.evaluation.utility.views import original_joint, read_joint
+from sfumato.evaluation.weights import weights_in
 from sfumato.published import Published
 from sfumato.recoding.choice import Recoding
 from sfumato.table.encoding import encode
@@ -26,7 +27,7 @@ SANITY = 0.001
 """Errors are divided by at least this share of the answer over all records."""
 
 
-def exact_answers(workload: Workload, table: Table) -> Floats:
+def exact_answers(workload: Workload, table: Table, weights: str | None = None) -> Floats:
     """Answer queries from the original records.
 
     Parameters
@@ -34,6 +35,8 @@ def exact_answers(workload: Workload, table: Table) -> Floats:
     workload
     table
         n records.
+    weights
+        The column that says how many people each record stands for; None: one.
 
     Returns
     -------
@@ -45,11 +48,17 @@ def exact_answers(workload: Workload, table: Table) -> Floats:
     PolicyError
         With every query about columns that the table does not have, or that do not suit.
     """
-    return _answers(original_joint(_only(_asked(workload, table), workload)), workload)
+    people = None if weights is None else weights_in(table.frame, weights, "the original")
+    return _answers(original_joint(_only(_asked(workload, table), workload), people), workload)
 
 
 def estimated_answers(
-    workload: Workload, published: Published, table: Table, *, recoding: Recoding | None = None
+    workload: Workload,
+    published: Published,
+    table: Table,
+    *,
+    recoding: Recoding | None = None,
+    weights: str | None = None,
 ) -> Floats:
     """Answer queries from published tables alone, as well as their kind allows.
 
@@ -63,6 +72,8 @@ def estimated_answers(
         for.
     recoding
         How a generalized table was published; None takes the defaults.
+    weights
+        The published column that says how many people each record stands for; None: one.
 
     Returns
     -------
@@ -90,7 +101,7 @@ def estimated_answers(
 
     Cost O(rows) for each query and each part of the tables that it involves.
     """
-    return _estimated(workload, read_joint(published, _asked(workload, table), recoding))
+    return _estimated(workload, read_joint(published, _asked(workload, table), recoding, weights))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,8 +124,8 @@ class Questions:
     least: Floats
 
     @classmethod
-    def about(cls, workload: Workload, domains: Mapping[str, Domain]) -> Questions:
-        """Answer queries from the original records.
+    def about(cls, workload: Workload, domains: Mapping[str, Domain], weights: Floats | None = None) -> Questions:
+        """Answer queries from the original records, each of which counts as often as its weight says.
 
         Raises
         ------
@@ -122,7 +133,7 @@ class Questions:
             With every query about columns that the table does not have, or that do not suit.
         """
         _check(workload, domains)
-        original = original_joint(_only(domains, workload))
+        original = original_joint(_only(domains, workload), weights)
         return cls(workload, _answers(original, workload), _least(workload, original))
 
     def errors(self, published: Joint) -> Floats:

@@ -156,14 +156,17 @@ def _conditions(joint: Joint, place: int, link: Link, factors: Mapping[str, Fact
     return weights
 
 
-def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
-    """Return the expected number of records in each bin of an attribute, the missing ones last, (b + 1,)."""
+def records_by_label(joint: Joint, name: str) -> Floats:
+    """Count the records under each label of an attribute, (g,)."""
     place = joint.smallest_with((name,))
     assert place is not None
     part = joint.parts[place]
-    spread = joint.spreads[name]
-    counts = np.bincount(part.label_of[name], part.counts, spread.count).astype(np.float64)
-    return spread.tally(counts, bins)
+    return np.bincount(part.label_of[name], part.counts, joint.spreads[name].count).astype(np.float64)
+
+
+def histogram(joint: Joint, name: str, bins: Bins) -> Floats:
+    """Return the expected number of records in each bin of an attribute, the missing ones last, (b + 1,)."""
+    return joint.spreads[name].tally(records_by_label(joint, name), bins)
 
 
 def contingency(joint: Joint, one: str, other: str, bins: Mapping[str, Bins]) -> Floats:

@@ -41,6 +41,7 @@ def answer(
     release: Release | Published | str | Path | None = None,
     *,
     recoding: Recoding | None = None,
+    weights: str | None = None,
 ) -> NDArray[np.float64]:
     """Answer aggregate queries, exactly from the original, or as well as a release allows.
 
@@ -54,6 +55,9 @@ def answer(
         A release in memory, a release folder, or published tables of any kind; None answers from the original.
     recoding
         How a generalized table was published; None takes what a release says, else the defaults.
+    weights
+        A column of the original, or of the release, that says how many people each record stands for; these are
+        counted, and their numbers added and averaged.
 
     Returns
     -------
@@ -78,11 +82,12 @@ def answer(
     (array([1.]), array([1.]))
     """
     asked = Workload((workload,)) if isinstance(workload, Query) else workload
-    _refuse_strangers(original, recoding)
+    _refuse_strangers(original, recoding, weights=weights)
     if release is None:
-        return exact_answers(asked, original)
+        return exact_answers(asked, original, weights)
     opened = open_release(release)
-    return estimated_answers(asked, opened.published, original, recoding=recoding or opened.policy.recoding())
+    read_as = recoding or opened.policy.recoding()
+    return estimated_answers(asked, opened.published, original, recoding=read_as, weights=weights)
 
 
 def measure_utility(
@@ -95,6 +100,7 @@ def measure_utility(
     classifiers: Sequence[Learner] = LEARNERS,
     encoding: Encoding = "midpoint",
     recoding: Recoding | None = None,
+    weights: str | None = None,
     seed: int | None = None,
     progress: Progress = shown,
 ) -> Utility:
@@ -120,6 +126,10 @@ def measure_utility(
         How a classifier reads a generalized cell: ``"midpoint"``, ``"bounds"`` or ``"expand"``.
     recoding
         How a generalized table was published; None takes what a release says, else the defaults.
+    weights
+        A column of the original, and of the release, that says how many people each record stands for: answers,
+        distributions, associations and the utility loss of populations are then those of the people. Classifiers and
+        attackers still count records, whom they are about.
     seed
         For queries, populations and for combining rows; None draws from the operating system.
     progress
@@ -143,13 +153,13 @@ def measure_utility(
     utility in data publishing*, KDD 2009): 200 populations that hold at least 1% of the records; what a release says
     about a person is computed as attacks do. The researcher of the direct comparison uses the first of the classifiers.
     """
-    _refuse_strangers(original, recoding, holdout)
+    _refuse_strangers(original, recoding, holdout, weights)
     raise_all(PolicyError, seed_problems(seed))
     progress("reading", 0, 4)
-    seen = ReleaseView.of(release, Original.of(original), recoding)
+    seen = ReleaseView.of(release, Original.of(original, weights), recoding, weights)
     progress("queries", 1, 4)
     asked = workload or _usual_workload(seen, seed)
-    queries, unanswered = error_figures(Questions.about(asked, seen.domains), seen.after)
+    queries, unanswered = error_figures(Questions.about(asked, seen.domains, seen.original.weights), seen.weighted)
     progress("classifiers", 2, 4)
     unmeasured = dict(unanswered)
     learnt: tuple[Accuracy, ...] = ()
@@ -166,17 +176,21 @@ def measure_utility(
     progress("trade-off", 4, 4)
     if lacking := [name for name in seen.domains if name not in seen.after.spreads]:
         unmeasured["columns"] = f"not published: {', '.join(lacking)}"
-    kept = correlations(seen.original.joint, seen.after, seen.domains)
+    kept = correlations(seen.original.weighted, seen.weighted, seen.domains)
     published = round(seen.after.total)
-    return Utility(seen.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured)
+    return Utility(
+        seen.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured, weights
+    )
 
 
-def _refuse_strangers(original: object, recoding: object, holdout: object = None) -> None:
+def _refuse_strangers(original: object, recoding: object, holdout: object = None, weights: object = None) -> None:
     problems = [] if isinstance(original, Table) else ["original: must be a table; read it with sfumato.read_table"]
     if holdout is not None and not isinstance(holdout, Table):
         problems.append("holdout: must be a table; make one with sfumato.hold_out")
     if recoding is not None and not isinstance(recoding, Recoding):
         problems.append("recoding: must be a Recoding")
+    if weights is not None and not isinstance(weights, str):
+        problems.append("weights: must be the name of a column")
     raise_all(PolicyError, problems)
 
 
@@ -201,7 +215,7 @@ def _trade_offs(seen: ReleaseView, learnt: Sequence[Accuracy], seed: int | None)
     for each in told:
         domain = seen.domains[each.sensitive]
         accuracy = next((one.release for one in learnt if one.target == each.sensitive), None)
-        loss, count = utility_loss(seen.original.joint, seen.after, populations, domain, support=SUPPORT)
+        loss, count = utility_loss(seen.original.weighted, seen.weighted, populations, domain, support=SUPPORT)
         direct = DirectComparison(each.baseline, each.adversary, accuracy)
         found.append(TradeOff(each.sensitive, direct, each.privacy_loss, loss, count))
     return tuple(found), ""

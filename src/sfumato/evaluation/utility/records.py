@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.evaluation.utility.domains import Floats
 from sfumato.evaluation.utility.joint import Joint, JointPart
+from sfumato.evaluation.utility.spreads import AttributeSpread
 
-Rows = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """Records as labels, what these stand for, and how many people each record stands for.
+
+    Attributes
+    ----------
+    spreads : mapping of str to AttributeSpread
+    labels : mapping of str to numpy.ndarray
+        int32 (n,) for each attribute.
+    weights : numpy.ndarray
+        float64 (n,).
+    """
+
+    spreads: Mapping[str, AttributeSpread]
+    labels: Mapping[str, NDArray[np.int32]]
+    weights: Floats
 
 
 def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[np.int32]]:
@@ -33,7 +56,7 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
     Cost O(n log n) for each part.
     """
     bucket = np.repeat(np.arange(len(joint.sizes)), np.rint(joint.sizes).astype(np.int64))
-    rows: dict[int, Rows] = {}
+    rows: dict[int, Places] = {}
     labels: dict[str, NDArray[np.int32]] = {}
     for place in joint.order:
         part, link = joint.parts[place], joint.links[place]
@@ -46,7 +69,7 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
     return labels
 
 
-def _matched(group_of: Rows, part: JointPart, wanted: Rows, groups: int, rng: np.random.Generator) -> Rows:
+def _matched(group_of: Places, part: JointPart, wanted: Places, groups: int, rng: np.random.Generator) -> Places:
     """Return a row of the wanted group for each record.
 
     Rows are taken in random order, each as often as it counts, and then again if a group needs more; any row if a group
@@ -62,5 +85,5 @@ def _matched(group_of: Rows, part: JointPart, wanted: Rows, groups: int, rng: np
     turn[order] = np.arange(len(wanted)) - np.repeat(np.cumsum(asked) - asked, asked)
     chosen = starts[wanted] + turn % np.maximum(sizes[wanted], 1)
     anybody = rng.integers(0, len(offered), len(wanted))
-    found: Rows = offered[np.where(sizes[wanted] > 0, chosen, anybody)]
+    found: Places = offered[np.where(sizes[wanted] > 0, chosen, anybody)]
     return found

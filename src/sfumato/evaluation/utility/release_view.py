@@ -18,9 +18,10 @@ from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.learners import LEARNERS, Learner
 from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.queries import AGGREGATES
+from sfumato.evaluation.utility.records import Rows, drawn_records
 from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_losses
-from sfumato.evaluation.utility.views import read_joint
-from sfumato.published import Published, RandomizedTable
+from sfumato.evaluation.utility.views import read_joint, read_rows
+from sfumato.published import Published, PublishedTable, RandomizedTable
 from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
@@ -58,19 +59,26 @@ class ReleaseView:
     recoding : Recoding
         How a generalized table was published.
     after : Joint
-        The release's joint distribution of all attributes.
+        The release's joint distribution of all attributes, by records.
+    weighted : Joint
+        The same by the people whom they stand for.
     """
 
     published: Published
     original: Original
     recoding: Recoding
     after: Joint
+    weighted: Joint
 
     @classmethod
     def of(
-        cls, release: Release | Published | str | Path, original: Original, recoding: Recoding | None = None
+        cls,
+        release: Release | Published | str | Path,
+        original: Original,
+        recoding: Recoding | None = None,
+        weights: str | None = None,
     ) -> ReleaseView:
-        """Read a release.
+        """Read a release, and its column of weights if one is named.
 
         Raises
         ------
@@ -79,7 +87,10 @@ class ReleaseView:
         """
         opened = open_release(release)
         chosen = recoding or opened.policy.recoding()
-        return cls(opened.published, original, chosen, read_joint(opened.published, original.domains, chosen))
+        after = weighted = read_joint(opened.published, original.domains, chosen)
+        if weights is not None:
+            weighted = read_joint(opened.published, original.domains, chosen, weights)
+        return cls(opened.published, original, chosen, after, weighted)
 
     @property
     def domains(self) -> Mapping[str, Domain]:
@@ -124,6 +135,13 @@ class ReleaseView:
             return [self._told(name) for name in names], ""
         except InputError as error:
             return [], "; ".join(error.problems)
+
+    def rows(self, weights: str | None = None, seed: int | None = None) -> Rows:
+        """Return the release's records one by one; where its rows are none, they are put together at random."""
+        if isinstance(self.published, (PublishedTable, RandomizedTable)):
+            return read_rows(self.published, self.domains, self.recoding, weights)
+        labels = drawn_records(self.after, np.random.default_rng(seed))
+        return Rows(self.after.spreads, labels, np.ones(len(next(iter(labels.values())))))
 
     def _told(self, sensitive: str) -> AttackerView:
         right, most, table = 0.0, 0.0, self.original.table

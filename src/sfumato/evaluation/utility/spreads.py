@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import ValueSets
 from sfumato.evaluation.utility.bins import Bins
 from sfumato.evaluation.utility.domains import Domain, Floats
+from sfumato.evaluation.utility.number_spread import NumberSpread, Pieces, number_spread
 from sfumato.evaluation.utility.queries import Predicate, Range
 
 EVERYTHING = (-np.inf, np.inf)
@@ -42,6 +43,10 @@ class AttributeSpread(Protocol):
 
     def values(self) -> Floats:
         """Return the mean number under each label, NaN for missing, (g,)."""
+        ...
+
+    def numbers(self, counts: Floats) -> NumberSpread:
+        """Return how the numbers of the records under each label, (g,), are distributed; missing ones are left out."""
         ...
 
     def ends(self) -> tuple[Floats, Floats]:
@@ -102,6 +107,14 @@ class CodeSpread:
         known, means = self.share(None), np.full(self.count, np.nan)
         np.divide(self.moment(None), known, out=means, where=known > 0)
         return means
+
+    def numbers(self, counts: Floats) -> NumberSpread:
+        """Divide the records under a label among those of its values that occur."""
+        assert self.domain.numbers is not None
+        sizes = np.diff(self.members.starts)
+        known = self.members.codes < len(self.domain.numbers)
+        at = self.domain.numbers[self.members.codes[known]]
+        return number_spread(Pieces(at, at, np.repeat(counts / sizes, sizes)[known]), whole=self.domain.is_whole)
 
     def ends(self) -> tuple[Floats, Floats]:
         """Extremes of the numbers; a missing value among them does not count."""
@@ -166,7 +179,7 @@ class IntervalSpread:
         assert bins.uppers is not None
         below = [self._overlap(Range("", -np.inf, upper))[0] for upper in bins.uppers[:-1]]
         known = self.share(None)
-        cumulated = np.column_stack([np.zeros(self.count), *below, known])
+        cumulated = np.column_stack([np.zeros(self.count), *below, known][: bins.count + 1])
         return np.column_stack([np.diff(cumulated, axis=1), 1.0 - known])
 
     def tally(self, counts: Floats, bins: Bins) -> Floats:
@@ -174,11 +187,16 @@ class IntervalSpread:
         assert bins.uppers is not None
         below = [float(counts @ self._overlap(Range("", -np.inf, upper))[0]) for upper in bins.uppers[:-1]]
         known = float(counts @ self.share(None))
-        return np.append(np.diff([0.0, *below, known]), counts.sum() - known)
+        return np.append(np.diff([0.0, *below, known][: bins.count + 1]), counts.sum() - known)
 
     def values(self) -> Floats:
         """Middle of each interval."""
         return (self.low + self.high) / 2
+
+    def numbers(self, counts: Floats) -> NumberSpread:
+        """Fill each interval with its records."""
+        known = ~np.isnan(self.low)
+        return number_spread(Pieces(self.low[known], self.high[known], counts[known]), whole=self.whole)
 
     def ends(self) -> tuple[Floats, Floats]:
         """Both ends."""

@@ -37,6 +37,8 @@ class Utility:
         One for each sensitive attribute.
     unmeasured : mapping of str to str
         What was not measured, and why.
+    weights : str or None
+        The column by which records were weighted.
     """
 
     kind: str
@@ -47,6 +49,7 @@ class Utility:
     classifiers: tuple[Accuracy, ...] = ()
     trade_offs: tuple[TradeOff, ...] = ()
     unmeasured: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the mappings."""
@@ -59,6 +62,7 @@ class Utility:
             "kind": self.kind,
             "records": self.records,
             "published": self.published,
+            "weights": self.weights,
             "queries": {aggregate: errors.to_dict() for aggregate, errors in self.queries.items()},
             "correlations": self.correlations.to_dict(),
             "classifiers": [each.to_dict() for each in self.classifiers],
@@ -68,7 +72,8 @@ class Utility:
 
     def __str__(self) -> str:
         """Write a page for people."""
-        head = f"{self.kind.replace('-', ' ')} of {counted(self.published, 'record')}, made from {self.records:,}"
+        by = "" if self.weights is None else f", by weights {self.weights!r}"
+        head = f"{self.kind.replace('-', ' ')} of {counted(self.published, 'record')}, made from {self.records:,}{by}"
         sections = [self._query_lines(), self._attribute_lines(), self._pair_lines(), self._classifier_lines()]
         lines = [line for section in [*sections, self._trade_off_lines()] for line in section]
         lines += [f"not measured: {what}, {reason}" for what, reason in self.unmeasured.items()]

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, raise_all
-from sfumato.evaluation.utility.domains import Domain
+from sfumato.evaluation.utility.domains import Domain, Floats
 from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
 from sfumato.evaluation.utility.labels import LabelReading, default_reading, original_spread, read_labels
+from sfumato.evaluation.utility.records import Rows
+from sfumato.evaluation.utility.spreads import AttributeSpread
+from sfumato.evaluation.weights import weights_in
 from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
@@ -27,17 +30,19 @@ from sfumato.recoding.choice import Recoding
 class _Source:
     """A published table: the column of each attribute, and those of bucket and count if it has them.
 
-    Without counts, every row stands for `weight` records.
+    Without counts and weights, float64 (rows,), every row stands for one record.
     """
 
     frame: pl.DataFrame
     columns: Mapping[str, str]
     bucket: str | None = None
     count: str | None = None
-    weight: float = 1.0
+    weights: Floats | None = None
 
 
-def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None) -> Joint:
+def read_joint(
+    published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None, weights: str | None = None
+) -> Joint:
     """Read published data of any kind.
 
     A generalized or randomized table: every row is a record, and a generalized value stands for all original values
@@ -51,26 +56,46 @@ def read_joint(published: Published, domains: Mapping[str, Domain], recoding: Re
         Attributes of the original; those that are not published are left out.
     recoding
         How a generalized table was published; None takes the defaults.
+    weights
+        The published column that says how many people each record stands for; None: one.
 
     Raises
     ------
     InputError
-        When cells cannot be read: the original or the recoding is the wrong one.
+        When cells cannot be read: the original or the recoding is the wrong one; when weights are not published.
     """
-    readings = {name: default_reading(domain) for name, domain in domains.items()}
-    if isinstance(published, PublishedTable):
-        readings |= _generalized_readings(published, domains, recoding)
-    elif isinstance(published, RandomizedTable):
-        readings = {name: default_reading(domain, points=True) for name, domain in domains.items()}
-    return _read(_known(_sources(published), domains), domains, readings)
+    return _read(_known(_sources(published, weights), domains), domains, _readings(published, domains, recoding))
 
 
-def original_joint(domains: Mapping[str, Domain]) -> Joint:
-    """Return the original records as a joint distribution, which is exact."""
+def read_rows(
+    published: PublishedTable | RandomizedTable,
+    domains: Mapping[str, Domain],
+    recoding: Recoding | None = None,
+    weights: str | None = None,
+) -> Rows:
+    """Read a table whose rows are records, each with how many people it stands for; else as :func:`read_joint`."""
+    [source] = _known(_sources(published, weights), domains)
+    spreads, [labels] = _labelled([source], domains, _readings(published, domains, recoding))
+    return Rows(spreads, labels, np.ones(source.frame.height) if source.weights is None else source.weights)
+
+
+def original_joint(domains: Mapping[str, Domain], weights: Floats | None = None) -> Joint:
+    """Return the original records, each as often as its weight says, as a joint distribution, which is exact."""
     codes = {name: domain.codes.astype(np.int32) for name, domain in domains.items()}
     spreads = {name: original_spread(domain) for name, domain in domains.items()}
     height = len(next(iter(codes.values())))
-    return assemble(spreads, [_collapsed(codes, np.zeros(height, dtype=np.int64), None)], 1)
+    return assemble(spreads, [_collapsed(codes, np.zeros(height, dtype=np.int64), weights)], 1)
+
+
+def _readings(
+    published: Published, domains: Mapping[str, Domain], recoding: Recoding | None
+) -> dict[str, LabelReading]:
+    """Say how this kind of release writes each attribute."""
+    points = isinstance(published, RandomizedTable)
+    readings = {name: default_reading(domain, points=points) for name, domain in domains.items()}
+    if isinstance(published, PublishedTable):
+        readings |= _generalized_readings(published, domains, recoding)
+    return readings
 
 
 def _generalized_readings(
@@ -84,14 +109,17 @@ def _generalized_readings(
     }
 
 
-def _sources(published: Published) -> list[_Source]:
+def _sources(published: Published, weights: str | None) -> list[_Source]:
     """Return every published table that shows which values occur together."""
     if isinstance(published, (PublishedTable, RandomizedTable)):
         names = (*published.quasi_identifying, *published.sensitive)
         missing = [name for name in names if name not in published.data.columns]
         raise_all(InputError, [f"the published table has no column {name!r}" for name in missing])
-        weight = published.weight if isinstance(published, RandomizedTable) else 1.0
-        return [_Source(published.data, {name: name for name in names}, weight=weight)]
+        return [_Source(published.data, {name: name for name in names}, weights=_weights(published, weights))]
+    if weights is not None:
+        raise InputError(
+            f"weights: a release of the kind {published.kind!r} does not tell the weight of a record; leave weights out"
+        )
     if isinstance(published, SlicedTable):
         pairs = zip(published.columns, labels_of(published.columns), strict=True)
         return [_Source(published.data, dict(zip(column, named, strict=True)), BUCKET) for column, named in pairs]
@@ -103,6 +131,14 @@ def _sources(published: Published) -> list[_Source]:
         marginals = zip(published.marginals, published.columns, strict=True)
         return [_Source(frame, {name: name for name in column}, count=COUNT) for frame, column in marginals]
     raise InputError(f"a release of the kind {published.kind!r} cannot be measured here")
+
+
+def _weights(published: PublishedTable | RandomizedTable, column: str | None) -> Floats | None:
+    """Return how many people each row stands for: by its own weight, and as often as records were drawn."""
+    drawn = published.weight if isinstance(published, RandomizedTable) else 1.0
+    if column is not None:
+        return drawn * weights_in(published.data, column, "the published table")
+    return None if drawn == 1.0 else np.full(published.data.height, drawn)
 
 
 def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Source]:
@@ -118,8 +154,21 @@ def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Sourc
 
 
 def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, LabelReading]) -> Joint:
+    spreads, label_of = _labelled(sources, domains, readings)
+    buckets, count = _buckets(sources)
+    parts = [
+        _collapsed(own, bucket, _counts(source)) for own, bucket, source in zip(label_of, buckets, sources, strict=True)
+    ]
+    return assemble(spreads, parts, count)
+
+
+def _labelled(
+    sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, LabelReading]
+) -> tuple[dict[str, AttributeSpread], list[dict[str, NDArray[np.int32]]]]:
+    """Return what the labels of each attribute stand for, and for each table the label of each row."""
     raise_all(InputError, _shape_problems(sources))
-    spreads, problems = {}, []
+    spreads: dict[str, AttributeSpread] = {}
+    problems = []
     label_of: list[dict[str, NDArray[np.int32]]] = [{} for _ in sources]
     for name in dict.fromkeys(name for source in sources for name in source.columns):
         holders = [(own, source) for own, source in zip(label_of, sources, strict=True) if name in source.columns]
@@ -133,11 +182,7 @@ def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: M
                 "original is the one that the release was made from"
             )
     raise_all(InputError, problems)
-    buckets, count = _buckets(sources)
-    parts = [
-        _collapsed(own, bucket, _counts(source)) for own, bucket, source in zip(label_of, buckets, sources, strict=True)
-    ]
-    return assemble(spreads, parts, count)
+    return spreads, label_of
 
 
 def _shape_problems(sources: Sequence[_Source]) -> list[str]:
@@ -167,7 +212,7 @@ def _buckets(sources: Sequence[_Source]) -> tuple[list[NDArray[np.int64]], int]:
 def _counts(source: _Source) -> NDArray[np.float64] | None:
     if source.count is not None:
         return source.frame[source.count].cast(pl.Float64).to_numpy()
-    return None if source.weight == 1.0 else np.full(source.frame.height, source.weight)
+    return source.weights
 
 
 def _collapsed(

@@ -42,7 +42,7 @@ def check_buckets(
     Cost O(z log z) for z pairs of a bucket and a value.
     """
     statistics = bucket_statistics(published, sensitive[published.sensitive])
-    return [_check(model, statistics) for model in models]
+    return [check_of_buckets(model, statistics) for model in models]
 
 
 def bucket_statistics(published: BucketizedTables, attribute: Attribute) -> ClassStatistics:
@@ -76,7 +76,8 @@ def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, c
     return counts_of(attribute, code_of, starts, value_of[codes], counts, occurrences[code_of])
 
 
-def _check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+def check_of_buckets(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    """Judge a model by the counts of all buckets."""
     if "buckets" not in says(model).speaks_of:
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="buckets have no equivalence classes")
     holds = model.holds(statistics)

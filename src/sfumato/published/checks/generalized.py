@@ -142,6 +142,10 @@ def _said(check: Check) -> str:
     return f"{check.promise}: {check.outcome}; {check.detail}"
 
 
+STEPS_OF: Mapping[str, Sequence[int]] = MappingProxyType({"promised": STEPS, "promised_l": STEPS_OF_L})
+"""What classes may promise to whom wishes for a k and for an l of their own."""
+
+
 def verify_table(
     data: pl.DataFrame | str,
     quasi_identifying: Sequence[str],
@@ -216,9 +220,9 @@ def published_statistics(
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
-    steps = {"promised": STEPS, "promised_l": STEPS_OF_L}
     wished = {
-        key: largest_of(rows.class_of, rows.count, _promises(data, name, steps[key])) for key, name in promised.items()
+        key: largest_of(rows.class_of, rows.count, _promises(data, name, STEPS_OF[key]))
+        for key, name in promised.items()
     }
     if records is not None:
         found = counted_statistics(rows.class_of, rows.count, records, rows.codes, rows.sensitive)
@@ -274,6 +278,11 @@ class RowsOfClasses:
 def _promises(data: pl.DataFrame | str, name: str, steps: Sequence[int]) -> NDArray[np.int64]:
     """Return what the class of each row promises; a cell that is none of the steps promises more than can be."""
     column = data[name] if isinstance(data, pl.DataFrame) else read_published(data, [name], {}).frame[name]
+    return promised_steps(column, steps)
+
+
+def promised_steps(column: pl.Series, steps: Sequence[int]) -> NDArray[np.int64]:
+    """Return what cells promise, int64; one that is none of the steps promises more than can be."""
     numbers = column.cast(pl.String).cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
     return np.where(steps_of(numbers, steps) == numbers, numbers, 2**62)
 

@@ -10,7 +10,9 @@ Letters: n records, q quasi-identifying columns, c classes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,12 @@ from numpy.typing import NDArray
 
 from sfumato.classes.counted import counted_statistics, occurrences_of
 from sfumato.classes.grouping import group_records
-from sfumato.classes.people import counted_people, with_totals_of_all
+from sfumato.classes.people import counted_people, largest_of, with_totals_of_all
 from sfumato.classes.statistics import ClassStatistics, class_statistics, joined
 from sfumato.errors import VerificationError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
-from sfumato.published.checks.generalized import Attested, Verification, check
+from sfumato.published.checks.generalized import STEPS_OF, Attested, Verification, check, promised_steps
 from sfumato.published.checks.people import PeopleFound, attested_checks
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource
@@ -57,6 +59,7 @@ def verify_parts(
     models: Sequence[PrivacyModel],
     folder: Path,
     people: NDArray[np.int32] | Attested | None = None,
+    promised: Mapping[str, str] = MappingProxyType({}),
 ) -> Verification:
     """Recount every model as :func:`~sfumato.published.checks.generalized.verify_table` does, in bounded memory.
 
@@ -73,6 +76,8 @@ def verify_parts(
     people
         As :func:`~sfumato.published.checks.generalized.verify_table` takes them; not beside rows that somebody else has
         counted, unless ``"attested"``.
+    promised
+        As :func:`~sfumato.published.checks.generalized.verify_table` takes it.
 
     Returns
     -------
@@ -90,7 +95,8 @@ def verify_parts(
     counts of all classes, some 20 bytes for each class and pair of class and sensitive value.
     """
     text = Attribute(kind=Kind.CATEGORICAL)
-    schema = Schema(quasi_identifying=dict.fromkeys(quasi_identifying, text), sensitive=dict(sensitive), others="drop")
+    hidden = {**sensitive, **dict.fromkeys(promised.values(), text)}
+    schema = Schema(quasi_identifying=dict.fromkeys(quasi_identifying, text), sensitive=hidden, others="drop")
     names = tuple(name for name in source.names if name in schema.roles)
     reading = ValueReading(frozenset([""]), False, source.is_text)
     alike = frozenset(quasi_identifying)
@@ -100,21 +106,28 @@ def verify_parts(
     if isinstance(people, np.ndarray):
         if len(people) != table.height:
             raise VerificationError("the published table has other rows than people were numbered for; it was changed")
-        return _of_people(table, people, models, folder)
-    statistics = joined(list(_statistics(table, records, folder)))
+        return _of_people(table, people, models, folder, tuple(promised))
+    statistics = joined(list(statistics_in_parts(table, records, folder, tuple(promised))))
     if people is not None:
         return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
     return Verification(tuple(check(model, statistics) for model in models), statistics.height, statistics.count)
 
 
 def _of_people(
-    table: LargeTable, people: NDArray[np.int32], models: Sequence[PrivacyModel], folder: Path
+    table: LargeTable,
+    people: NDArray[np.int32],
+    models: Sequence[PrivacyModel],
+    folder: Path,
+    promised: Sequence[str],
 ) -> Verification:
     """Count people; those of a class are in one file, and no others."""
+    table, promises = _without_promises(table, promised)
     sensitive, parts = table.encoded.sensitive, []
     for codes, hidden, numbers in _dealt((table.codes, table.sensitive_codes, people[:, None]), folder):
         class_of, count = group_records(codes)
-        parts.append(counted_people(class_of, count, np.ascontiguousarray(numbers[:, 0]), hidden, sensitive))
+        own = hidden[:, : len(sensitive)]
+        found = counted_people(class_of, count, np.ascontiguousarray(numbers[:, 0]), own, sensitive)
+        parts.append(promises.told(found, class_of, hidden[:, len(sensitive) :]))
     statistics = joined(with_totals_of_all(parts, sensitive))
     assert statistics.people is not None
     checks = tuple(check(model, statistics) for model in models)
@@ -122,16 +135,61 @@ def _of_people(
     return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
 
 
-def _statistics(table: LargeTable, records: Records | None, folder: Path) -> Iterator[ClassStatistics]:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Promises:
+    """What classes promise to who wishes for it: for each key of :data:`STEPS_OF` the number behind each code."""
+
+    numbers: Mapping[str, NDArray[np.int64]]
+
+    def told(
+        self, statistics: ClassStatistics, class_of: NDArray[np.int32], codes: NDArray[np.unsignedinteger]
+    ) -> ClassStatistics:
+        """Return statistics with what each class promises; the columns of `codes` are those of the numbers."""
+        largest = {
+            key: largest_of(class_of, statistics.count, numbers[codes[:, place]])
+            for place, (key, numbers) in enumerate(self.numbers.items())
+        }
+        return replace(statistics, wished=largest.get("promised"), wished_l=largest.get("promised_l"))
+
+
+def _without_promises(table: LargeTable, promised: Sequence[str]) -> tuple[LargeTable, _Promises]:
+    """Take what classes promise from behind the sensitive attributes; codes stay where they are."""
+    own = len(table.sensitive) - len(promised)
+    pairs = zip(promised, table.sensitive[own:], strict=True)
+    promises = _Promises({key: promised_steps(column.values, STEPS_OF[key]) for key, column in pairs})
+    return replace(table, sensitive=table.sensitive[:own]), promises
+
+
+def statistics_in_parts(
+    table: LargeTable, records: Records | None, folder: Path, promised: Sequence[str] = ()
+) -> Iterator[ClassStatistics]:
+    """Yield the statistics of classes, file by file, with the totals of the whole table.
+
+    Parameters
+    ----------
+    table
+        Its quasi-identifying codes say which rows are of one class.
+    records
+        How many records each row stands for; None: it is one.
+    folder
+        For files.
+    promised
+        Which promises, ``"promised"`` or ``"promised_l"``, the last sensitive columns hold.
+    """
+    table, promises = _without_promises(table, promised)
     sensitive, occurrences = table.encoded.sensitive, [column.occurrences for column in table.sensitive]
     if records is None:
         for codes, hidden in _dealt((table.codes, table.sensitive_codes), folder):
-            yield class_statistics(*group_records(codes), hidden, sensitive, occurrences)
+            class_of, count = group_records(codes)
+            found = class_statistics(class_of, count, hidden[:, : len(sensitive)], sensitive, occurrences)
+            yield promises.told(found, class_of, hidden[:, len(sensitive) :])
         return
-    occurrences = occurrences_of(records, table.sensitive_codes, sensitive)
+    occurrences = occurrences_of(records, table.sensitive_codes[:, : len(sensitive)], sensitive)
     for codes, hidden, counts in _dealt((table.codes, table.sensitive_codes, records[:, None]), folder):
         class_of, count = group_records(codes)
-        yield counted_statistics(class_of, count, counts[:, 0], hidden, sensitive, occurrences)
+        own = hidden[:, : len(sensitive)]
+        found = counted_statistics(class_of, count, counts[:, 0], own, sensitive, occurrences)
+        yield promises.told(found, class_of, hidden[:, len(sensitive) :])
 
 
 def _dealt(tables: Sequence[NDArray[Any]], folder: Path) -> Iterator[list[NDArray[Any]]]:

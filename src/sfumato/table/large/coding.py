@@ -6,7 +6,7 @@ Letters: n records, q quasi-identifying and s sensitive attributes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,7 @@ from sfumato.table.large.values import (
     ValueCounter,
     coded_column,
 )
+from sfumato.table.large.wishes import WishesOnDisk, WishFile
 from sfumato.table.numbering import Order
 from sfumato.table.problems import raise_together
 from sfumato.table.schema import Attribute, Kind, Role, Schema
@@ -62,6 +63,8 @@ class LargeTable:
         Insensitive columns that have no role of their own.
     people : PeopleOnDisk or None
         Who the records are about; None where no column says it.
+    wishes : WishesOnDisk
+        What people wish for.
     """
 
     schema: Schema
@@ -75,6 +78,7 @@ class LargeTable:
     from_text: frozenset[str]
     passing: frozenset[str] = frozenset()
     people: PeopleOnDisk | None = None
+    wishes: WishesOnDisk = field(default_factory=WishesOnDisk)
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -161,6 +165,12 @@ class Coding:
         """The column that says who a record is about."""
         return self.schema.person if self.schema.person in self.names else None
 
+    @property
+    def wished(self) -> dict[str, tuple[str, str]]:
+        """The columns of wishes: for ``"k"`` and ``"l"`` the name, and what it asks for."""
+        asked = {"k": (self.schema.wished_k, "a k"), "l": (self.schema.wished_l, "an l")}
+        return {letter: (name, what) for letter, (name, what) in asked.items() if name in self.names and name}
+
 
 class Kept:
     """Batches between two passes: the first ones in memory, the others in files."""
@@ -208,16 +218,19 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     """
     schema = coding.schema
     keys = None if coding.person is None else KeyFiles(coding.folder)
-    counters, starts, kept = _read(source, coding, keys)
+    wished = {letter: WishFile(coding.folder / f"wished-{letter}", *named) for letter, named in coding.wished.items()}
+    counters, starts, kept = _read(source, coding, keys, wished)
     errors: list[SfumatoError] = []
     quasi = _columns(counters, schema.quasi_identifying, coding, coding.order, errors)
     sensitive = _columns(counters, schema.sensitive, coding, "name", errors)
     raise_together(errors)
+    wishes = WishesOnDisk(**{letter: file.wishes() for letter, file in wished.items()})
     _write_codes(coding, quasi, sensitive, kept)
     insensitive = any(name in schema.insensitive for name in coding.names)
+    about_people = {coding.person, *(name for name, _ in coding.wished.values())}
     return LargeTable(
         schema,
-        tuple(name for name in coding.names if name != coding.person),
+        tuple(name for name in coding.names if name not in about_people),
         quasi,
         sensitive,
         _mapped(coding.folder / "codes", starts[-1], quasi),
@@ -226,13 +239,14 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
         tuple(starts),
         frozenset(name for name, each in counters.items() if source.is_text and isinstance(each, TextsApart)),
         people=None if keys is None else keys.people(),
+        wishes=wishes,
     )
 
 
 def _read(
-    source: BatchSource, coding: Coding, keys: KeyFiles | None
+    source: BatchSource, coding: Coding, keys: KeyFiles | None, wished: Mapping[str, WishFile]
 ) -> tuple[dict[str, ValueCounter], list[int], Kept]:
-    """Go through the source: count values, keep their numbers, keys and the insensitive columns in files."""
+    """Go through the source: count values, keep their numbers, keys, wishes and the insensitive columns in files."""
     counted, insensitive = coding.counted, [name for name in coding.names if name in coding.schema.insensitive]
     texts = {name: TextsApart() if name in coding.alike else CountedTexts() for name in counted}
     counters: dict[str, ValueCounter] = {}
@@ -247,6 +261,8 @@ def _read(
         kept.add(pl.DataFrame(numbered))
         if keys is not None:
             keys.add(_key(columns[coding.schema.person or ""], coding.reading))
+        for letter, file in wished.items():
+            file.add(_key(columns[coding.wished[letter][0]], coding.reading))
         if insensitive:
             carried = _carried([columns[name] for name in insensitive], coding.reading)
             carried.write_ipc(coding.folder / f"carried-{len(starts) - 1}", compression="lz4")

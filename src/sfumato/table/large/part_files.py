@@ -34,9 +34,10 @@ class PartFiles:
         """Take rows whose column ``part`` says where they go."""
         self._held.append(rows)
         if sum(held.estimated_size() for held in self._held) >= self._most:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the rows that are still held."""
         if not self._held:
             return
         together = pl.concat(self._held)
@@ -49,7 +50,7 @@ class PartFiles:
 
     def parts(self) -> Iterator[pl.DataFrame]:
         """Yield the rows of each part that has any, in the order in which they came, and take its files away."""
-        self._flush()
+        self.flush()
         for files in self._files:
             if files:
                 yield pl.concat([pl.read_ipc(path) for path in files])

@@ -7,7 +7,7 @@ records decide, and the table alone shows more only where nobody else can have b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ from sfumato.published.checks.slices.layout import SliceLayout, layout_of, numbe
 from sfumato.published.checks.slices.matching import measure_vectors, slice_index
 from sfumato.published.checks.slices.overlapping_slices import check_overlapping_slices
 from sfumato.published.checks.slices.sharing import shared_attributes
-from sfumato.published.sliced import BUCKET, SlicedTable
+from sfumato.published.sliced import BUCKET, Columns, SlicedTable
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_written
@@ -66,9 +66,40 @@ def check_slices(
     """
     if shared_attributes(published.columns):
         return check_overlapping_slices(published, models, sensitive)
-    table = _encoded(published, sensitive)
+    schema = schema_of_slices(published.columns, published.sensitive, published.insensitive, sensitive)
+    table = encode(read_written(published.data, schema), order="name")
     numbers = distinct_of(published.data[BUCKET])
-    return [_check(model, published, table, numbers.rank_of[numbers.raw]) for model in models]
+    return check_encoded_slices(published.columns, table, numbers.rank_of[numbers.raw], models)
+
+
+def check_encoded_slices(
+    columns: Columns, table: EncodedTable, bucket_of: NDArray[np.int64], models: Sequence[PrivacyModel]
+) -> list[Check]:
+    """Recount every model of a table whose columns share no attributes.
+
+    Parameters
+    ----------
+    columns
+        Attributes of each column.
+    table
+        The published rows, read by :func:`schema_of_slices` and encoded in the order of names.
+    bucket_of
+        int64 (n,): rank of the number of each row's bucket.
+    models
+        What was promised.
+    """
+    return [_check(model, columns, table, bucket_of) for model in models]
+
+
+def schema_of_slices(
+    columns: Columns, sensitive: Collection[str], insensitive: Collection[str], attributes: Mapping[str, Attribute]
+) -> Schema:
+    """Return the schema by which a recount reads a sliced table: what is known is text, `attributes` are sensitive."""
+    as_text = Attribute(kind=Kind.CATEGORICAL)
+    hidden = {*sensitive, *insensitive}
+    known = [name for column in columns for name in column if name not in hidden]
+    private = {name: attributes.get(name, Attribute()) for name in sensitive}
+    return Schema(quasi_identifying=dict.fromkeys(known, as_text), sensitive=private, others="drop")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,23 +167,10 @@ def judge(
     return SliceVerdict(max(worst, float(measured.max(initial=0.0))), np.unique(buckets[unsettled]), broken)
 
 
-def _encoded(published: SlicedTable, sensitive: Mapping[str, Attribute]) -> EncodedTable:
-    as_text = Attribute(kind=Kind.CATEGORICAL)
-    known = [
-        name
-        for column in published.columns
-        for name in column
-        if name not in published.sensitive and name not in published.insensitive
-    ]
-    private = {name: sensitive.get(name, Attribute()) for name in published.sensitive}
-    schema = Schema(quasi_identifying=dict.fromkeys(known, as_text), sensitive=private, others="drop")
-    return encode(read_written(published.data, schema), order="name")
-
-
-def _check(model: PrivacyModel, published: SlicedTable, table: EncodedTable, bucket_of: NDArray[np.int64]) -> Check:
+def _check(model: PrivacyModel, columns: Columns, table: EncodedTable, bucket_of: NDArray[np.int64]) -> Check:
     if "slices" not in says(model).speaks_of or not isinstance(model, SensitiveModel):
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
-    layout = layout_of(table, published.columns, [model])
+    layout = layout_of(table, columns, [model])
     count = int(bucket_of.max()) + 1
     verdicts = [judge(layout, rule, model, table, bucket_of, count) for rule in range(len(layout.arrays.bounds))]
     names = [layout.attributes[attribute] for attribute in layout.arrays.rules.attributes]

@@ -1,0 +1,71 @@
+"""What everybody wishes for: what stands in a column, and what rules of the policy give to some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.policy.parts import Wish
+from sfumato.table.person_column import steps_of
+
+
+def wished(
+    own: NDArray[np.integer] | None,
+    said: Mapping[Wish, int],
+    steps: Sequence[int],
+    height: int,
+    names: Collection[str],
+    meant: Callable[[Wish], NDArray[np.bool_]],
+) -> NDArray[np.int64] | None:
+    """Return what classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
+
+    Parameters
+    ----------
+    own
+        Integers (n,): what a column says; None where there is none.
+    said
+        The rules, and what each gives at least.
+    steps
+        What classes promise.
+    height
+        Number of records n.
+    names
+        The columns of the table.
+    meant
+        Tells which records a rule is about, bool (n,).
+
+    Raises
+    ------
+    PolicyError
+        When a rule names a column that the table does not have, or a value that nobody has.
+    """
+    if not said and own is None:
+        return None
+    raise_all(
+        PolicyError,
+        [
+            f"wishes: column {wish.column!r} is not in the table, or has no role; correct it, or give it one"
+            for wish in said
+            if wish.column not in names
+        ],
+    )
+    wishes = np.ones(height, dtype=np.int64) if own is None else own.astype(np.int64)
+    idle = []
+    for wish, least in said.items():
+        about = meant(wish)
+        wishes = np.where(about, np.maximum(wishes, least), wishes)
+        if not about.any():
+            idle.append(wish.column)
+    # A value that is spelled otherwise would protect nobody, and nobody would hear of it.
+    raise_all(
+        PolicyError,
+        [
+            f"wishes: no record has the value of column {column!r} that a rule is about; "
+            "correct the spelling, or leave the rule out"
+            for column in idle
+        ],
+    )
+    return steps_of(wishes, steps)
