@@ -1,6 +1,6 @@
 """Small series in every way, attacked over all their worlds by an independent reader of the published files.
 
-POLARS_MAX_THREADS=1 python -m benchmarks.series_fuzz --first 0 --series 5000 --ways append,grow,m-invariance
+POLARS_MAX_THREADS=1 python -m benchmarks.series_fuzz --first 0 --series 5000 --ways append,append-people,grow
 
 Every series has two to four releases of few people. They are published without the recounts that the library makes
 before it publishes: these may hide nothing from the reader, and take time. Somebody below the promise is printed with
