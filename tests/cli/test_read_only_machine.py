@@ -67,6 +67,7 @@ EVERY = {
     "verify": ["verify out"],
     "measure": ["measure in.csv out"],
     "utility": ["utility in.csv out --queries 20"],
+    "describe": ["describe in.csv out"],
     "risk": ["risk in.csv --quasi age"],
     "check": ["check in.csv --quasi age --sensitive ill"],
     "correlation": ["correlation in.csv --quasi age,ill"],
