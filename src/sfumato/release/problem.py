@@ -52,6 +52,8 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
             for attribute, form in zip(encoded.attributes, forms, strict=True)
             if form is Form.MEAN
         )
+    if task.policy.refine and getattr(anonymizer, "strata", None):
+        problems.append("refine: moves records between classes, whatever their stratum; leave refine or strata out")
     if not problems:
         problems.extend(recoding_problems(anonymizer, task.recoding, encoded.attributes))
     return problems
