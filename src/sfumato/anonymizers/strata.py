@@ -52,7 +52,9 @@ class Strata:
         sizes = sorted(len(stratum.rows) for stratum in self.blocks)
         told = f"{_strata(len(sizes))} of {sizes[0]:,} to {sizes[-1]:,} records; no class holds records of two."
         if len(self.rows) < height:
-            told += f" Strata too small for the models were left out, with {counted(height - len(self.rows), 'record')}."
+            told += (
+                f" Strata too small for the models were left out, with {counted(height - len(self.rows), 'record')}."
+            )
         if len(blocks) > len(sizes):
             told += f" Large strata were cut into blocks, {len(blocks):,} in all, and each was solved by itself."
         return told

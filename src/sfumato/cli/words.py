@@ -80,6 +80,8 @@ class Words:
     anonymizer : str or None
     options : sequence of str
         ``name=value`` for the anonymizer.
+    strata : str or None
+        Names of columns, its strata.
     source : mapping
         As :func:`source_words` returns it, with what is said of how all numbers and dates are written.
     written : mapping
@@ -105,6 +107,7 @@ class Words:
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
     options: Sequence[str] = ()
+    strata: str | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
     written: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     people: Mapping[str, Any] = field(default_factory=dict)
@@ -354,9 +357,12 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
         given = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
     said = settings_in(words.options, "--set", problems)
+    names.update({("anonymizer", key): f"--set {key}" for key in said})
+    if words.strata is not None:
+        said["strata"] = names_in(words.strata)
+        names[("anonymizer", "strata")] = "--strata"
     if said:
         given = {"name": DEFAULT_ANONYMIZER, **given, **said}
-        names.update({("anonymizer", key): f"--set {key}" for key in said})
     if given:
         mapping["anonymizer"] = given
 
