@@ -206,8 +206,9 @@ Hierarchies = Annotated[
 Rows = Annotated[
     str | None,
     typer.Option(
-        metavar="together|apart",
-        help="With --person: whether all records of a person share one class; default together.",
+        metavar="together|apart|household",
+        help="With --person: whether all records of a person share one class (default together), or are the members of "
+        "a household.",
         rich_help_panel=PRIVACY,
     ),
 ]

@@ -246,8 +246,9 @@ def _not_of_people(policy: Policy, cure: str) -> Iterator[str]:
     people, schema = policy.to_people(), policy.to_schema()
     if schema.person is None:
         return
-    if people.rows == "apart":
-        yield f"engine: the disk engine keeps the records of a person together, and rows are to lie apart; {cure}"
+    if people.rows != "together":
+        asked = "to lie apart" if people.rows == "apart" else "those of households"
+        yield f"engine: the disk engine keeps the records of a person together, and rows are {asked}; {cure}"
     if people.pseudonyms == "published":
         yield f"engine: the disk engine publishes no pseudonyms; {cure}"
     if schema.insensitive or schema.others == "keep":

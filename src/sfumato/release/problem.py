@@ -10,6 +10,7 @@ from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.recoding import Recoding, form_problems
 from sfumato.release.folding import folding_problems
+from sfumato.release.households import household_problems
 from sfumato.release.pseudonyms import pseudonym_problems
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
@@ -23,7 +24,10 @@ def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Pro
     PolicyError
         With every model and form that the columns do not fit.
     """
-    raise_all(PolicyError, [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)])
+    problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
+    if task.people.rows == "household" and task.table.people is not None:
+        problems += household_problems(task)
+    raise_all(PolicyError, problems)
     return task.problem(encoded)
 
 
