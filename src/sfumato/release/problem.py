@@ -82,5 +82,5 @@ def mean_notes(anonymizer: Anonymizer, recoding: Recoding, attributes: Sequence[
     if anonymizer.decides_regions:
         for attribute, form in zip(attributes, recoding.forms_of(attributes), strict=True):
             if form is Form.MEAN:
-                which = recoding.average or "mean"
+                which = (recoding.average or "mean").replace("-", " ")
                 yield f"Column {attribute.name!r}: where it is on the level *, the {which} of each class is published."
