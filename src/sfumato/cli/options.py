@@ -206,9 +206,9 @@ Hierarchies = Annotated[
 Rows = Annotated[
     str | None,
     typer.Option(
-        metavar="together|apart|household",
-        help="With --person: whether all records of a person share one class (default together), or are the members of "
-        "a household.",
+        metavar="HOW",
+        help="With --person: together (default), all records of a person share one class; apart, they need not; "
+        "household, they are its members.",
         rich_help_panel=PRIVACY,
     ),
 ]
