@@ -68,7 +68,8 @@ def _one_sampled(sizes: NDArray[np.int64], sample: int, population: int) -> NDAr
     some = sizes[possible].astype(np.float64)
     left_out = _rise(others - some + 2, some - 1) - _rise(population - some + 1, some - 1)
     found = np.zeros(len(sizes))
-    found[possible] = some * sample / population * np.exp(left_out)
+    # A product of shares; logarithms of huge numbers are rounded beyond it.
+    found[possible] = some * sample / population * np.exp(np.minimum(left_out, 0.0))
     return found
 
 
