@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.cli.hierarchy_files import hierarchy_files
 from sfumato.errors import PolicyError
 from sfumato.policy.file import read_policy
@@ -359,8 +360,12 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
     said = settings_in(words.options, "--set", problems)
     names.update({("anonymizer", key): f"--set {key}" for key in said})
     if words.strata is not None:
-        said["strata"] = names_in(words.strata)
-        names[("anonymizer", "strata")] = "--strata"
+        name = given.get("name", DEFAULT_ANONYMIZER)
+        if name in ANONYMIZERS and not hasattr(ANONYMIZERS[name], "strata"):
+            problems.append(f"--strata: {name} keeps none; choose a clustering, such as --anonymizer mdav")
+        else:
+            said["strata"] = names_in(words.strata)
+            names[("anonymizer", "strata")] = "--strata"
     if said:
         given = {"name": DEFAULT_ANONYMIZER, **given, **said}
     if given:

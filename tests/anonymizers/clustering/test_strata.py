@@ -197,7 +197,7 @@ def test_the_command_line_names_strata(tmp_path):
     said[said.index("mdav")] = "mondrian"
     result = CliRunner().invoke(app, [*said, "region", "--out", str(tmp_path / "other")])
     assert result.exit_code == 2
-    assert "--strata" in result.output
+    assert "--strata: mondrian keeps none; choose a clustering" in result.output
 
 
 def test_whoever_knows_nothing_of_strata_solves_in_parts_as_before():
