@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import ANONYMIZERS
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.hierarchy_files import hierarchy_files
 from sfumato.errors import PolicyError
 from sfumato.policy.file import read_policy
@@ -361,7 +361,8 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
     names.update({("anonymizer", key): f"--set {key}" for key in said})
     if words.strata is not None:
         name = given.get("name", DEFAULT_ANONYMIZER)
-        if name in ANONYMIZERS and not hasattr(ANONYMIZERS[name], "strata"):
+        known = [each[name] for each in (ANONYMIZERS, PUBLISHERS) if isinstance(name, str) and name in each]
+        if known and not hasattr(known[0], "strata"):
             problems.append(f"--strata: {name} keeps none; choose a clustering, such as --anonymizer mdav")
         else:
             said["strata"] = names_in(words.strata)
