@@ -45,11 +45,12 @@ def adult(sensitive: str, records: int, seed: int) -> tuple[Table, Table]:
 
 
 def kinds() -> Mapping[str, object]:
-    """Return the anonymizers with their defaults."""
+    """Return the anonymizers with their defaults, and overlapping slicing as it was before decision 10."""
     return {
         "bucketization": sf.Bucketization(),
         "slicing": sf.Slicing(),
         "overlapping-slicing": sf.OverlappingSlicing(),
+        "overlapping-before": sf.OverlappingSlicing(threshold=0.2, bucket_size="smallest"),
     }
 
 
