@@ -36,7 +36,7 @@ def choose_columns(
     """Cluster the attributes; without `alpha` fewer and fewer stand beside the sensitive ones until the models hold.
 
     A sensitive value that hangs together with what stands beside it can be guessed from that, in any bucket: the models
-    then fail for all records as one bucket, which no cut mends. What is said of a failure is about the fewest beside them.
+    then fail for all records as one bucket, which no cut mends. What is said of that is of the fewest beside them.
 
     Raises
     ------
