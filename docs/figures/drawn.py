@@ -41,8 +41,8 @@ def parted(frame: pl.DataFrame, sensitive: Sequence[str], records: int, seed: in
 
 
 def adult(sensitive: str, records: int, seed: int) -> tuple[Table, Table]:
-    """Draw records of seven attributes and a sensitive one."""
-    return parted(complete(USED), [sensitive], records, seed)
+    """Draw records of a sensitive attribute and the others that are used: seven, or eight beside one that is not."""
+    return parted(complete(tuple(dict.fromkeys((*USED, sensitive)))), [sensitive], records, seed)
 
 
 def counts_off(release: Release, table: Table, seed: int) -> float:
