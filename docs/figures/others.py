@@ -25,6 +25,16 @@ KNOWN: dict[str, dict[str, Any]] = {
     "4 of the least rated issues, within 1": {"known": 4, "error": 1, "issues": "rare"},
 }
 
+SCHEMA = sf.Schema(
+    quasi_identifying={
+        "age": sf.Attribute("numeric", domain=(0, 120)),
+        "zip": sf.Attribute("categorical", domain=tuple("abcdefghij")),
+        "sex": sf.Attribute("categorical", domain=("f", "m")),
+    },
+    sensitive={"disease": sf.Attribute("categorical", domain=("flu", "gout", "mumps", "ulcer"))},
+)
+TREE = (["age", "disease"], ["zip", "disease"], ["sex", "disease"])
+
 
 def wishes(records: int) -> Iterator[Line]:
     """Yield what a k of one's own costs: 1 % of the people wish for 50."""
@@ -88,23 +98,17 @@ def answers(records: int) -> Iterator[Line]:
 
 def private(people: int) -> Iterator[Line]:
     """Yield what attackers find in noisy counts of invented people: 480 cells, each of which few share."""
-    schema = sf.Schema(
-        quasi_identifying={
-            "age": sf.Attribute("numeric", domain=(0, 120)),
-            "zip": sf.Attribute("categorical", domain=tuple("abcdefghij")),
-            "sex": sf.Attribute("categorical", domain=("f", "m")),
-        },
-        sensitive={"disease": sf.Attribute("categorical", domain=("flu", "gout", "mumps", "ulcer"))},
-    )
     for epsilon in (0.1, 0.5, 1, 4, 100):
-        for names in (["age", "zip", "sex", "disease"],), (["age", "disease"], ["zip", "disease"], ["sex", "disease"]):
+        for names in ((["age", "zip", "sex", "disease"],), TREE):
 
             def measured(seed: int, epsilon: float = epsilon, names: Any = names) -> Figures:
-                table, control = (sf.read_table(invented(people, 2 * seed + side), schema) for side in (0, 1))
+                table, control = (sf.read_table(invented(people, 2 * seed + side), SCHEMA) for side in (0, 1))
                 model = sf.DifferentialPrivacy(epsilon=epsilon)
                 release = sf.publish_privately(table, model, marginals=names, bins={"age": 6})
                 inside, outside = release.in_cells(table), release.in_cells(control)
                 asked = ["membership-inference", "attribute-inference"]
+                if not any(table.height for table in release.as_marginals().tables.values()):
+                    return {"no counts": 1.0}
                 played = sf.attack(release.as_marginals(), inside, control=outside, attacks=asked, seed=seed)
                 told = played["attribute-inference"][0]
                 assert told.control is not None
@@ -112,6 +116,23 @@ def private(people: int) -> Iterator[Line]:
                 return {"area": area, "guessed": told.success.share, "of others": told.control.share}
 
             yield f"noisy counts, epsilon = {epsilon:g}, {len(names)} marginals", measured
+
+
+def noisy(people: int) -> Iterator[Line]:
+    """Yield how far noisy counts of invented people are off, and what they keep of associations."""
+    for epsilon in (0.5, 1):
+
+        def measured(seed: int, epsilon: float = epsilon) -> Figures:
+            table = sf.read_table(invented(people, seed), SCHEMA)
+            model = sf.DifferentialPrivacy(epsilon=epsilon)
+            release = sf.publish_privately(table, model, marginals=TREE, bins={"age": 6})
+            asked = sf.query_workload(release.in_cells(table), 1000, seed=seed)
+            found = sf.measure_utility(
+                release.as_marginals(), release.in_cells(table), workload=asked, classifiers=(), seed=seed
+            )
+            return {"counts off": found.queries["count"].median, "associations": found.correlations.kept}
+
+        yield f"counts of {people:,} people, epsilon = {epsilon:g}", measured
 
 
 def sampled(people: int) -> Iterator[Line]:

@@ -22,6 +22,7 @@ wishes     a k of one's own: what it loses                                      
 ratings    scoring: who is found among ratings, before and after                          all
 answers    overlapping slices: counts by three kinds of release                           30,162
 private    differential privacy: what attackers find in noisy counts                      300
+noisy      differential privacy: how far noisy counts are off                             1,000
 sampled    private samples: what attackers find                                           4,000
 genetic    heuristic: what the genetic search loses                                       all
 =========  ============================================================================  ===========
@@ -59,6 +60,7 @@ PARTS: Mapping[str, tuple[Callable[[int], Iterator[Line]], int]] = {
     "ratings": (others.ratings, 1_000),
     "answers": (others.answers, 30_162),
     "private": (others.private, 300),
+    "noisy": (others.noisy, 1_000),
     "sampled": (others.sampled, 4_000),
     "genetic": (others.genetic, 40_000),
 }

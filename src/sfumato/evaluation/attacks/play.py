@@ -160,6 +160,8 @@ def _misfit(one: Attack, target: Target) -> str | None:
     if target.published.kind not in one.kinds:
         needed = " or ".join(map(with_article, sorted(one.kinds)))
         return f"{one.name}: cannot be played on {with_article(target.published.kind)}; it needs {needed}"
+    if not any(table.height for table in target.published.tables.values()):
+        return f"{one.name}: nothing was published that it could be played on: the release has no records"
     lacking = [NEEDED[need] for need in one.needs if not _has(target, need)]
     return f"{one.name}: {'; '.join(lacking)}" if lacking else None
 
