@@ -1,8 +1,8 @@
 """Measures what it costs to publish every month, by *append* and *grow*; ``python docs/figures/monthly.py`` prints it.
 
 The 30,162 complete records of Adult arrive in random order, in months of equal size. The loss of the last release is
-held against that of one release of everybody: NCP, both measured on the whole table; medians and ranges. Adult is looked for in the folder
-that ``SFUMATO_DATA`` names.
+held against that of one release of everybody: NCP, both measured on the whole table; medians and ranges. Adult is
+looked for in the folder that ``SFUMATO_DATA`` names.
 """
 
 from __future__ import annotations
