@@ -120,8 +120,8 @@ def _cut_leaf(ground: Ground, node: Node) -> None:
 def _best(ground: Ground, rows: Numbers) -> tuple[int, NDArray[np.bool_]] | None:
     right = np.zeros(len(rows), dtype=np.bool_)
     attribute = best_cut(
-        ground.codes[rows], ground.sensitive[rows], ground.histories(rows), ground.axes, ground.rules,
-        ground.smallest, right,
+        ground.codes[rows], ground.sensitive[rows], ground.histories(rows), ground.chains(rows), ground.axes,
+        ground.rules, ground.smallest, right,
     )  # fmt: skip
     return (attribute, right) if attribute >= 0 else None
 

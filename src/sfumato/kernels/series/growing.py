@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64
 
 
 class Axes(NamedTuple):
@@ -67,6 +67,33 @@ class Histories(NamedTuple):
     least: int
 
 
+class Chains(NamedTuple):
+    """What the labels of all chains of classes to the last release cover together, in codes.
+
+    Letters: h chains to the classes of the m people, w words of all value sets.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        int64 (m,): the class of each person in the last release, numbered among those that are there; −1 newcomers.
+    ends : numpy.ndarray
+        int64 (h,): the class in which each chain ends.
+    low, high : numpy.ndarray
+        int64 (h, q): closed ranges of codes.
+    members : numpy.ndarray
+        uint64 (h, w): value sets as bits.
+    words : numpy.ndarray
+        int64 (q + 1,): where the words of each attribute start; attributes without value sets have none.
+    """
+
+    class_of: Int64s
+    ends: Int64s
+    low: Int64s
+    high: Int64s
+    members: Words
+    words: Int64s
+
+
 @kernel
 def loss_of(codes: Int64s, some: Flags, axes: Axes) -> float:
     """Return the loss of one class of some people, summed over attributes. codes : int64 (m, q); some : bool (m,)."""
@@ -105,13 +132,14 @@ def _loss(codes: Int64s, some: Flags, attribute: int, axes: Axes) -> float:
 
 @kernel
 def best_cut(
-    codes: Int64s, sensitive: Int64s, histories: Histories, axes: Axes, rules: RuleArrays, smallest: int, right: Flags
-) -> int:
+    codes: Int64s, sensitive: Int64s, histories: Histories, chains: Chains, axes: Axes, rules: RuleArrays,
+    smallest: int, right: Flags,
+) -> int:  # fmt: skip
     """Find the cut that saves most loss for the evenness of its parts; return its attribute, −1 if none is allowed.
 
     codes : int64 (m, q); sensitive : int64 (m, a), as the rules number values; right : bool (m,), written: who goes
-    right. Both parts satisfy the rules, have `smallest` people, and leave every group in them its rows. Cuts are runs
-    of codes, categories also by falling frequency and one against the rest; the first of equally good ones is taken.
+    right. Both parts satisfy the rules, have `smallest` people, leave every group in them its rows, and meet all chains
+    of the classes of their people. Cuts are runs of codes, categories also by falling frequency and one against the rest; the first of equally good ones is taken.
     Cost O(m q) for each cut.
     """
     m = len(codes)
@@ -140,7 +168,12 @@ def best_cut(
                 share = left / m  # never 0 or 1: there are people on both sides
                 even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
                 gain = (whole - left * loss_of(codes, ~side, axes) - (m - left) * loss_of(codes, side, axes)) / even
-                if gain > best + 1e-9 and _allowed(side, sensitive, histories, rules):
+                if (
+                    gain > best + 1e-9
+                    and _allowed(side, sensitive, histories, rules)
+                    and chains_met(side, codes, chains)
+                    and chains_met(~side, codes, chains)
+                ):
                     best, chosen = gain, attribute
                     right[:] = side
     return chosen
@@ -176,3 +209,38 @@ def part_allowed(some: Flags, sensitive: Int64s, histories: Histories, rules: Ru
             if left < histories.least:
                 return False
     return holds(size, counts, rules, np.zeros(rules.scratch_size))
+
+
+@kernel
+def chains_met(some: Flags, codes: Int64s, chains: Chains) -> bool:
+    """Tell whether what some people have covers something of every chain to a class of theirs, in every attribute.
+
+    some : bool (m,); codes : int64 (m, q). Cost O(q (m + chains)).
+    """
+    if len(chains.ends) == 0:
+        return True
+    there = np.zeros(len(some), dtype=np.bool_)
+    low, high = np.full(codes.shape[1], np.iinfo(np.int64).max), np.full(codes.shape[1], -1)
+    members = np.zeros(chains.members.shape[1], dtype=np.uint64)
+    for person in range(len(some)):
+        if not some[person]:
+            continue
+        if chains.class_of[person] >= 0:
+            there[chains.class_of[person]] = True
+        for attribute in range(codes.shape[1]):
+            code = codes[person, attribute]
+            low[attribute], high[attribute] = min(low[attribute], code), max(high[attribute], code)
+            if chains.words[attribute] < chains.words[attribute + 1]:
+                members[chains.words[attribute] + code // 64] |= np.uint64(1) << np.uint64(code % 64)
+    for chain in range(len(chains.ends)):
+        if there[chains.ends[chain]]:
+            for attribute in range(codes.shape[1]):
+                if high[attribute] < chains.low[chain, attribute] or low[attribute] > chains.high[chain, attribute]:
+                    return False
+                start, end = chains.words[attribute], chains.words[attribute + 1]
+                shared = start == end
+                for word in range(start, end):
+                    shared = shared or (members[word] & chains.members[chain, word]) != 0
+                if not shared:
+                    return False
+    return True
