@@ -16,7 +16,7 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.problem import Problem
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.jit import repeated
-from sfumato.kernels.series.growing import best_cut, chains_met, loss_of, part_allowed
+from sfumato.kernels.series.growing import best_cut, loss_of, mended, part_allowed
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
@@ -275,7 +275,7 @@ def _next(
     for move in (settle, make_anew):
         standing = ground.forget(nodes[0].below())
         with ExitStack() as stack:
-            for kernel in (best_cut, loss_of, part_allowed, chains_met):
+            for kernel in (best_cut, loss_of, mended, part_allowed):
                 stack.enter_context(repeated(kernel, len(standing)))
             move(ground, nodes[0])
         more, followed = taken_back(ground, nodes[0], standing, guard)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.space import space_of
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.series.growing import Axes, Chains, Histories, chains_met, loss_of, part_allowed
+from sfumato.kernels.series.growing import Axes, Histories, People, loss_of, part_allowed
 from sfumato.kernels.space import NUMERIC, SET, TREE
 from sfumato.series.growing_chains import NO_CHAINS, KnownChains
 from sfumato.series.growing_tree import Node
@@ -92,9 +92,12 @@ class Ground:
             left[0] = np.bincount(value_of[group_of == 0], minlength=len(values))
         return Histories(group_of, value_of, left, self.smallest)
 
-    def chains(self, rows: Numbers) -> Chains:
-        """Return the chains to the classes of some people."""
-        return NO_CHAINS if self.known is None else self.known.to(rows)
+    def people(self, rows: Numbers) -> People:
+        """Return some people who may be mixed."""
+        chains = NO_CHAINS if self.known is None else self.known.to(rows)
+        return People(
+            self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest
+        )
 
     def with_newcomers(self, classes: Sequence[Numbers]) -> Ground:
         """Return the same ground with newcomers in groups, as if they had been published alone."""
@@ -114,14 +117,10 @@ class Ground:
         """Tell whether people who are mixed may be divided into some parts: each bool (rows,), not everybody in one."""
         if min(int(part.sum()) for part in parts) < self.smallest:
             return False
-        if self.known is not None:
-            codes, chains = self.codes[rows], self.chains(rows)
-            if not all(chains_met(part, codes, chains) for part in parts):
-                return False
-        if self.nothing_but_k:
+        if self.nothing_but_k and self.known is None:
             return True
-        histories = self.histories(rows)
-        return all(part_allowed(part, self.sensitive[rows], histories, self.rules) for part in parts)
+        people = self.people(rows)
+        return all(part_allowed(part, people) for part in parts)
 
     @cached_property
     def nothing_but_k(self) -> bool:
