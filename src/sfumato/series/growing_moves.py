@@ -56,7 +56,7 @@ def divided(ground: Ground, node: Node, rows: Numbers) -> list[tuple[int, Number
     if counts.min() == 0:
         return [(int(counts.argmax()), rows)]
     if not ground.allows(rows, [side == LEFT, side == RIGHT]):
-        if ground.known is not None and counts.min() >= ground.smallest:
+        if not ground.nothing_but_k and len(rows) >= 2 * ground.smallest:
             right = side == RIGHT
             if mended(ground.people(rows), ground.axes, right):
                 return [(LEFT, rows[~right]), (RIGHT, rows[right])]

@@ -197,7 +197,7 @@ def best_cut(people: People, axes: Axes, right: Flags) -> int:
 def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
     """Return the loss that a cut saves for the evenness of its parts; 0 where one of them is too small."""
     m, right = len(side), int64(side.sum())
-    if right < people.smallest or m - right < people.smallest:
+    if m < 2 * people.smallest:
         return 0.0
     share = right / m  # never 0 or 1: there are people on both sides
     even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
@@ -234,15 +234,11 @@ def mended(people: People, axes: Axes, right: Flags) -> bool:
 def _lacks(some: Flags, people: People, wanted: Flags) -> bool:
     """Tell whether a part is not allowed, and write who of the others would help it."""
     codes, histories, chains, sensitive = people.codes, people.histories, people.chains, people.sensitive
-    group = group_left_short(some, histories)
-    chain, apart = -1, -1
-    if group < 0:
-        for number in range(len(chains.ends)):
-            attribute = _apart(number, some, codes, chains)
-            if attribute >= 0:
-                chain, apart = number, attribute
-                break
-    if group < 0 and chain < 0 and _rules_hold(some, sensitive, people.rules):
+    found = np.zeros(2, dtype=np.int64)
+    short = int64(some.sum()) < people.smallest
+    group = -1 if short else group_left_short(some, histories)
+    apart = not short and group < 0 and _leaves_a_chain(some, codes, chains, found)
+    if not short and group < 0 and not apart and _rules_hold(some, sensitive, people.rules):
         return False
     values = np.zeros(histories.left.shape[1], dtype=np.int64)
     for person in range(len(some)):
@@ -252,11 +248,13 @@ def _lacks(some: Flags, people: People, wanted: Flags) -> bool:
         wanted[person] = False
         if some[person]:
             continue
-        if group >= 0:
+        if short:
+            wanted[person] = True
+        elif group >= 0:
             value = histories.value_of[person]
             wanted[person] = values[value] < histories.left[group, value]
-        elif chain >= 0:
-            wanted[person] = _on_chain(codes[person, apart], chain, apart, chains)
+        elif apart:
+            wanted[person] = _on_chain(codes[person, found[1]], found[0], found[1], chains)
         else:
             wanted[person] = values[histories.value_of[person]] == 0
     return True
@@ -265,33 +263,28 @@ def _lacks(some: Flags, people: People, wanted: Flags) -> bool:
 @inlined
 def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
     """Return who of those wanted would widen a part least, the first of them; −1 if nobody is wanted."""
+    distances = np.zeros(len(wanted))
+    for attribute in range(codes.shape[1]):
+        first = axes.offsets[attribute]
+        there = np.zeros(axes.offsets[attribute + 1] - first, dtype=np.bool_)
+        low, high = len(there), int64(-1)
+        for person in range(len(some)):
+            if some[person]:
+                there[codes[person, attribute]] = True
+                low, high = min(low, codes[person, attribute]), max(high, codes[person, attribute])
+        for person in range(len(wanted)):
+            if wanted[person] and not there[codes[person, attribute]]:
+                if axes.kinds[attribute] == NUMERIC:
+                    place = axes.positions[first + codes[person, attribute]]
+                    below, above = axes.positions[first + low] - place, place - axes.positions[first + high]
+                    distances[person] += max(0.0, below, above)
+                else:
+                    distances[person] += axes.units[attribute]
     found, least = -1, np.inf
     for person in range(len(wanted)):
-        if wanted[person]:
-            distance = 0.0
-            for attribute in range(codes.shape[1]):
-                distance += _distance(codes[person, attribute], some, codes, attribute, axes)
-            if distance < least - 1e-9:
-                found, least = person, distance
+        if wanted[person] and distances[person] < least - 1e-9:
+            found, least = person, distances[person]
     return found
-
-
-@inlined
-def _distance(code: int, some: Flags, codes: Int64s, attribute: int, axes: Axes) -> float:
-    low, high, there = -1, -1, False
-    for person in range(len(some)):
-        if some[person]:
-            other = codes[person, attribute]
-            low = other if low < 0 else min(low, other)
-            high = max(high, other)
-            there = there or other == code
-    if there:
-        return 0.0
-    if axes.kinds[attribute] == NUMERIC:
-        first = axes.offsets[attribute]
-        place = axes.positions[first + code]
-        return float64(max(0.0, axes.positions[first + low] - place, place - axes.positions[first + high]))
-    return float64(axes.units[attribute])
 
 
 @kernel
@@ -302,10 +295,7 @@ def part_allowed(some: Flags, people: People) -> bool:
     """
     if group_left_short(some, people.histories) >= 0 or not _rules_hold(some, people.sensitive, people.rules):
         return False
-    for chain in range(len(people.chains.ends)):
-        if _apart(chain, some, people.codes, people.chains) >= 0:
-            return False
-    return True
+    return not _leaves_a_chain(some, people.codes, people.chains, np.zeros(2, dtype=np.int64))
 
 
 @inlined
@@ -340,30 +330,38 @@ def group_left_short(some: Flags, histories: Histories) -> int:
 
 
 @inlined
-def _apart(chain: int, some: Flags, codes: Int64s, chains: Chains) -> int:
-    """Return the first attribute in which a part has nothing of a chain to a class of its people, −1 if there is none.
+def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -> bool:
+    """Tell whether a part has nothing of a chain to a class of its people, and write which, and in what attribute.
 
     Of an attribute whose codes have an order, everything between the first and the last code is what the part covers.
     """
-    concerned = False
+    if len(chains.ends) == 0:
+        return False
+    there = np.zeros(len(some), dtype=np.bool_)
+    low, high = np.full(codes.shape[1], np.iinfo(np.int64).max), np.full(codes.shape[1], -1)
+    members = np.zeros(chains.members.shape[1], dtype=np.uint64)
     for person in range(len(some)):
-        concerned = concerned or (some[person] and chains.class_of[person] == chains.ends[chain])
-    if not concerned:
-        return -1
-    for attribute in range(codes.shape[1]):
-        meets, low, high = False, np.iinfo(np.int64).max, -1
-        for person in range(len(some)):
-            if some[person] and not meets:
+        if some[person]:
+            if chains.class_of[person] >= 0:
+                there[chains.class_of[person]] = True
+            for attribute in range(codes.shape[1]):
                 code = codes[person, attribute]
-                low, high = min(low, code), max(high, code)
-                meets = _on_chain(code, chain, attribute, chains)
-        if not meets and (
-            chains.words[attribute] < chains.words[attribute + 1]
-            or high < chains.low[chain, attribute]
-            or low > chains.high[chain, attribute]
-        ):
-            return attribute
-    return -1
+                low[attribute], high[attribute] = min(low[attribute], code), max(high[attribute], code)
+                if chains.words[attribute] < chains.words[attribute + 1]:
+                    members[chains.words[attribute] + code // 64] |= np.uint64(1) << np.uint64(code % 64)
+    for chain in range(len(chains.ends)):
+        if there[chains.ends[chain]]:
+            for attribute in range(codes.shape[1]):
+                start, end = chains.words[attribute], chains.words[attribute + 1]
+                meets = high[attribute] >= chains.low[chain, attribute] and low[attribute] <= chains.high[chain, attribute]
+                if start < end:
+                    meets = False
+                    for word in range(start, end):
+                        meets = meets or (members[word] & chains.members[chain, word]) != 0
+                if not meets:
+                    found[0], found[1] = chain, attribute
+                    return True
+    return False
 
 
 @inlined
