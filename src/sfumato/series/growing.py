@@ -272,13 +272,16 @@ def _next(
     before = Followed(people.history_of, people.class_of, last.left)
     guard = Guard(earlier, models, people.values, people.classes, before, chains, released)
     back = 0
-    for move in (settle, make_anew):
-        standing = ground.forget(nodes[0].below())
+    standing = ground.forget(nodes[0].below())
+    for move, is_last in ((settle, False), (make_anew, True)):
+        if is_last and chains is not None:
+            # All was counted: what stands now is what is gone back to.
+            standing = ground.forget(nodes[0].below())
         with ExitStack() as stack:
             for kernel in (best_cut, loss_of, mended, part_allowed):
                 stack.enter_context(repeated(kernel, len(standing)))
             move(ground, nodes[0])
-        more, followed = taken_back(ground, nodes[0], standing, guard)
+        more, followed = taken_back(ground, nodes[0], standing, guard, all_pairs=is_last)
         back += more
     grown = _finished(people, ground, nodes[0], len(earlier), shows)
     return replace(grown, taken_back=back, history_of=followed.history_of, left=followed.left)
