@@ -195,11 +195,11 @@ def best_cut(people: People, axes: Axes, right: Flags) -> int:
 
 @inlined
 def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
-    """Return the loss that a cut saves for the evenness of its parts; 0 where one of them is too small."""
+    """Return the loss that a cut saves for the evenness of its parts; a part that is too small will be mended."""
     m, right = len(side), int64(side.sum())
     if m < 2 * people.smallest:
         return 0.0
-    share = right / m  # never 0 or 1: there are people on both sides
+    share = min(max(right, people.smallest), m - people.smallest) / m  # never 0 or 1, as smallest parts have people
     even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
     lost = right * loss_of(people.codes, side, axes) + (m - right) * loss_of(people.codes, ~side, axes)
     return float64((whole - lost) / even)
