@@ -16,6 +16,10 @@ from sfumato.kernels.space import NUMERIC, SET
 from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64, int64
 
 
+MOST_MOVED = 10
+"""People who are moved from one part to the other, at most, so that both are allowed."""
+
+
 class Axes(NamedTuple):
     """What is known of the attributes.
 
@@ -209,11 +213,14 @@ def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
 def mended(people: People, axes: Axes, right: Flags) -> bool:
     """Tell whether both parts are allowed, after the nearest people whom one of them lacks were moved to it.
 
-    right : bool (m,), changed: who goes right. Nobody is moved twice, and no more people than the smallest part has.
+    right : bool (m,), changed: who goes right. Nobody is moved twice, and no more than MOST_MOVED people are. Cost
+    O(m q) for each.
     """
-    m = len(right)
+    m, there = len(right), int64(right.sum())
+    if min(there, m - there) + MOST_MOVED < people.smallest:
+        return False
     moved, wanted = np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
-    for _ in range(people.smallest + 1):
+    for _ in range(MOST_MOVED + 1):
         to = 1
         if not _lacks(right, people, wanted):
             to = 0
