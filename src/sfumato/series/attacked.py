@@ -19,18 +19,17 @@ from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.columns import columns_of
 from sfumato.policy.policy import Policy
-from sfumato.recoding.notation import STAR
-from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
 from sfumato.series.attacked_traces import Traces
+from sfumato.series.covering import Covering, by_value, covering
 from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients
+from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
-from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Places, Released
+from sfumato.series.recount.pair import PairRecount, recount_pair
+from sfumato.series.recount.released import Released, runs
 from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
@@ -39,7 +38,7 @@ from sfumato.table.schema import Attribute, Kind, Schema
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-AT_ONCE = 256
+AT_ONCE = 1 << 12
 """People who are attacked at a time."""
 TRACING = "record tracing through all releases"
 COMPOSITION = "composition of independent releases"
@@ -50,10 +49,10 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 class _Known(NamedTuple):
     """What an attacker knows of people: which classes of each release cover them, and with which release they came.
 
-    `covers` holds bool (n, c) for each release, `came` int64 (n,) from 0, `records` int64 (n,) how many rows each has.
+    `came` int64 (n,) from 0, `records` int64 (n,) how many rows each has.
     """
 
-    covers: list[Marks]
+    covers: list[Covering]
     came: NDArray[np.int64]
     records: NDArray[np.int64]
 
@@ -185,7 +184,8 @@ def attack_releases(
     as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
     before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
     rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
-    through all releases (:class:`~sfumato.series.attacked_traces.Traces`). Cost O(n · v · p).
+    through all releases (:class:`~sfumato.series.attacked_traces.Traces`). Cost, for each two releases, O(n v), and
+    what the classes that cover a person have in common with each other.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -266,12 +266,11 @@ def _known(
     texts, people = texts.filter(pl.Series(there)), people[there]
     kinds = kinds_of([each.labels.select(names) for each in releases])
     trees = trees_of(reading, texts)
-    # One class has all records of a person.
-    covers = [_of_people(covered_by(each.labels, texts, kinds, trees), people) for each in releases]
-    for number, each in enumerate(releases):
-        if each.arrived is not None:
-            low, high = arrivals(each.arrived, number + 1)
-            covers[number] &= (low <= first[:, None]) & (first[:, None] <= high)
+    covers = []
+    for number, each in enumerate(releases, 1):
+        months = None if each.arrived is None else (first[people], arrivals(each.arrived, number))
+        # One class has all records of a person.
+        covers.append(covering(each.labels, texts, kinds, trees, months).of_all_records(people))
     return _Known(covers, first, np.bincount(people))
 
 
@@ -290,12 +289,6 @@ def _numbered(keys: pl.Series) -> NDArray[np.int64]:
     return keys.rank("dense").to_numpy().astype(np.int64) - 1
 
 
-def _of_people(covers: Marks, people: NDArray[np.int64]) -> Marks:
-    """Tell which classes cover all records of each person; bool (p, c) from (n, c)."""
-    order = np.argsort(people, kind="stable")
-    return np.logical_and.reduceat(covers[order], np.flatnonzero(np.diff(people[order], prepend=-1)), axis=0)
-
-
 def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
     """Return the values under each node of the hierarchies that a policy has for columns of people."""
     attributes = {} if reading is None else reading.to_schema().quasi_identifying
@@ -304,51 +297,6 @@ def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
         for name, attribute in attributes.items()
         if attribute.hierarchy is not None and name in people.columns
     }
-
-
-def covered_by(
-    labels: pl.DataFrame, people: pl.DataFrame, kinds: Mapping[str, Kind], trees: Covers | None = None
-) -> Marks:
-    """Tell which classes cover each person, whose values are text in columns named like labels; bool (n, c)."""
-    nodes = trees or {}
-    covers = np.ones((people.height, labels.height), dtype=np.bool_)
-    for name, kind in kinds.items():
-        values, value_of = _distinct(people[name])
-        shown, label_of = _distinct(labels[name])
-        if kind is Kind.CATEGORICAL or name in nodes:
-            fits = _members(values, shown, nodes.get(name, {}))
-        else:
-            fits = _inside(values, shown, kind)
-        covers &= fits[value_of][:, label_of]
-    return covers
-
-
-def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-    distinct = column.unique(maintain_order=True)
-    place = {text: number for number, text in enumerate(distinct.to_list())}
-    return distinct, np.array([place[text] for text in column.to_list()], dtype=np.int64)
-
-
-def _members(values: pl.Series, labels: pl.Series, tree: Mapping[str, Sequence[str]]) -> Marks:
-    fits = np.zeros((len(values), len(labels)), dtype=np.bool_)
-    place = {text: number for number, text in enumerate(values.to_list())}
-    for number, label in enumerate(labels.to_list()):
-        if label == STAR:
-            fits[:, number] = True
-        else:
-            members = tree[label] if label in tree else split_set(label)
-            fits[[place[member] for member in members if member in place], number] = True
-    return fits
-
-
-def _inside(values: pl.Series, labels: pl.Series, kind: Kind) -> Marks:
-    own, _, _ = written_ends(values, kind)
-    own = np.where(values.is_null().to_numpy(), MISSING, own)[:, None]
-    low, high, half_open = written_ends(labels, kind)
-    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
-    low = np.where(missing, MISSING, np.where(star, -np.inf, low))
-    high = np.where(missing | star, MISSING, np.where(half_open, np.nextafter(high, -np.inf), high))
-    return np.asarray((own >= low) & (own <= high))
 
 
 def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
@@ -362,34 +310,29 @@ def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], L
     return [np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]) for some, each in counted]
 
 
-def _dense(places: Places, values: int) -> Left:
-    """Return how often each list has each value; float64 (lists, v)."""
-    found = np.zeros((places.count, values))
-    found[places.class_of, places.value_of] = places.rows
-    return found
-
-
 def _width(releases: Sequence[Released]) -> int:
     return 1 + max(int(each.value_of.max(initial=0)) for each in releases)
 
 
 def _alone(release: Released, known: _Known, number: int) -> Left:
     """Return the rows that a release leaves by itself to whoever is in it."""
-    counts = _dense(release.places, _width([release]))
-    found = _in_chunks(known, known.came <= number, lambda some: known.covers[number][some] @ counts)
+    width = _width([release])
+    found = _in_chunks(
+        known, known.came <= number, lambda some: known.covers[number].take(some).rows(release.places, width)
+    )
     return np.concatenate(found)
 
 
 def _intersection(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
     """Of each value, take as many rows as the release has that has fewest."""
     values = _width(releases)
-    counts = [_dense(each.places, values) for each in releases]
 
     def left(some: NDArray[np.int64]) -> Left:
         found = np.full((len(some), values), np.inf)
-        for number, each in enumerate(counts):
+        for number, each in enumerate(releases):
             there = known.came[some] <= number
-            found[there] = np.minimum(found[there], known.covers[number][some[there]] @ each)
+            rows = known.covers[number].take(some[there]).rows(each.places, values)
+            found[there] = np.minimum(found[there], rows)
         return found
 
     return "intersection of all releases", _in_chunks(known, known.came < len(releases) - 1, left)
@@ -407,24 +350,32 @@ def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str
                 reason = " ".join(error.problems)
                 yield "forward, cross and backward attack", f"of releases {older + 1} and {newer + 1} {reason}"
                 return
-            both, new = _dense(found.both, values), _dense(found.new, values)
             first, second = known.covers[older], known.covers[newer]
 
             def of_both(
-                some: NDArray[np.int64],
-                both: Left = both,
-                first: Marks = first[:, found.older],
-                second: Marks = second[:, found.newer],
+                some: NDArray[np.int64], found: PairRecount = found, first: Covering = first, second: Covering = second
             ) -> Left:
-                return np.asarray((first[some] & second[some]) @ both)
+                person, pair = _pairs_of(first.take(some), second.take(some), found)
+                return by_value(person, pair, found.both, (len(some), values))
 
-            def of_new(some: NDArray[np.int64], new: Left = new, second: Marks = second) -> Left:
-                return np.asarray(second[some] @ new)
+            def of_new(some: NDArray[np.int64], found: PairRecount = found, second: Covering = second) -> Left:
+                return second.take(some).rows(found.new, values)
 
             forward += _in_chunks(known, known.came <= older, of_both)
             backward += _in_chunks(known, (known.came > older) & (known.came <= newer), of_new)
     yield "forward and cross attack on each two releases", forward
     yield "backward attack on each two releases", backward
+
+
+def _pairs_of(older: Covering, newer: Covering, found: PairRecount) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of classes that both cover a person: the person, and the number of the pair; int64 twice."""
+    owner, at = runs(newer.starts[older.person], np.diff(newer.starts)[older.person])
+    width = 1 + int(max(older.class_of.max(initial=0), found.older.max(initial=0)))
+    wanted = newer.class_of[at] * width + older.class_of[owner]
+    keys = found.newer * width + found.older
+    place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
+    there = keys[place] == wanted if len(keys) else np.zeros(len(wanted), dtype=np.bool_)
+    return older.person[owner[there]], place[there]
 
 
 def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
@@ -433,10 +384,11 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
     for number in range(1, len(releases)):
         groups = subtract(releases[number - 1], releases[number])
         came = np.flatnonzero(known.came == number)
-        for person in came.tolist():
-            inside = np.unique(groups.group_of[known.covers[number][person]])
-            rows, values = (each[inside].sum() for each in groups.narrowed)
-            found.append(np.array([[rows / known.records[person], values]], dtype=np.float64))
+        covers = known.covers[number].take(came)
+        width = len(groups.narrowed.rows)
+        person, group = np.divmod(np.unique(covers.person * width + groups.group_of[covers.class_of]), max(1, width))
+        rows, values = (np.bincount(person, weights=each[group], minlength=len(came)) for each in groups.narrowed)
+        found.append(np.column_stack([rows / known.records[came], values]))
     return "difference of neighbours", found
 
 
@@ -450,7 +402,7 @@ def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left
     for came in range(len(releases)):
 
         def count(some: NDArray[np.int64], came: int = came) -> Left:
-            return traces.left([each[some] for each in known.covers], came)
+            return traces.left([each.take(some) for each in known.covers], came)
 
         found += _in_chunks(known, known.came == came, count)
     return TRACING, found
