@@ -15,21 +15,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.kernels.series.covering import Lists, Pairs, rows_in_both
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.columns import columns_of
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
 from sfumato.series.attacked_traces import Traces
-from sfumato.series.covering import Covering, by_value, covering
+from sfumato.series.covering import Covering, covering
 from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients
+from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Released, runs
+from sfumato.series.recount.released import Released
 from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
@@ -49,12 +50,14 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 class _Known(NamedTuple):
     """What an attacker knows of people: which classes of each release cover them, and with which release they came.
 
-    `came` int64 (n,) from 0, `records` int64 (n,) how many rows each has.
+    People of whom the same is known are one: `times` int64 (n,) says how many they are. `came` int64 (n,) from 0,
+    `records` int64 (n,) how many rows each has.
     """
 
     covers: list[Covering]
     came: NDArray[np.int64]
     records: NDArray[np.int64]
+    times: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -264,6 +267,10 @@ def _known(
     np.minimum.at(first, people, came)
     there = came == first[people]
     texts, people = texts.filter(pl.Series(there)), people[there]
+    records = np.bincount(people)
+    chosen, times = _different(people, values_of([texts.select(names)])[0], first, records)
+    texts, people = texts.filter(pl.Series(chosen[people])), (np.cumsum(chosen) - 1)[people[chosen[people]]]
+    first, records = first[chosen], records[chosen]
     kinds = kinds_of([each.labels.select(names) for each in releases])
     trees = trees_of(reading, texts)
     covers = []
@@ -271,7 +278,24 @@ def _known(
         months = None if each.arrived is None else (first[people], arrivals(each.arrived, number))
         # One class has all records of a person.
         covers.append(covering(each.labels, texts, kinds, trees, months).of_all_records(people))
-    return _Known(covers, first, np.bincount(people))
+    return _Known(covers, first, records, times)
+
+
+def _different(
+    people: NDArray[np.int64], values: NDArray[np.int64], came: NDArray[np.int64], records: NDArray[np.int64]
+) -> tuple[Marks, NDArray[np.int64]]:
+    """Choose one of the people who came together with as many records, and whose records have the same values.
+
+    people, values : int64 (rows,); came, records : int64 (people,). Returns bool (people,), who is chosen, and for each
+    of them how many people are alike; int64.
+    """
+    rows = pl.DataFrame({"person": people, "value": values}).unique().sort("person", "value")
+    own = rows.group_by("person", maintain_order=True).agg(pl.col("value").cast(pl.String))
+    told = pl.DataFrame({"values": own["value"].list.join(" "), "came": came, "records": records})
+    alike = values_of([told.cast(pl.String)])[0]
+    chosen = np.zeros(len(came), dtype=np.bool_)
+    chosen[np.unique(alike, return_index=True)[1]] = True
+    return chosen, np.bincount(alike)[alike[chosen]]
 
 
 def _person_column(read: Sequence[ReadRelease]) -> str | None:
@@ -307,7 +331,11 @@ def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], L
     people = np.flatnonzero(who)
     chunks = [people[start : start + AT_ONCE] for start in range(0, len(people), AT_ONCE)]
     counted = ((some, count(some)) for some in chunks)
-    return [np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]) for some, each in counted]
+    found = (
+        (some, np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]))
+        for some, each in counted
+    )
+    return [np.repeat(each, known.times[some], axis=0) for some, each in found]
 
 
 def _width(releases: Sequence[Released]) -> int:
@@ -355,8 +383,7 @@ def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str
             def of_both(
                 some: NDArray[np.int64], found: PairRecount = found, first: Covering = first, second: Covering = second
             ) -> Left:
-                person, pair = _pairs_of(first.take(some), second.take(some), found)
-                return by_value(person, pair, found.both, (len(some), values))
+                return _rows_in_both(first.take(some), second.take(some), found, values)
 
             def of_new(some: NDArray[np.int64], found: PairRecount = found, second: Covering = second) -> Left:
                 return second.take(some).rows(found.new, values)
@@ -367,15 +394,16 @@ def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str
     yield "backward attack on each two releases", backward
 
 
-def _pairs_of(older: Covering, newer: Covering, found: PairRecount) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of classes that both cover a person: the person, and the number of the pair; int64 twice."""
-    owner, at = runs(newer.starts[older.person], np.diff(newer.starts)[older.person])
-    width = 1 + int(max(older.class_of.max(initial=0), found.older.max(initial=0)))
-    wanted = newer.class_of[at] * width + older.class_of[owner]
-    keys = found.newer * width + found.older
-    place = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
-    there = keys[place] == wanted if len(keys) else np.zeros(len(wanted), dtype=np.bool_)
-    return older.person[owner[there]], place[there]
+def _rows_in_both(older: Covering, newer: Covering, found: PairRecount, values: int) -> Left:
+    """Sum the rows of all pairs of classes that cover a person in both releases; float64 (n, v)."""
+    labels = np.arange(1 + max(int(newer.class_of.max(initial=0)), int(found.newer.max(initial=0))))
+    of_newer = np.searchsorted(found.newer, np.append(labels, len(labels))).astype(np.int64)
+    width = 1 + max(int(older.class_of.max(initial=0)), int(found.older.max(initial=0)))
+    pairs = Pairs(Lists(of_newer, found.older), Lists(found.both.starts, found.both.value_of), found.both.rows)
+    rows = np.zeros((older.count, values))
+    lists = (Lists(each.starts, each.class_of) for each in (older, newer))
+    rows_in_both(*lists, pairs, np.full(width, -1, dtype=np.int64), rows)
+    return rows
 
 
 def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
@@ -388,7 +416,7 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
         width = len(groups.narrowed.rows)
         person, group = np.divmod(np.unique(covers.person * width + groups.group_of[covers.class_of]), max(1, width))
         rows, values = (np.bincount(person, weights=each[group], minlength=len(came)) for each in groups.narrowed)
-        found.append(np.column_stack([rows / known.records[came], values]))
+        found.append(np.repeat(np.column_stack([rows / known.records[came], values]), known.times[came], axis=0))
     return "difference of neighbours", found
 
 

@@ -6,30 +6,29 @@ Letters: n people, z places (classes and values that they have), v values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.series.covering import Lists, Ways, rows_on_ways
 from sfumato.series.covering import Covering
 from sfumato.series.recount.at_once import at_once
 from sfumato.series.recount.edges import edges_between
 from sfumato.series.recount.meeting import meeting
-from sfumato.series.recount.released import Places, Released, runs
+from sfumato.series.recount.released import Released, runs
 
 Left = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
 class _Step(NamedTuple):
-    """Between two releases: where a row can go, and how many rows of each newer place are old.
+    """Between two releases: which places a row can go from and to, and how many rows of each newer place are old."""
 
-    `onward` and `back` list the places of the other release: where those of each place start, and which they are.
-    """
-
-    onward: tuple[Numbers, Numbers]
-    back: tuple[Numbers, Numbers]
+    older: Numbers
+    newer: Numbers
     fixed: Numbers
 
 
@@ -70,51 +69,44 @@ class Traces:
         the one with which the person came, along classes that cover the person. Cost O(n v), and the edges between the
         classes that cover a person.
         """
-        count = covers[0].count
-        inside = [_inside(each, places) for each, places in zip(covers, self.places, strict=True)]
-        own = self.places[came].rows - (self.steps[came - 1].fixed if came else 0)
-        heights = [max(1, len(places.rows)) for places in self.places]
-        reached = [inside[came][own[inside[came] % heights[came]] > 0]]
-        for number in range(came, len(self.steps)):
-            there = _along(reached[-1], self.steps[number].onward, heights[number], heights[number + 1])
-            reached.append(np.intersect1d(inside[number + 1], there, assume_unique=True))
-        for number in range(len(self.steps) - 1, came - 1, -1):
-            here = number - came
-            there = _along(reached[here + 1], self.steps[number].back, heights[number + 1], heights[number])
-            reached[here] = np.intersect1d(reached[here], there, assume_unique=True)
-        found = np.full((count, self.width), np.inf)
-        for number, keys in enumerate(reached, came):
-            rows = own if number == came else self.places[number].rows
-            person, place = np.divmod(keys, heights[number])
-            at = person * self.width + self.places[number].value_of[place]
-            summed = np.bincount(at, weights=rows[place], minlength=count * self.width)
-            found = np.minimum(found, summed.reshape(count, self.width))
+        found = np.zeros((covers[0].count, self.width))
+        if not len(self._release_of):
+            return found
+        person, place = (np.zeros(0, dtype=np.int64) for _ in range(2))
+        for each, places, first in zip(covers[came:], self.places[came:], self._firsts[came:], strict=False):
+            owner, at = runs(places.starts[each.class_of], np.diff(places.starts)[each.class_of])
+            person, place = np.append(person, each.person[owner]), np.append(place, at + first)
+        order = np.lexsort((place, person))
+        rows = np.concatenate([places.rows for places in self.places])
+        if came:
+            rows[self._release_of == came] -= self.steps[came - 1].fixed
+        starts = np.searchsorted(person[order], np.arange(len(found) + 1)).astype(np.int64)
+        values = np.concatenate([places.value_of for places in self.places])
+        rows_on_ways(Lists(starts, place[order]), Ways(self._release_of, values, rows, self._onward), came, found)
         return found
+
+    @cached_property
+    def _firsts(self) -> Numbers:
+        """The number of the first place of each release, all releases together, and how many there are."""
+        return np.cumsum([0, *(len(places.rows) for places in self.places)])
+
+    @cached_property
+    def _release_of(self) -> Numbers:
+        return np.repeat(np.arange(len(self.places)), np.diff(self._firsts))
+
+    @cached_property
+    def _onward(self) -> Lists:
+        older, newer = (
+            np.concatenate([np.zeros(0, dtype=np.int64), *(step[side] + first for step, first in zip(self.steps, self._firsts[side:], strict=False))])
+            for side in (0, 1)
+        )
+        order = np.argsort(older, kind="stable")
+        starts = np.searchsorted(older[order], np.arange(len(self._release_of) + 1)).astype(np.int64)
+        return Lists(starts, newer[order])
 
 
 def _step(older: Released, newer: Released) -> _Step:
     edges = edges_between(older.places, newer.places, meeting(older.boxes, newer.boxes))
     counted = at_once(edges)
     some = counted.together > 0
-    older, newer = edges.older[some], edges.newer[some]
-    sizes = len(edges.older_places.rows), len(edges.newer_places.rows)
-    return _Step(_listed(older, newer, sizes[0]), _listed(newer, older, sizes[1]), counted.fixed)
-
-
-def _listed(origin: Numbers, target: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    order = np.argsort(origin, kind="stable")
-    return np.searchsorted(origin[order], np.arange(count + 1)).astype(np.int64), target[order]
-
-
-def _inside(covers: Covering, places: Places) -> Numbers:
-    """Return the places that classes of each person have, as keys: the person · all places + the place; sorted."""
-    owner, place = runs(places.starts[covers.class_of], np.diff(places.starts)[covers.class_of])
-    return covers.person[owner] * max(1, len(places.rows)) + place
-
-
-def _along(keys: Numbers, edges: tuple[Numbers, Numbers], height: int, target_height: int) -> Numbers:
-    """Return to which places some places of people lead; keys, sorted."""
-    starts, targets = edges
-    person, place = np.divmod(keys, height)
-    owner, at = runs(starts[place], starts[place + 1] - starts[place])
-    return np.unique(person[owner] * target_height + targets[at])
+    return _Step(edges.older[some], edges.newer[some], counted.fixed)
