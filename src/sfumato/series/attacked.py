@@ -34,7 +34,7 @@ from sfumato.series.recount.released import Released
 from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Schema
 
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -401,8 +401,8 @@ def _rows_in_both(older: Covering, newer: Covering, found: PairRecount, values: 
     width = 1 + max(int(older.class_of.max(initial=0)), int(found.older.max(initial=0)))
     pairs = Pairs(Lists(of_newer, found.older), Lists(found.both.starts, found.both.value_of), found.both.rows)
     rows = np.zeros((older.count, values))
-    lists = (Lists(each.starts, each.class_of) for each in (older, newer))
-    rows_in_both(*lists, pairs, np.full(width, -1, dtype=np.int64), rows)
+    first, second = (Lists(each.starts, each.class_of) for each in (older, newer))
+    rows_in_both(first, second, pairs, np.full(width, -1, dtype=np.int64), rows)
     return rows
 
 

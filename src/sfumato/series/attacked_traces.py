@@ -96,10 +96,9 @@ class Traces:
 
     @cached_property
     def _onward(self) -> Lists:
-        older, newer = (
-            np.concatenate([np.zeros(0, dtype=np.int64), *(step[side] + first for step, first in zip(self.steps, self._firsts[side:], strict=False))])
-            for side in (0, 1)
-        )
+        nothing = np.zeros(0, dtype=np.int64)
+        older = np.concatenate([nothing, *(step.older + self._firsts[at] for at, step in enumerate(self.steps))])
+        newer = np.concatenate([nothing, *(step.newer + self._firsts[at] for at, step in enumerate(self.steps, 1))])
         order = np.argsort(older, kind="stable")
         starts = np.searchsorted(older[order], np.arange(len(self._release_of) + 1)).astype(np.int64)
         return Lists(starts, newer[order])

@@ -88,7 +88,8 @@ def by_value(person: Numbers, list_of: Numbers, places: Places, shape: tuple[int
     """Sum the rows of each value in lists that people have; `shape` is the number of people and of values."""
     owner, place = runs(places.starts[list_of], np.diff(places.starts)[list_of])
     keys = person[owner] * shape[1] + places.value_of[place]
-    return np.bincount(keys, weights=places.rows[place], minlength=shape[0] * shape[1]).reshape(shape)
+    rows = np.bincount(keys, weights=places.rows[place], minlength=shape[0] * shape[1])
+    return rows.astype(np.float64).reshape(shape)
 
 
 def covering(
@@ -116,9 +117,9 @@ def covering(
 
     Notes
     -----
-    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting.meeting`): a person is a class of one
-    value. People with equal values are looked up once. Cost O(q c log c) for c classes and different people, where few
-    classes cover a person.
+    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting.meeting`): a person is a class of
+    one value. People with equal values are looked up once. Cost O(q c log c) for c classes and different people, where
+    few classes cover a person.
     """
     table = people.select(list(kinds))
     if came is not None:
@@ -163,7 +164,7 @@ def _boxes(ends: Left, sets: Mapping[int, Marks]) -> tuple[Numbers, Boxes]:
     for members in sets.values():
         some &= members.any(axis=1)
     kept = np.flatnonzero(some)
-    return kept, Boxes(*ends[:, kept], {index: members[kept] for index, members in sets.items()})
+    return kept, Boxes(ends[0, kept], ends[1, kept], {index: members[kept] for index, members in sets.items()})
 
 
 def _members(labels: pl.Series, values: pl.Series, tree: Mapping[str, Sequence[str]]) -> tuple[Marks, Marks]:
@@ -176,7 +177,7 @@ def _members(labels: pl.Series, values: pl.Series, tree: Mapping[str, Sequence[s
         if label == STAR:
             fits[number] = True
         else:
-            members = tree[label] if label in tree else split_set(label)
+            members = tree[label] if label is not None and label in tree else split_set(label)
             fits[number, [place[member] for member in members if member in place]] = True
     own = np.zeros((len(value_of), len(known)), dtype=np.bool_)
     own[np.arange(len(value_of)), value_of] = True

@@ -256,7 +256,9 @@ def _next(
     people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: Grown, shows: _Shows
 ) -> Grown:
     chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
-    ground = replace(_ground(people, models, last.left), known=chains and _known(people, chains, shows))
+    ground = replace(
+        _ground(people, models, last.left), known=None if chains is None else _known(people, chains, shows)
+    )
     nodes = thawed(last.tree)
     for node, rows in zip(last.node_of.tolist(), _members(people.class_of, last.count), strict=True):
         nodes[node].classes.append(Standing(rows, ground.begin()))

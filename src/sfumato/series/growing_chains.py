@@ -22,10 +22,8 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 Numbers = NDArray[np.int64]
 
-NO_CHAINS = Chains(
-    *(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros((0, 0), dtype=np.int64) for _ in range(2)),
-    np.zeros((0, 0), dtype=np.uint64), np.zeros(0, dtype=np.int64),
-)  # fmt: skip
+_NO_LIST, _NO_TABLE = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+NO_CHAINS = Chains(_NO_LIST, _NO_LIST, _NO_TABLE, _NO_TABLE, np.zeros((0, 0), dtype=np.uint64), _NO_LIST)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -95,9 +95,7 @@ class Ground:
     def people(self, rows: Numbers) -> People:
         """Return some people who may be mixed."""
         chains = NO_CHAINS if self.known is None else self.known.to(rows)
-        return People(
-            self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest
-        )
+        return People(self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest)
 
     def with_newcomers(self, classes: Sequence[Numbers]) -> Ground:
         """Return the same ground with newcomers in groups, as if they had been published alone."""

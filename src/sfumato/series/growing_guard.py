@@ -68,7 +68,8 @@ def taken_back(
 ) -> tuple[int, Followed]:
     """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
 
-    `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many mixed groups were taken back, and where everybody is in the end.
+    `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many
+    mixed groups were taken back, and where everybody is in the end.
 
     Raises
     ------
@@ -94,9 +95,7 @@ def taken_back(
     )
 
 
-def _failing(
-    candidate: Released, class_of: NDArray[np.int32], guard: Guard, all_pairs: bool
-) -> tuple[Marks, Followed]:
+def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard, all_pairs: bool) -> tuple[Marks, Followed]:
     """Tell of which classes, or of others that meet what they meet, too little is left."""
     if guard.chains is not None:
         return _failing_together(candidate, class_of, guard, guard.chains)

@@ -15,7 +15,6 @@ from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC, SET
 from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64, int64
 
-
 MOST_MOVED = 10
 """People who are moved from one part to the other, at most, so that both are allowed."""
 
@@ -360,7 +359,8 @@ def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -
         if there[chains.ends[chain]]:
             for attribute in range(codes.shape[1]):
                 start, end = chains.words[attribute], chains.words[attribute + 1]
-                meets = high[attribute] >= chains.low[chain, attribute] and low[attribute] <= chains.high[chain, attribute]
+                least, most = chains.low[chain, attribute], chains.high[chain, attribute]
+                meets = high[attribute] >= least and low[attribute] <= most
                 if start < end:
                     meets = False
                     for word in range(start, end):
@@ -375,6 +375,6 @@ def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -
 def _on_chain(code: int, chain: int, attribute: int, chains: Chains) -> bool:
     """Tell whether a chain covers a code."""
     if chains.words[attribute] == chains.words[attribute + 1]:
-        return chains.low[chain, attribute] <= code <= chains.high[chain, attribute]
+        return bool(chains.low[chain, attribute] <= code <= chains.high[chain, attribute])
     word = chains.members[chain, chains.words[attribute] + code // 64]
-    return (word >> np.uint64(code % 64)) & np.uint64(1) != 0
+    return bool((word >> np.uint64(code % 64)) & np.uint64(1) != 0)
