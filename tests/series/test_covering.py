@@ -24,8 +24,8 @@ AGES = {
 }
 TOWNS = {
     "x": {"x"},
-    "{x,y}": {"x", "y"},
-    "{y,z}": {"y", "z"},
+    "{x|y}": {"x", "y"},
+    "{y|z}": {"y", "z"},
     STAR: {"x", "y", "z", "w", None},
     None: {None},
 }
