@@ -80,7 +80,7 @@ def test_short_lists_say_the_same_as_a_table_of_everybody(dated: bool) -> None:
                 found += fits
         # Lists are sorted, and say nothing twice.
         assert np.array_equal(np.column_stack(np.nonzero(marks)), np.column_stack([covers.person, covers.class_of]))
-    assert found > 100
+    assert found > 40
 
 
 def test_one_class_covers_all_records_of_an_owner() -> None:
