@@ -23,6 +23,8 @@ from hypothesis import HealthCheck, settings
 patient = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 # A fifth of the examples, the same in every run.
 settings.register_profile("quick", patient, max_examples=20, derandomize=True)
+# As many, others in every run: for the whole suite under many seeds (--hypothesis-profile=drawn --hypothesis-seed=1).
+settings.register_profile("drawn", patient, max_examples=20)
 # All examples, others in every run. What fails is kept under .hypothesis, and tried first the next time.
 settings.register_profile("full", patient, max_examples=100)
 settings.load_profile("quick")
@@ -67,6 +69,13 @@ def repeatable_entropy() -> Iterator[None]:
     """Let what is drawn without a seed be the same in every run: `random` begins anew with every test and example."""
     drawn = random.randbytes if settings.default.derandomize else os.urandom  # type: ignore[union-attr]
     with patch("os.urandom", drawn):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_disks() -> Iterator[None]:
+    """No test takes the power away: what is written need not reach a disk before the test goes on."""
+    with patch("os.fsync", lambda _: None):
         yield
 
 

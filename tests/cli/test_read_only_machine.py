@@ -48,7 +48,7 @@ def test_commands_work_without_a_home(home, place):
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environment = kept | {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1"} | ({"HOME": home} if home else {})
     words = "anonymize in.csv --quasi age --sensitive ill -k 3 --out out"
-    for line in (words, "verify out", "risk in.csv --quasi age"):
+    for line in (words, "verify out", "risk in.csv --quasi age")[: 1 if home else 3]:
         succeeds(line, place, environment)
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,15 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks_in_parts, "BUCKET", 6)
     for module in (mondrian, solving):
         monkeypatch.setattr(module, "MOST_RETRIED", 0)
+
+
+@pytest.fixture
+def pieces_of_a_town(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tables of hundreds of records: several pieces of everything, not hundreds."""
+    monkeypatch.setattr(batches, "BYTES", 2000)
+    monkeypatch.setattr(batches, "ROWS", 60)
+    for module, name in product((laying_out, checks_in_parts), ("BLOCK", "BUCKET")):
+        monkeypatch.setattr(module, name, 60)
 
 
 def policy_of(schema: sf.Schema, models: Any, anonymizer: Any = None, recoding: Any = None) -> sf.Policy:
@@ -141,7 +151,7 @@ TOWN_SCHEMA = sf.Schema(
 
 
 @pytest.fixture
-def town_file(tmp_path: Path) -> Path:
+def town_file(tmp_path: Path, pieces_of_a_town: None) -> Path:
     return written(town(3000), tmp_path, "parquet")
 
 
@@ -152,8 +162,7 @@ def town_file(tmp_path: Path) -> Path:
 def test_where_cuts_are_judged_on_a_sample(
     models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    for module, name in ((batches, "ROWS"), (laying_out, "BLOCK"), (laying_out, "BUCKET")):
-        monkeypatch.setattr(module, name, 400)
+    monkeypatch.setattr(batches, "ROWS", 400)
     monkeypatch.setattr(dealing, "PART", 700)
     one, two = releases(town_file, policy_of(TOWN_SCHEMA, models, sf.Mondrian(split_rule=cut)), tmp_path)
     assert one == two

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from engines.test_disk import MODELS, _small_pieces, refused, releases, written
+from engines.test_disk import MODELS, _small_pieces, pieces_of_a_town, refused, releases, written
 from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
 from sfumato.engines.disk import dealing
 from sfumato.policy.people import People
 
-__all__ = ["_small_pieces"]
+__all__ = ["_small_pieces", "pieces_of_a_town"]
 
 SUPPRESSED = ["remove", "star"]
 SCHEMA = sf.Schema(quasi_identifying=["age", "zip", "job"], sensitive=["disease"], others="drop")
@@ -60,6 +60,7 @@ WAYS: dict[str, Any] = {
 }
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("suppressed", SUPPRESSED)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_town_in_parts(way: str, suppressed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sfumato as sf
-from engines.test_disk import MODELS, _small_pieces, content, made, refused, written
+from engines.test_disk import MODELS, _small_pieces, content, made, pieces_of_a_town, refused, written
 from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
@@ -28,7 +28,7 @@ from sfumato.table.large import people as people_on_disk
 from sfumato.table.large.people import KeyFiles
 from sfumato.table.person_column import as_they_appear, number_people
 
-__all__ = ["_small_pieces"]
+__all__ = ["_small_pieces", "pieces_of_a_town"]
 
 SCHEMA = sf.Schema(quasi_identifying=["age", "zip", "job"], sensitive=["disease"], person="who", others="drop")
 
@@ -103,6 +103,7 @@ def stays(rows: int) -> pl.DataFrame:
     return town(rows).with_columns(who)
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("models", [MODELS[0], MODELS[1], MODELS[3]], ids=str)
 def test_a_town_in_parts(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dealing, "PART", 150)
@@ -133,6 +134,7 @@ def test_spark_counts_people(several: bool, spark_server: str, tmp_path: Path, m
     assert (there.records, there.classes) == (here.records, here.classes)
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 def test_the_audit_file_belongs_to_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dealing, "PART", 150)
     path, out = written(stays(400), tmp_path, "parquet"), tmp_path / "out"
@@ -207,6 +209,7 @@ def test_people_are_numbered_as_they_appear():
     assert as_they_appear(np.array([], dtype=np.int32)).tolist() == []
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(dealing, "PART", 150)
     path = written(stays(400), tmp_path, "csv")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from engines.test_disk import _small_pieces, content, refused, written
+from engines.test_disk import _small_pieces, content, pieces_of_a_town, refused, written
 from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
@@ -22,7 +22,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 
-__all__ = ["_small_pieces"]
+__all__ = ["_small_pieces", "pieces_of_a_town"]
 
 MODELS: list[Any] = [
     [sf.KAnonymity(2)],
@@ -115,6 +115,7 @@ def rules_of(frame: pl.DataFrame) -> list[Wish]:
     ]
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_columns_and_rules_in_parts(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked for in a column and by rules is promised in parts, and recounted there as in one piece."""
@@ -133,6 +134,7 @@ def test_columns_and_rules_in_parts(ending: str, tmp_path: Path, monkeypatch: py
     assert set(published["promised_l"]) >= {"2"}
 
 
+@pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("cell", ["50", "7", "", "many", "100000"])
 def test_a_promise_that_is_not_kept_is_found(cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dealing, "PART", 110)

@@ -96,7 +96,7 @@ def below(series, older, newer, k):
     return few
 
 
-@pytest.mark.parametrize("number", [120, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [60, pytest.param(5000, marks=pytest.mark.slow)])
 def test_nobody_is_left_with_fewer_than_k_rows_in_any_world(number):
     draw, mixed, waited = np.random.default_rng(number), 0, 0
     with choice.always("interpreted"):

@@ -109,14 +109,14 @@ class TestWhereItMustWork:
             assert (result.success.successes, result.success.people) == (2, 2)
 
     def test_a_large_table(self) -> None:
-        table = people(3000, 1)
+        table = people(1500, 1)
         (result,) = Minimality().play(target(table, [sf.DistinctLDiversity(2)]))
         assert result.succeeds
         assert result.success.share > result.success.baseline + 0.05
         assert result.figures["average_certainty"] > result.figures["average_certainty_by_class"]
 
     def test_a_release_made_and_attacked_as_a_user_does(self) -> None:
-        table = people(3000, 1)
+        table = people(1500, 1)
         release = sf.anonymize(table, sf.DistinctLDiversity(2), recoding=TIGHT)
         (result,) = sf.attack(release, table, attacks="minimality", seed=1)["minimality"]
         assert result.succeeds

@@ -15,8 +15,8 @@ pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfum
 
 def people(seed: int) -> sf.Table:
     draw = np.random.default_rng(seed)
-    place, ill = draw.integers(0, 10, 2000), draw.integers(0, 2, 2000)
-    quasi = {"zip": sf.Attribute("categorical", domain=tuple(f"z{number}" for number in range(10)))}
+    place, ill = draw.integers(0, 5, 1000), draw.integers(0, 2, 1000)
+    quasi = {"zip": sf.Attribute("categorical", domain=tuple(f"z{number}" for number in range(5)))}
     columns = {"zip": [f"z{number}" for number in place], "ill": [f"d{number}" for number in ill]}
     secret = {"ill": sf.Attribute("categorical", domain=("d0", "d1"))}
     return sf.read_table(pl.DataFrame(columns), sf.Schema(quasi_identifying=quasi, sensitive=secret))
