@@ -203,9 +203,9 @@ def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
     if m < 2 * people.smallest:
         return 0.0
     share = min(max(right, people.smallest), m - people.smallest) / m  # never 0 or 1, as smallest parts have people
-    even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
+    even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
     lost = right * loss_of(people.codes, side, axes) + (m - right) * loss_of(people.codes, ~side, axes)
-    return float64((whole - lost) / even)
+    return float64((whole - lost) / even)  # never 0, as the share is not
 
 
 @kernel
