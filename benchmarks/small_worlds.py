@@ -1,4 +1,4 @@
-"""Plays somebody who knows the algorithm in every world of six records; ``python -m benchmarks.small_worlds``.
+"""Plays somebody who knows the algorithm in every world of six or eight records; ``python -m benchmarks.small_worlds``.
 
 Six tables of people are drawn. A world says who has which sensitive value; all with the same values are equally likely
 beforehand. In each of them the release is made, with two seeds where seeds are drawn. Somebody who knows everybody's
@@ -37,7 +37,7 @@ WAYS: Mapping[str, tuple[Any, int]] = {
     "overlapping slicing": (sf.OverlappingSlicing(), SEEDS),
     "overlapping slicing, smallest": (sf.OverlappingSlicing(bucket_size="smallest"), SEEDS),
 }
-VALUES = ("uuuvvv", "uuvvww")
+VALUES = ("uuuvvv", "uuvvww", "uuuuvvvv")
 TABLES = range(1, 7)
 
 Person = tuple[int, str, str]

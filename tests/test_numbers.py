@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.numbers import counted, figure, percent, plural
+from sfumato.numbers import counted, figure, percent, plural, with_article
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,12 @@ def test_nouns_for_several():
         "equivalence classes",
         "buckets",
         "tables",
+    ]
+
+
+def test_only_one_thing_has_an_article():
+    assert [with_article(noun) for noun in ("sliced-table", "marginals", "class")] == [
+        "a sliced-table",
+        "marginals",
+        "a class",
     ]

@@ -37,6 +37,7 @@ def adult(sensitive: str, records: int, seed: int) -> tuple[Table, Table]:
     path = Path(os.environ["SFUMATO_DATA"]) / "adult" / "adult.data"
     frame = pl.read_csv(path, has_header=False, new_columns=COLUMNS).with_columns(pl.col(pl.String).str.strip_chars())
     frame = frame.select(USED).filter(pl.all_horizontal(pl.col(pl.String) != "?"))
+    frame = frame.with_columns(pl.col("hours-per-week").cast(pl.Int64))
     quasi = [name for name in USED if name != sensitive]
     drawn = frame.sample(min(records, frame.height), seed=seed, shuffle=True)
     table = sf.read_table(drawn, sf.Schema(quasi_identifying=quasi, sensitive=[sensitive]))
@@ -45,11 +46,12 @@ def adult(sensitive: str, records: int, seed: int) -> tuple[Table, Table]:
 
 
 def kinds() -> Mapping[str, object]:
-    """Return the anonymizers with their defaults."""
+    """Return the anonymizers with their defaults, and overlapping slicing as it was before decision 10."""
     return {
         "bucketization": sf.Bucketization(),
         "slicing": sf.Slicing(),
         "overlapping-slicing": sf.OverlappingSlicing(),
+        "overlapping-before": sf.OverlappingSlicing(threshold=0.2, bucket_size="smallest"),
     }
 
 

@@ -1,7 +1,7 @@
 """Measures what published pseudonyms give away of hospital stays; ``python docs/figures/fingerprints.py`` prints it.
 
-Every figure is the median over the samples of 4,000 people that ``people.py`` draws, published by default Mondrian for
-k = 5 people. The table is looked for in the folder that ``SFUMATO_DATA`` names.
+Every figure is the median over the samples of 4,000 people that ``people.py`` draws, and its range; published by
+default Mondrian for k = 5 people. The table is looked for in the folder that ``SFUMATO_DATA`` names.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import polars as pl
-from people import PEOPLE, SEEDS, STAYS, K
+from people import PEOPLE, SEEDS, STAYS, K, told
 
 import sfumato as sf
 
@@ -77,8 +76,7 @@ def main() -> None:
     for sensitive, words in SENSITIVE.items():
         for known in KNOWN:
             rows = [figures(frame, sensitive, known) for frame in drawn]
-            medians = [median(column) for column in zip(*rows, strict=True)]
-            print(f"| {words} | {known} | " + " | ".join(f"{100 * each:.1f} %" for each in medians) + " |", flush=True)
+            print(f"| {words} | {known} | " + " | ".join(map(told, zip(*rows, strict=True))) + " |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Measures what counting people costs on two real tables; ``python docs/figures/people.py`` prints it.
 
-Every figure is the median over samples of 4,000 people with fixed seeds. Losses are NCP of the published records. The
-tables are looked for in the folder that ``SFUMATO_DATA`` names.
+Every figure is the median over samples of 4,000 people with fixed seeds, and its range. Losses are NCP of the published
+records. The tables are looked for in the folder that ``SFUMATO_DATA`` names.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ def figures(source: Source, frame: pl.DataFrame) -> tuple[float, ...]:
     return frame.height / PEOPLE, *found.frame["loss"]
 
 
+def told(shares: Sequence[float]) -> str:
+    """Write a median and a range, in percent."""
+    return f"{100 * median(shares):.1f} % ({100 * min(shares):.1f} to {100 * max(shares):.1f})"
+
+
 def main() -> None:
     """Print the table of the page."""
     data = Path(os.environ["SFUMATO_DATA"])
@@ -76,8 +81,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name, source in SOURCES.items():
         rows = [figures(source, frame) for frame in source.samples(data)]
-        many, *losses = (median(column) for column in zip(*rows, strict=True))
-        print(f"| {name} | {many:.1f} | " + " | ".join(f"{100 * each:.1f} %" for each in losses) + " |")
+        many, *losses = zip(*rows, strict=True)
+        print(f"| {name} | {median(many):.1f} | " + " | ".join(map(told, losses)) + " |", flush=True)
 
 
 if __name__ == "__main__":

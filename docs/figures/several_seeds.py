@@ -1,10 +1,34 @@
-"""Measures with several seeds what decision records 10, 11 and 23 first had of one.
+"""Measures with several seeds what decision records and pages say of attackers.
 
-``python docs/figures/several_seeds.py`` prints medians and ranges over five seeds, each of which draws records of Adult
-and what is random in a release: what deFinetti and attribute inference find in buckets and slices (record 10), what
-minimality claims of Mondrian's classes and of slices (records 11 and 37), and how often the surest few of overlapping
-slices are told rightly (record 23). ``--parts``, ``--seeds`` and ``--records`` measure less. Adult is looked for in the
-folder that ``SFUMATO_DATA`` names.
+``python docs/figures/several_seeds.py --parts buckets`` prints medians and ranges over five seeds, a line as soon as it
+is measured; without ``--parts`` all of them. Each seed draws records and whatever is random in a release and an attack.
+
+=========  ============================================================================  ===========
+part       what is measured                                                              records
+=========  ============================================================================  ===========
+buckets    record 10: deFinetti in buckets of Adult's occupations, and what is kept       30,000
+others     record 10: the same of other sensitive attributes                              30,000
+more       record 10: other attacks on buckets of occupations                             30,000
+slices     record 10: deFinetti in slices of occupations                                  30,000
+cuts       record 11: what minimality claims of Mondrian's classes of Adult               10,000
+patients   record 11: the same of the documentation's patients                            800
+halves     record 37: what minimality claims of slices of Adult                           5,000
+large      record 37: the same of more records                                            30,000
+surest     record 23: of whom deFinetti is surest in slices and overlapping slices        30,000
+ends       record 9: what ends of intervals tell, with as many people not in the data     15,000
+regions    record 9: the same of regions                                                  15,000
+tables     record 9: ends of intervals in four other tables, half of which is published   10,000
+wishes     a k of one's own: what it loses                                                30,000
+ratings    scoring: who is found among ratings, before and after                          all
+answers    overlapping slices: counts by three kinds of release                           30,162
+private    differential privacy: what attackers find in noisy counts                      300
+noisy      differential privacy: how far noisy counts are off                             1,000
+sampled    private samples: what attackers find                                           4,000
+genetic    heuristic: what the genetic search loses                                       all
+=========  ============================================================================  ===========
+
+``--seeds`` and ``--records`` measure less. Adult and the others are looked for in the folder that ``SFUMATO_DATA``
+names.
 """
 
 from __future__ import annotations
@@ -13,133 +37,70 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
-from beliefs import adult
-from members import MEMBERS, whole
+import cuts
+import ends
+import members
+import others
+from drawn import Figures, Line
 
-import sfumato as sf
-from sfumato.evaluation.attacks import Minimality
-from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.models.protocol import PrivacyModel
-from sfumato.table.table import Table
-
-Figures = Mapping[str, float]
-Line = tuple[str, Callable[[int], Figures]]
-"""What is measured, and its figures with a seed; shares between 0 and 1, counts above."""
-
-
-def attacked(table: Table, model: PrivacyModel, way: object, attack: object, seed: int) -> AttackResult:
-    """Publish once, and play one attack."""
-    release = sf.anonymize(table, model, anonymizer=way, seed=seed)
-    return sf.attack(release, table, attacks=attack, seed=seed).results[0]
-
-
-def members(records: int) -> Iterator[Line]:
-    """Yield record 10's other sensitive attributes, other attacks, and slices."""
-    for sensitive, size in (("education", 2), ("education", 3)):
-
-        def named(seed: int, sensitive: str = sensitive, size: int = size) -> Figures:
-            table, model = whole(sensitive, records, seed), sf.ProbabilisticLDiversity(size)
-            ways = {one: sf.Bucketization(members=one) for one in MEMBERS}
-            return {one: attacked(table, model, way, "definetti", seed).success.share for one, way in ways.items()}
-
-        yield f"buckets of {sensitive} at l = {size}: deFinetti", named
-    for size in (2, 4, 6):
-
-        def sliced(seed: int, size: int = size) -> Figures:
-            table, model = whole("occupation", records, seed), sf.ProbabilisticLDiversity(size)
-            ways = {"smallest": sf.Slicing(bucket_size="smallest"), "guarded": sf.Slicing()}
-            return {one: attacked(table, model, way, "definetti", seed).success.share for one, way in ways.items()}
-
-        yield f"slices of occupations at l = {size}: deFinetti", sliced
-
-    def inferred(seed: int) -> Figures:
-        table, model = whole("occupation", records, seed), sf.ProbabilisticLDiversity(4)
-        ways = {one: sf.Bucketization(members=one) for one in MEMBERS}
-        name = "attribute-inference"
-        return {one: attacked(table, model, way, name, seed).success.share for one, way in ways.items()}
-
-    yield "buckets of occupations at l = 4: attribute inference", inferred
+PARTS: Mapping[str, tuple[Callable[[int], Iterator[Line]], int]] = {
+    "buckets": (members.buckets, 30_000),
+    "others": (members.others, 30_000),
+    "more": (members.more, 30_000),
+    "slices": (members.slices, 30_000),
+    "cuts": (cuts.cuts, 10_000),
+    "patients": (cuts.patients, 800),
+    "halves": (cuts.halves, 5_000),
+    "large": (cuts.large, 30_000),
+    "surest": (members.surest, 30_000),
+    "ends": (ends.ends, 15_000),
+    "regions": (ends.regions, 15_000),
+    "tables": (ends.tables, 10_000),
+    "wishes": (others.wishes, 30_000),
+    "ratings": (others.ratings, 1_000),
+    "answers": (others.answers, 30_162),
+    "private": (others.private, 300),
+    "noisy": (others.noisy, 1_000),
+    "sampled": (others.sampled, 4_000),
+    "genetic": (others.genetic, 40_000),
+}
 
 
-def cuts(records: int) -> Iterator[Line]:
-    """Yield record 11's claims of minimality, and those on slices: loss, claims, right ones, right by class alone."""
-    ways: Mapping[str, tuple[PrivacyModel, object]] = {
-        "probabilistic l = 2, Mondrian": (sf.ProbabilisticLDiversity(2), sf.Mondrian()),
-        "probabilistic l = 2, blind": (sf.ProbabilisticLDiversity(2), sf.Mondrian(blind=True)),
-        "distinct l = 3, Mondrian": (sf.DistinctLDiversity(3), sf.Mondrian()),
-        "distinct l = 3, blind": (sf.DistinctLDiversity(3), sf.Mondrian(blind=True)),
-        "probabilistic l = 2, slices": (sf.ProbabilisticLDiversity(2), sf.Slicing()),
-        "probabilistic l = 2, slices, smallest": (sf.ProbabilisticLDiversity(2), sf.Slicing(bucket_size="smallest")),
-        "probabilistic l = 2, slices at medians": (sf.ProbabilisticLDiversity(2), sf.Slicing(split="median")),
-        "probabilistic l = 2, overlapping": (sf.ProbabilisticLDiversity(2), sf.OverlappingSlicing()),
-        "probabilistic l = 4, slices": (sf.ProbabilisticLDiversity(4), sf.Slicing()),
-        "probabilistic l = 4, slices at medians": (sf.ProbabilisticLDiversity(4), sf.Slicing(split="median")),
-    }
-    for name, (model, way) in ways.items():
-
-        def claimed(seed: int, model: PrivacyModel = model, way: object = way) -> Figures:
-            table = whole("occupation", records, seed)
-            release = sf.anonymize(table, model, anonymizer=way, seed=seed)
-            played = sf.attack(release, table, attacks=[minimality()], seed=seed).results[0]
-            lost = getattr(release.report, "losses", None)
-            losses = {} if lost is None else {"loss": lost.normalized_ncp}
-            if played.curve is None:
-                return {**losses, "claims": 0, "right": 0.0, "by class": 0.0, "surest tenth": 0.0}
-            tenth = next(look for look in played.curve.looks if look.share == 0.1).inside.share
-            told = {"claims": played.success.people, "right": played.success.share, "by class": played.success.baseline}
-            return {**losses, **told, "surest tenth": tenth}
-
-        yield f"minimality, {name}", claimed
+COUNTS = ("k", "claims", "records a bucket", "people three times likelier", "homogeneity", "background-knowledge")
+"""Figures that are no shares."""
 
 
-def minimality() -> object:
-    """Return the attack with as many worlds for every release."""
-    return Minimality(worlds=100, patience=1000.0)
-
-
-def surest(records: int) -> Iterator[Line]:
-    """Yield record 23's surest few of overlapping slices."""
-    for size in (2, 4):
-
-        def looks(seed: int, size: int = size) -> Figures:
-            inside, _ = adult("occupation", records, seed)
-            model = sf.ProbabilisticLDiversity(size)
-            result = attacked(inside, model, sf.OverlappingSlicing(), "definetti", seed)
-            assert result.curve is not None
-            return {
-                f"{100 * look.share:g} %": look.inside.share
-                for look in result.curve.looks
-                if look.share is not None and look.share < 1
-            }
-
-        yield f"overlapping slices of occupations at l = {size}: deFinetti's surest", looks
-
-
-PARTS: Mapping[str, Callable[[int], Iterator[Line]]] = {"members": members, "cuts": cuts, "surest": surest}
-
-
-def told(figures: Sequence[float]) -> str:
+def told(name: str, figures: Sequence[float]) -> str:
     """Write a median and a range; shares in percent."""
     low, middle, high = min(figures), median(figures), max(figures)
-    if high > 1:
-        return f"{middle:.0f} ({low:.0f} to {high:.0f})"
+    if name in COUNTS:
+        return f"{middle:,.0f} ({low:,.0f} to {high:,.0f})"
     return f"{100 * middle:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
+
+
+def line(rows: Sequence[Figures]) -> str:
+    """Write all figures of a line; what only some seeds have says how many."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = []
+    for name in names:
+        found = [row[name] for row in rows if name in row]
+        cells.append(f"{name} {told(name, found)}" + (f" of {len(found)} seeds" if len(found) < len(rows) else ""))
+    return ", ".join(cells)
 
 
 def main() -> None:
     """Print a line as soon as it is measured."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--records", type=int, default=30_000)
+    parser.add_argument("--records", type=int)
     parser.add_argument("--only", default="", help="words that a line's name must hold")
     asked = parser.parse_args()
     for part in asked.parts:
-        for name, measured in PARTS[part](asked.records):
-            if asked.only not in name:
-                continue
-            rows = [measured(seed) for seed in range(1, 1 + asked.seeds)]
-            print(f"{name}: " + ", ".join(f"{key} {told([row[key] for row in rows])}" for key in rows[0]), flush=True)
+        lines, usual = PARTS[part]
+        for name, measured in lines(asked.records or usual):
+            if asked.only in name:
+                print(f"{name}: {line([measured(seed) for seed in range(1, 1 + asked.seeds)])}", flush=True)
 
 
 if __name__ == "__main__":

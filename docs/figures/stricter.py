@@ -1,7 +1,7 @@
 """Does a larger k ever lose less? ``python docs/figures/stricter.py [RECORDS]`` prints losses of default Mondrian.
 
 The tables are those of ``which_method.py``, samples of at most RECORDS records; each row has one model of a sensitive
-attribute and the losses for k = 2, 3, 5, 10, 20 and 50. What fell by more than a thousandth is marked.
+attribute, or none, and the losses for k = 2, 3, 5, 10, 20 and 50. What fell by more than a thousandth is marked.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import sfumato as sf
 from sfumato.models.protocol import PrivacyModel
 
 SIZES = (2, 3, 5, 10, 20, 50)
-MODELS = tuple(form(least) for least in (2, 3) for form in (sf.DistinctLDiversity, sf.EntropyLDiversity))
+MODELS: tuple[sf.DistinctLDiversity | sf.EntropyLDiversity | None, ...] = (
+    None,
+    *(form(least) for least in (2, 3) for form in (sf.DistinctLDiversity, sf.EntropyLDiversity)),
+)
 
 
-def loss(table: sf.Table, k: int, model: PrivacyModel) -> float:
+def loss(table: sf.Table, k: int, model: PrivacyModel | None) -> float:
     """Return the information loss, or NaN where the models cannot be satisfied."""
     try:
-        return sf.anonymize(table, [sf.KAnonymity(k), model], seed=1).report.losses.normalized_ncp
+        return sf.anonymize(table, [sf.KAnonymity(k), *([model] if model else [])], seed=1).report.losses.normalized_ncp
     except sf.UnsatisfiableError:
         return math.nan
 
@@ -42,7 +45,8 @@ def rows(data: Path) -> Iterator[str]:
                 mark = f"  fell by {fall:.1%}" if fall > 0.001 else ""
                 what = "hierarchies" if coarser else "none"
                 figures = " ".join(f"{one:.4f}" for one in found)
-                yield f"{name:10} {table.frame.height:6} {what:11} {model.name:20} l={model.l}  {figures}{mark}"
+                promised = f"{model.name:20} l={model.l}" if model else f"{'k alone':20}    "
+                yield f"{name:10} {table.frame.height:6} {what:11} {promised}  {figures}{mark}"
 
 
 if __name__ == "__main__":

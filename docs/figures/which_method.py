@@ -1,8 +1,8 @@
 """Compares methods on nine real tables; ``python docs/figures/which_method.py`` writes what the guide shows.
 
-Three questions, each asked of random samples of at most 1,000 records with fixed seeds: k-anonymity without
-hierarchies, k-anonymity with them, and l-diversity by different kinds of release. Every release answers the same
-random counts. ``which-method-*.csv`` keep the figures; drawings and tables of the guide are made from it alone:
+Three questions, each asked of five random samples of at most 1,000 records with fixed seeds: k-anonymity without
+hierarchies, k-anonymity with them, and l-diversity by different kinds of release. Every release of a sample answers the
+same random counts. ``which-method-*.csv`` keep the figures; drawings and tables of the guide are made from it alone:
 ``python docs/figures/which_method.py --draw``. The tables are looked for in the folder that ``SFUMATO_DATA`` names.
 """
 
@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import sfumato as sf
 from sfumato.drawing import canvas, style_of, svg_of
 
 HERE = Path(__file__).parent
-RECORDS, QUERIES, SEED = 1_000, 200, 1
+RECORDS, QUERIES, SEEDS = 1_000, 200, (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Source:
     separator: str = ","
     names: Sequence[str] = ()
 
-    def table(self, data: Path, *, coarser: bool = False) -> sf.Table:
-        """Read the sample, with hierarchies or without."""
+    def table(self, data: Path, *, coarser: bool = False, seed: int = 1) -> sf.Table:
+        """Read a sample, with hierarchies or without."""
         columns = [*self.quasi, *([self.sensitive] if self.sensitive else [])]
         frame = pl.read_csv(
             data / self.file,
@@ -47,7 +48,7 @@ class Source:
             new_columns=list(self.names) or None,
         ).select(columns)
         frame = frame.with_columns(pl.col(pl.String).str.strip_chars())
-        sample = frame.sample(min(RECORDS, frame.height), seed=SEED)
+        sample = frame.sample(min(RECORDS, frame.height), seed=seed)
         ways = {name: self.hierarchies.get(name) if coarser else None for name in self.quasi}
         sensitive = [self.sensitive] if self.sensitive else []
         return sf.read_table(sample, sf.Schema(quasi_identifying=ways, sensitive=sensitive))
@@ -180,20 +181,20 @@ def measure(data: Path, asked: str) -> pl.DataFrame:
     """Make every release of one question and measure it."""
     question = QUESTIONS[asked]
     parts = []
-    for name in question.tables():
+    for name, seed in product(question.tables(), SEEDS):
         found = sf.compare(
-            SOURCES[name].table(data, coarser=question.hierarchies),
+            SOURCES[name].table(data, coarser=question.hierarchies, seed=seed),
             list(question.models),
             anonymizers=question.ways,
             vary=question.vary,
             values=question.values,
             suppression_limit=question.suppression,
             queries=QUERIES,
-            seed=SEED,
+            seed=seed,
         ).frame
-        parts.append(_kept(found, name, question.vary))
+        parts.append(_kept(found, name, question.vary, seed))
         pl.concat(parts, how="diagonal").write_csv(_results(asked))
-        print(f"{asked}: {name}", file=sys.stderr, flush=True)
+        print(f"{asked}: {name}, seed {seed}", file=sys.stderr, flush=True)
     return pl.concat(parts, how="diagonal")
 
 
@@ -201,11 +202,12 @@ def _results(asked: str) -> Path:
     return HERE / f"which-method-{asked}.csv"
 
 
-def _kept(found: pl.DataFrame, name: str, vary: str) -> pl.DataFrame:
+def _kept(found: pl.DataFrame, name: str, vary: str, seed: int) -> pl.DataFrame:
     """Keep what the guide shows; how long it took depends on the machine, so seconds stay as one digit."""
     figures = [column for column in ("loss", "count_error", "cpu_seconds") if column in found.columns]
     return found.select(
         pl.lit(name).alias("table"),
+        pl.lit(seed).alias("seed"),
         "anonymizer",
         pl.col(vary).alias("value"),
         "status",
@@ -214,35 +216,39 @@ def _kept(found: pl.DataFrame, name: str, vary: str) -> pl.DataFrame:
 
 
 def page_table(results: pl.DataFrame, asked: str, figure: str, value: int) -> str:
-    """Write one figure at one value as Markdown: a row for each table, the best way (and what equals it) in bold."""
+    """Write medians and ranges of one figure at one value: a row for each table, the best way (and equals) in bold."""
     question = QUESTIONS[asked]
     rows = results.filter(value=value)
     lines = [f"| | {' | '.join(question.ways)} |", f"|---|{'---|' * len(question.ways)}"]
     for name in question.tables():
-        found = dict(rows.filter(table=name).select("anonymizer", figure).iter_rows())
-        cells = {way: None if found.get(way) is None else f"{found[way]:.1%}" for way in question.ways}
-        best = min((found[way] for way in found if found[way] is not None), default=None)
-        marked = [_marked(cell, best) for cell in cells.values()]
-        lines.append(f"| {name} | {' | '.join(marked)} |")
+        found = {way: rows.filter(table=name, anonymizer=way)[figure].drop_nulls() for way in question.ways}
+        best = min((f"{one.median():.1%}" for one in found.values() if len(one)), key=_share, default=None)
+        lines.append(f"| {name} | {' | '.join(_cell(found[way], best) for way in question.ways)} |")
     return "\n".join(lines)
 
 
-def _marked(cell: str | None, best: float | None) -> str:
-    if cell is None or best is None:
+def _cell(found: pl.Series, best: str | None) -> str:
+    if found.is_empty():
         return "–"
-    return f"**{cell}**" if cell == f"{best:.1%}" else cell
+    middle = f"{found.median():.1%}"
+    low, high = (f"{100 * figure:.1f}" for figure in (found.min(), found.max()))
+    return f"{f'**{middle}**' if middle == best else middle} ({low} to {high})"
+
+
+def _share(percent: str) -> float:
+    return float(percent.removesuffix("%"))
 
 
 def times_the_best(results: pl.DataFrame, figure: str = "count_error") -> pl.DataFrame:
-    """Average how many times the best way's figure each way has: geometric mean over the tables that all reached."""
-    place = ["table", "value"]
+    """Average how many times the best way's figure each way has: geometric mean over the samples that all reached."""
+    place = ["table", "seed", "value"]
     complete = pl.col(figure).is_not_null().all().over(place) & (pl.col(figure).min().over(place) > 0)
     ratio = (pl.col(figure) / pl.col(figure).min().over(place)).log()
     return (
         results.filter(complete)
         .with_columns(ratio.alias("times"))
         .group_by("anonymizer", "value", maintain_order=True)
-        .agg(pl.col("times").mean().exp(), pl.len().alias("tables"))
+        .agg(pl.col("times").mean().exp(), pl.len().alias("samples"))
     )
 
 

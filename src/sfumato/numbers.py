@@ -45,3 +45,8 @@ def plural(noun: str) -> str:
     if noun == "person":
         return "people"
     return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def with_article(noun: str) -> str:
+    """Write a noun that may stand for several: ``a sliced-table``, ``marginals``."""
+    return noun if noun.endswith("s") and not noun.endswith("ss") else f"a {noun}"

@@ -678,3 +678,18 @@ def test_settings_of_a_program_make_a_policy_that_says_the_same(attribute):
     policy = Policy.of(schema, [KAnonymity(5)], Mondrian(), Recoding(), 0.0)
     assert policy.to_schema().quasi_identifying == {"age": attribute}
     assert Policy.from_mapping(tomllib.loads(policy.to_toml())) == policy
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("census", "models[0].reference: unknown name; allowed: published, original, or a table"),
+        (3, "models[0].reference: unknown name; allowed: published, original, or a table"),
+        ({"flu": "a", "cold": 0.3}, "models[0].reference.flu: must be a number"),
+    ],
+)
+def test_a_key_that_takes_names_or_a_table_is_one_mistake(reference: object, said: str) -> None:
+    models = [{"name": "t-closeness", "t": 0.1, "reference": reference}]
+    with pytest.raises(PolicyError) as error:
+        Policy.from_mapping({"columns": {"quasi-identifying": ["age"]}, "models": models})
+    assert error.value.problems == (said,)

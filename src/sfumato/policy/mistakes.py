@@ -44,6 +44,10 @@ _TEXTS = {
     "string_too_long": "must be at most {max_length} character(s) long",
 }
 
+_UNKNOWN_NAME = "unknown name"
+_ALTERNATIVE = re.compile(r"(?:literal|dict)\[.*\]", re.DOTALL)
+"""How pydantic labels an alternative of a union in a location; no key of a policy."""
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -94,7 +98,14 @@ def mistakes_of(error: ValidationError, schema: Node) -> list[Mistake]:
             texts = found.setdefault(mistake.path, [])
             if mistake.text not in texts:
                 texts.append(mistake.text)
-    return [Mistake(path, text) for path, texts in found.items() for text in _joined(texts)]
+    # Where a table was given and something inside it is wrong, that it is no name either helps nobody.
+    inside = {path[:length] for path in found for length in range(len(path))}
+    return [
+        Mistake(path, text)
+        for path, texts in found.items()
+        for text in _joined(texts)
+        if path not in inside or not text.startswith(_UNKNOWN_NAME)
+    ]
 
 
 def _causes(error: ValidationError) -> list[Any]:
@@ -116,6 +127,9 @@ def _joined(texts: list[str]) -> list[str]:
         texts.remove("must be a whole number")
     if len(wrong_types) == len(texts):
         return ["must be " + " or ".join(wrong_types)]
+    names = [text for text in texts if text.startswith(_UNKNOWN_NAME)]
+    if len(names) == 1 and len(wrong_types) + 1 == len(texts):
+        return [", or ".join([*names, *wrong_types])]
     return texts
 
 
@@ -133,7 +147,7 @@ def _translated(detail: Mapping[str, Any], schema: Node) -> Iterator[Mistake]:
         yield Mistake((*path, tag), f"{'is missing' if given is None else 'unknown name'}; {suggestion(given, names)}")
     elif kind in ("literal_error", "enum"):
         names = re.findall(r"'([^']*)'", context["expected"])
-        yield Mistake(path, f"unknown name; {suggestion(detail['input'], names)}")
+        yield Mistake(path, f"{_UNKNOWN_NAME}; {suggestion(detail['input'], names)}")
     else:
         yield Mistake(path, _TEXTS.get(kind, "has a value that cannot be used here").format(**context))
 
@@ -175,6 +189,8 @@ def _enter(node: Node, step: Key, schema: Node) -> tuple[Node | None, bool]:
     node = _resolved(node, schema)
     if step in node.get("discriminator", {}).get("mapping", {}):
         return {"$ref": node["discriminator"]["mapping"][step]}, False
+    if "anyOf" in node and isinstance(step, str) and _ALTERNATIVE.fullmatch(step):
+        return node, False
     if isinstance(step, int):
         prefixed = node.get("prefixItems", [])
         inner = prefixed[step] if step < len(prefixed) else node.get("items")

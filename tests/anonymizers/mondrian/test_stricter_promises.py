@@ -12,6 +12,7 @@ import sfumato as sf
 from examples import examples
 from models.small_tables import Column, encode
 from sfumato.anonymizers.mondrian import mondrian
+from sfumato.classes.partition import Partition
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import implied_size, smallest
@@ -48,6 +49,22 @@ def test_larger_classes_are_tried_where_cuts_are_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(mondrian, "RETRIED", ())
     once = losses(table, model, (2, 3))
     assert all(new <= old for new, old in zip(tried, once, strict=True))
+
+
+def test_a_release_says_that_it_beat_the_one_of_smaller_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    table, models = table_of(4), [sf.KAnonymity(2), sf.EntropyLDiversity(2)]
+    said = "Asking for larger classes loses less"
+    offered: list[tuple[str, ...]] = []
+
+    def last(_: object, solutions: list[Partition]) -> Partition:
+        offered.extend(solution.notes for solution in solutions)
+        return solutions[-1]
+
+    monkeypatch.setattr(mondrian, "least_loss", last)
+    assert any(said in note for note in sf.anonymize(table, models, seed=1).report.notes)
+    assert [bool(notes) for notes in offered] == [False, True, True]
+    monkeypatch.setattr(mondrian, "RETRIED", ())
+    assert not any(said in note for note in sf.anonymize(table, models, seed=1).report.notes)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -207,6 +207,13 @@ def test_attributes_leave_the_sensitive_column_where_they_tell_too_much():
         sf.anonymize(table_of(rows), sf.ProbabilisticLDiversity(3), anonymizer=sf.Slicing(columns=3, alpha=2))
 
 
+def test_what_no_columns_can_mend_is_said_of_all_records() -> None:
+    rows = [(a, b, "x" if s in "12" else "y", s) for a in "uv" for b in range(6) for s in "1123"]
+    said = "all records in one bucket reach only l = 2; relax the model"
+    with pytest.raises(sf.UnsatisfiableError, match=said):
+        sf.anonymize(table_of(rows), sf.ProbabilisticLDiversity(3), anonymizer=sf.Slicing(columns=3), seed=1)
+
+
 def test_seeds_repeat_a_release_and_without_one_no_two_are_alike():
     def published(seed):
         slicing = sf.Slicing(columns=COLUMNS[0])

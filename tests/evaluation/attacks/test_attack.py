@@ -13,7 +13,7 @@ from evaluation.attacks.attacked_tables import SCHEMA, WITH_NAMES, bucketized, p
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.evaluation.attacks.homogeneity import Homogeneity
 from sfumato.evaluation.attacks.target import read_frame
-from sfumato.published import PublishedTable, RandomizedTable
+from sfumato.published import MarginalTables, PublishedTable, RandomizedTable
 
 FRAME = people(200, 3, linked=True)
 
@@ -156,3 +156,16 @@ def test_a_register_is_read_as_strictly_as_a_table(tmp_path: Path) -> None:
     path.write_text("name,age\nAda,23,4\n")
     with pytest.raises(sf.InputError, match="row"):
         read_frame(path)
+
+
+def test_a_release_without_records_has_every_attack_listed_with_the_reason(table: sf.Table) -> None:
+    """As noise may leave it: all counts of a marginal at 0."""
+    counts = table.frame.select("age", "disease").head(0).with_columns(count=pl.lit(0, pl.Int64))
+    nothing = MarginalTables((counts,), (("age", "disease"),), ("disease",))
+    played = sf.attack(nothing, table, control=table, seed=1)
+    assert played.results == ()
+    told = played.unplayed["membership-inference"]
+    assert told == "nothing was published that it could be played on: the release has no records"
+    assert "beat guessing" in str(played)
+    with pytest.raises(PolicyError, match="the release has no records"):
+        sf.attack(nothing, table, control=table, attacks="membership-inference")

@@ -36,7 +36,7 @@ def choose_columns(
     """Cluster the attributes; without `alpha` fewer and fewer stand beside the sensitive ones until the models hold.
 
     A sensitive value that hangs together with what stands beside it can be guessed from that, in any bucket: the models
-    then fail for all records as one bucket, which no cut mends.
+    then fail for all records as one bucket, which no cut mends. What is said of that is of the fewest beside them.
 
     Raises
     ------
@@ -58,7 +58,8 @@ def choose_columns(
         except PolicyError:
             continue
         layout = lay_out(columns)
-        if not one_bucket_problems(problem, layout, columns):
+        found = one_bucket_problems(problem, layout, columns)
+        if not found:
             most = "No attribute" if fewer == 1 else f"No more than {counted(fewer - 1, 'other attribute')}"
             note = (
                 f"{most} may stand beside the sensitive ones (alpha = {fewer}): more of what hangs together with them "

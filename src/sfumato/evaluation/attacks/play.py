@@ -16,6 +16,7 @@ from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.target import target_of
+from sfumato.numbers import with_article
 from sfumato.progress import Progress, beating, shown, silent
 from sfumato.published import Published
 from sfumato.recoding import Recoding
@@ -157,7 +158,10 @@ def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
 def _misfit(one: Attack, target: Target) -> str | None:
     """Say why an attack cannot be played, or return None."""
     if target.published.kind not in one.kinds:
-        return f"{one.name}: cannot be played on a {target.published.kind}; it needs a {' or '.join(sorted(one.kinds))}"
+        needed = " or ".join(map(with_article, sorted(one.kinds)))
+        return f"{one.name}: cannot be played on {with_article(target.published.kind)}; it needs {needed}"
+    if not any(table.height for table in target.published.tables.values()):
+        return f"{one.name}: nothing was published that it could be played on: the release has no records"
     lacking = [NEEDED[need] for need in one.needs if not _has(target, need)]
     return f"{one.name}: {'; '.join(lacking)}" if lacking else None
 

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.evaluation.attacks.known_records import in_words
 from sfumato.evaluation.attacks.pictures import draw_results
 from sfumato.evaluation.attacks.protocol import AttackResult, RecordsKnown
-from sfumato.numbers import counted
+from sfumato.numbers import counted, with_article
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ class Attacks:
         several = f" with {self.records:,} records" if self.records > self.people else ""
         control = "" if self.control is None else f"; {self.control:,} who are not in the data"
         head = (
-            f"{counted(len(self.results), 'result')} of attacks on a {self.kind} of {self.people:,} {what}{several}"
-            f"{control}\n"
+            f"{counted(len(self.results), 'result')} of attacks on {with_article(self.kind)} of {self.people:,} {what}"
+            f"{several}{control}\n"
             f"{len(self.succeeding)} beat guessing, {len(self.unlicensed)} of them beyond what the release promises"
         )
         if self.undecided:
