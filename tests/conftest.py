@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections import Counter
@@ -77,6 +78,16 @@ def no_waiting_for_disks() -> Iterator[None]:
     """No test takes the power away: what is written need not reach a disk before the test goes on."""
     with patch("os.fsync", lambda _: None):
         yield
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    """A command that logs as JSON does so until its process ends: the next test shall not."""
+    logger = logging.getLogger("sfumato")
+    level, propagate, handlers = logger.level, logger.propagate, logger.handlers[:]
+    yield
+    logger.setLevel(level)
+    logger.propagate, logger.handlers[:] = propagate, handlers
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Measures what it costs to publish every month, by *append* and *grow*; ``python docs/figures/monthly.py`` prints it.
 
 The 30,162 complete records of Adult arrive in random order, in months of equal size. The loss of the last release is
-held against that of one release of everybody: NCP, both measured on the whole table. Adult is looked for in the folder
+held against that of one release of everybody: NCP, both measured on the whole table; medians and ranges. Adult is looked for in the folder
 that ``SFUMATO_DATA`` names.
 """
 
@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato.papers.datasets import complete_adult
 
 QUASI = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
-K, SEEDS = 10, (1, 2, 3)
+K, SEEDS = 10, (1, 2, 3, 4, 5)
 MONTHS = {"append": (3, 6, 12, 24), "grow": (3, 6, 12)}
 
 
@@ -55,13 +55,15 @@ def main() -> None:
     adult, source = complete_adult(None)
     frame = adult.select(*QUASI, "salary").with_row_index("id")
     alone = sf.anonymize(sf.read_table(frame, schema(False)), sf.KAnonymity(K)).report.losses.normalized_ncp
-    print(f"{source}; k = {K}, {len(QUASI)} attributes, Mondrian, medians of {len(SEEDS)} orders of arrival")
+    print(f"{source}; k = {K}, {len(QUASI)} attributes, Mondrian, {len(SEEDS)} orders of arrival")
     print(f"one release of everybody: NCP {100 * alone:.2f} %")
     for way in MONTHS:
         for months in MONTHS[way]:
             losses, seconds = zip(*(published(frame, way, months, seed) for seed in SEEDS), strict=True)
-            loss = median(losses)
-            print(f"{way}, {months} months: NCP {100 * loss:.2f} %, {loss / alone:.2f} times; {median(seconds):.1f} s")
+            shares, times = [100 * loss for loss in losses], [loss / alone for loss in losses]
+            ncp = f"NCP {median(shares):.2f} % ({min(shares):.2f} to {max(shares):.2f})"
+            ratio = f"{median(times):.2f} times ({min(times):.2f} to {max(times):.2f})"
+            print(f"{way}, {months} months: {ncp}, {ratio}; {median(seconds):.1f} s")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.table.encoding import EncodedTable, encode
 
-MONTHS = 12
+MONTHS, SEEDS = 12, (0, 1, 2, 3, 4)
 
 
 def adult(seed: int) -> pl.DataFrame:
@@ -120,9 +120,11 @@ def invariant(m: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    for seed in (0, 1, 2):
+    for seed in SEEDS:
         growing([], [sf.KAnonymity(10)], seed)
-    growing(["salary-class"], [sf.KAnonymity(10)], 0)
-    growing(["occupation"], [sf.KAnonymity(10), sf.DistinctLDiversity(3)], 0)
-    for seed in (0, 1, 2):
+    for seed in SEEDS:
+        growing(["salary-class"], [sf.KAnonymity(10)], seed)
+    for seed in SEEDS:
+        growing(["occupation"], [sf.KAnonymity(10), sf.DistinctLDiversity(3)], seed)
+    for seed in SEEDS:
         invariant(4, seed)

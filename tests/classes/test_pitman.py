@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from examples import examples
 from naive.risk import pitman_log_likelihood
-from sfumato.classes.uniqueness.pitman import _digamma_gain, digamma, pitman_parameters
+from sfumato.classes.uniqueness.pitman import (
+    _by_newton,
+    _by_sign_changes,
+    _digamma_gain,
+    _inside,
+    digamma,
+    pitman_parameters,
+)
 from sfumato.classes.uniqueness.roots import sign_change
 from sfumato.classes.uniqueness.size_counts import SizeCounts
+from sfumato.classes.uniqueness.zayatz import most_alone, zayatz
 
 ALPHAS = (1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9)
 
@@ -33,6 +44,46 @@ def test_an_answer_does_not_hang_on_the_rounding_of_small_numbers(seed: int) -> 
     assert alpha > 0.6
     likelihood = pitman_log_likelihood(sizes.tolist(), theta, alpha)
     assert likelihood > pitman_log_likelihood(sizes.tolist(), theta + alpha - 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_newtons_method_finds_what_signs_say_or_nothing(seed: int) -> None:
+    drawn = np.random.default_rng(seed)
+    sizes = drawn.geometric(drawn.uniform(0.001, 0.9), 200) if seed % 4 == 0 else drawn.zipf(drawn.uniform(1.2, 3), 400)
+    counts = SizeCounts.of(np.minimum(sizes, 100_000).astype(np.int64))
+    found, sure = _by_newton(counts), _by_sign_changes(counts)
+    if found is None:
+        assert sure[1] < 0.1  # a small α is left to the slow way
+    else:
+        assert found == pytest.approx(sure, rel=1e-6)
+
+
+def test_sums_over_classes_are_those_of_their_terms() -> None:
+    counts = SizeCounts.of(np.array([1, 1, 2, 5, 9, 10, 11, 12, 40, 40, 700]))
+    for alpha in (1e-6, 0.3, 0.97):
+        terms = [1 / (i - alpha) for size in (1, 1, 2, 5, 9, 10, 11, 12, 40, 40, 700) for i in range(1, size)]
+        once, squared = _inside(counts, alpha)
+        assert once == pytest.approx(sum(terms), rel=1e-11)
+        assert squared == pytest.approx(sum(term * term for term in terms), rel=1e-9)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=60), st.integers(0, 60), st.floats(0.001, 1))
+@examples(200)
+def test_zayatz_estimate_is_above_its_bound_by_uniques(others: list[int], alone: int, fraction: float) -> None:
+    counts = SizeCounts.of(np.array([*others, *[1] * alone]))
+    estimate = zayatz(counts, fraction)
+    for share in (0.001, 0.01, 0.05, 0.2, 0.9):
+        if counts.of_size(1) / counts.records > most_alone(share, counts.records, fraction) + 1e-12:
+            assert estimate > share - 1e-12
+
+
+def test_sizes_are_counted_alike_in_places_and_by_sorting() -> None:
+    small = np.array([3, 1, 1, 7, 3])
+    both = SizeCounts.of(small), SizeCounts.of(np.append(small, 10**9))
+    assert both[0].sizes.tolist() == [1, 3, 7] == both[1].sizes.tolist()[:-1]
+    assert both[0].classes.tolist() == [2, 2, 1] == both[1].classes.tolist()[:-1]
+    assert both[0].above(3)[0].tolist() == [7]
+    assert both[0].larger_than == [3, 3, 1, 1, 1, 1]
 
 
 def test_differences_of_digamma_keep_their_digits() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import exp, log
 
 Masses = Sequence[tuple[Fraction, Fraction]]
 
@@ -17,6 +18,10 @@ def total(masses: Masses) -> Fraction:
 
 def people(masses: Masses) -> Fraction:
     return sum((mass for _, mass in masses), Fraction(0))
+
+
+def geometric_mean(masses: Masses) -> float:
+    return exp(sum(log(number) * mass for number, mass in masses) / people(masses))
 
 
 def central_moment(masses: Masses, order: int) -> Fraction:

@@ -58,11 +58,13 @@ def mean_text(values: Sequence[Value]) -> str | None:
 
 
 def average_of(values: Sequence[Any], average: str) -> float:
-    """Mean, median or the most frequent number, of several the lowest."""
+    """Mean, median, geometric mean or the most frequent number, of several the lowest."""
     if average == "mean":
         return mean_of(values)
     if average == "median":
         return statistics.median(values)
+    if average == "geometric-mean":
+        return statistics.geometric_mean(values)
     return min(statistics.multimode(values))
 
 

@@ -17,10 +17,10 @@ from sfumato.errors import PolicyError
 from sfumato.recoding import recode, recode_as_published
 from sfumato.table.encoding import encode
 
-AVERAGES = ("mean", "median", "mode")
+AVERAGES = ("mean", "median", "mode", "geometric-mean")
 FULL_DOMAIN = [sf.Optimal(), sf.Incognito(), sf.Datafly(), sf.Samarati(), sf.Heuristic()]
 ROWS = st.lists(
-    st.tuples(st.one_of(st.none(), st.integers(0, 9)), st.sampled_from(["x", "y"]), st.sampled_from(["4711", "4810"])),
+    st.tuples(st.one_of(st.none(), st.integers(1, 9)), st.sampled_from(["x", "y"]), st.sampled_from(["4711", "4810"])),
     min_size=6,
     max_size=30,
 )
@@ -65,14 +65,15 @@ def test_classes_publish_their_own_average(anonymizer, average, rows):
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("anonymizer", FULL_DOMAIN, ids=lambda one: one.name)
 def test_a_full_domain_release_with_averages_is_verified(anonymizer, average, tmp_path):
-    rows = [(age % 23 + age // 7, "xy"[age % 2], ["4711", "4810"][age % 5 > 2]) for age in range(120)]
+    rows = [(1 + age % 23 + age // 7, "xy"[age % 2], ["4711", "4810"][age % 5 > 2]) for age in range(120)]
     recoding = sf.Recoding(numeric="mean", average=average)
     release = sf.anonymize(table_of(rows), sf.KAnonymity(5), anonymizer=anonymizer, recoding=recoding, seed=1)
     assert release.data["age"].null_count() == 0
     assert "*" not in release.data["age"].cast(pl.String).to_list()
     assert release.data.group_by(pl.all()).len()["len"].min() >= 5
     assert (
-        f"Column 'age': where it is on the level *, the {average} of each class is published." in release.report.notes
+        f"Column 'age': where it is on the level *, the {average.replace('-', ' ')} of each class is published."
+        in release.report.notes
     )
     release.save(tmp_path / "release")
     verification = sf.verify(tmp_path / "release")
@@ -100,6 +101,18 @@ def test_the_median_of_dates_is_a_day():
     assert release.data["day"].cast(pl.String).unique().to_list() in (["2026-01-03"], ["2026-01-04"])
 
 
+def test_geometric_means_are_of_numbers_alone_and_lie_below_the_mean():
+    days = pl.Series(["2026-01-01", "2026-01-03", "2026-01-04", "2026-03-01"]).str.to_date()
+    recoding = sf.Recoding(numeric="mean", average="geometric-mean")
+    table = sf.read_table(pl.DataFrame({"day": days}), sf.Schema(quasi_identifying=["day"]))
+    with pytest.raises(PolicyError, match="'day': a geometric mean needs numbers"):
+        sf.anonymize(table, sf.KAnonymity(4), anonymizer=sf.MDAV(), recoding=recoding)
+    incomes = pl.DataFrame({"income": [2.0, 8.0, 4.0, 4.0]})
+    table = sf.read_table(incomes, sf.Schema(quasi_identifying=["income"]))
+    release = sf.anonymize(table, sf.KAnonymity(4), anonymizer=sf.MDAV(), recoding=recoding)
+    assert set(release.data["income"].cast(pl.String).cast(pl.Float64)) == {4.0}
+
+
 def test_the_mean_is_the_default():
     assert sf.Recoding(numeric="mean", average="mean") == sf.Recoding(numeric="mean")
     chosen = sf.Recoding(numeric="mean", average="mode")
@@ -119,6 +132,11 @@ def test_the_mean_is_the_default():
         ),
         (sf.GlobalMondrian(), {"numeric": "mean"}, "this anonymizer decides itself how values are published"),
         (sf.Optimal(), {"forms": {"age": "set"}}, "this anonymizer decides itself how values are published"),
+        (
+            sf.MDAV(),
+            {"numeric": "mean", "average": "geometric-mean"},
+            "'age': a geometric mean needs numbers that are all",
+        ),
         (sf.Optimal(), {"forms": {"town": "mean"}}, "needs numbers or dates without a hierarchy"),
     ],
 )
@@ -129,7 +147,7 @@ def test_recodings_that_do_not_fit(anonymizer, recoding, problem):
 
 
 def test_an_average_that_is_none():
-    with pytest.raises(PolicyError, match="recoding, average: must be 'mean', 'median' or 'mode'"):
+    with pytest.raises(PolicyError, match="recoding, average: must be 'mean', 'median', 'mode' or 'geometric-mean'"):
         sf.Recoding(numeric="mean", average="middle")
 
 

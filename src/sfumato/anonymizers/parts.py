@@ -11,6 +11,7 @@ from sfumato.anonymizers.blocks import Block, blocks_of, joined
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem, Progress, SolvesParts, silent
 from sfumato.anonymizers.selection import least_loss
+from sfumato.anonymizers.strata import strata_of
 from sfumato.classes.partition import Partition
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.numbers import figure
@@ -37,10 +38,12 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     `block_size` records; what strict cuts leave too large because of equal values is halved by relaxed ones. Every
     block is then a problem of its own, with the rules of the whole one.
 
+    Where the solver names `strata`, each of these is solved by itself, in blocks where it is large.
+
     Parameters
     ----------
     solver
-        The algorithm, which knows nothing of blocks.
+        The algorithm, which knows nothing of blocks and strata.
     problem
         Models, records, limit. Inside a block ``threads`` is 1, nothing more may be suppressed and no progress is
         reported.
@@ -59,7 +62,8 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     ------
     UnsatisfiableError
         When not even all records as one class satisfy the models, see
-        :func:`~sfumato.anonymizers.feasibility.feasible`.
+        :func:`~sfumato.anonymizers.feasibility.feasible`; for strata, see
+        :func:`~sfumato.anonymizers.strata.strata_of`.
     PolicyError
         When an option does not fit the columns.
 
@@ -67,6 +71,9 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     -----
     The cut costs O(q n log(n / block_size)).
     """
+    names = getattr(solver, "strata", None)
+    if names:
+        return _solved_in_strata(solver, problem, names, run)
     solve = solver.part_solver(problem)
     solutions = [_solved(start, solver.block_size, solve, run) for start in feasible(problem)]
     return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
@@ -90,6 +97,15 @@ def _solved(
     total = normalized_certainty_penalty(recode(start.problem.table, whole, TIGHT, threads=start.problem.threads))
     note = _note(blocks, block_cost(start, blocks, solutions, each_solved), total)
     return replace(whole, notes=(note, *_common_notes(solutions)))
+
+
+def _solved_in_strata(solver: SolvesParts, problem: Problem, names: Sequence[str], run: RunsParts) -> Partition:
+    strata = strata_of(problem, names)
+    blocks = strata.cut(solver.block_size)
+    parts = run(solver.part_solver(strata.problem), [block.start for block in blocks])
+    solutions = _in_order(parts, blocks, problem.progress)
+    whole = strata.put_back(joined(len(strata.rows), blocks, solutions), problem.table.height)
+    return replace(whole, notes=(strata.note(blocks, problem.table.height), *_common_notes(solutions)))
 
 
 def _in_order(solved: Iterable[tuple[int, Partition]], blocks: Sequence[Block], progress: Progress) -> list[Partition]:

@@ -23,6 +23,8 @@ class Partwise(Checked):
     name: ClassVar[str]
     decides_regions: ClassVar[bool] = False
     block_size: int | None
+    strata: tuple[str, ...] | None = None
+    """Columns in whose values all records of a class agree."""
 
     @final
     def solve(self, problem: Problem) -> Partition:

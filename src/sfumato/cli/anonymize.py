@@ -112,6 +112,14 @@ def anonymize(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="Its options; repeatable.", rich_help_panel=METHOD),
     ] = None,
+    strata: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With a clustering: quasi-identifying columns in whose values all records of a class agree.",
+            rich_help_panel=METHOD,
+        ),
+    ] = None,
     refine: Annotated[
         int | None,
         typer.Option(
@@ -211,6 +219,7 @@ def anonymize(
         **roles.words,
         models=models,
         anonymizer=anonymizer or (None if within is None else "best"),
+        strata=strata,
         options=[*(settings or ()), *(() if within is None else (f"within={within}",))],
         **reading.words,
         people=people.people,

@@ -206,8 +206,9 @@ Hierarchies = Annotated[
 Rows = Annotated[
     str | None,
     typer.Option(
-        metavar="together|apart",
-        help="With --person: whether all records of a person share one class; default together.",
+        metavar="HOW",
+        help="With --person: together (default), all records of a person share one class; apart, they need not; "
+        "household, they are its members.",
         rich_help_panel=PRIVACY,
     ),
 ]

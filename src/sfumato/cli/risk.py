@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from sfumato.table.table import Table
 
 _ARGUMENT = re.compile(
-    r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|log_linear|threads)\b"
+    r"^(population|sampling_fraction|weights|household|threshold|special_uniques|combinations|wildcards|"
+    r"log_linear_estimate|log_linear|threads)\b"
 )
 MEASURES, KNOWN = "What is measured", "What is known besides the table"
 
@@ -100,6 +101,23 @@ def risk(
             rich_help_panel=MEASURES,
         ),
     ] = None,
+    log_linear_terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-linear-term",
+            metavar="NAMES",
+            help="Fit a term of these columns, and main effects of all others; repeatable.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None,
+    log_linear_estimate: Annotated[
+        Literal["standard", "pseudo-likelihood"],
+        typer.Option(
+            metavar="HOW",
+            help="Of a log-linear model: standard, or pseudo-likelihood by --weights.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = "standard",
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     records: Annotated[
@@ -119,12 +137,17 @@ def risk(
     separated by commas.
     """
     from sfumato.cli.released import is_release
-    from sfumato.cli.words import Words, all_names
+    from sfumato.cli.words import Words, all_names, names_in
     from sfumato.evaluation.risk.measure import risk as measure
     from sfumato.evaluation.risk.thresholds import DEFAULT
     from sfumato.table.writing import write_data
 
-    raise_all(PolicyError, _target_problems(records, overwrite=overwrite))
+    problems = _target_problems(records, overwrite=overwrite)
+    if log_linear is not None and log_linear_terms:
+        problems.append(
+            "--log-linear: names the size of all terms, and --log-linear-term single ones; give one of the two"
+        )
+    raise_all(PolicyError, problems)
     words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, **reading.words)
     beside = [name for name in (weights, household) if name is not None]
     with _said_as_options(), progress_bar(quiet=as_json, told=told) as progress:
@@ -141,7 +164,8 @@ def risk(
             special_uniques=special_uniques,
             combinations=combinations,
             wildcards=wildcards,
-            log_linear=log_linear,
+            log_linear=[names_in(names) for names in log_linear_terms] if log_linear_terms else log_linear,
+            log_linear_estimate=log_linear_estimate,
             threads=threads,
             progress=progress,
         )

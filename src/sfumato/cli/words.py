@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.hierarchy_files import hierarchy_files
 from sfumato.errors import PolicyError
 from sfumato.policy.file import read_policy
@@ -80,6 +81,8 @@ class Words:
     anonymizer : str or None
     options : sequence of str
         ``name=value`` for the anonymizer.
+    strata : str or None
+        Names of columns, its strata.
     source : mapping
         As :func:`source_words` returns it, with what is said of how all numbers and dates are written.
     written : mapping
@@ -105,6 +108,7 @@ class Words:
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
     options: Sequence[str] = ()
+    strata: str | None = None
     source: Mapping[str, Any] = field(default_factory=dict)
     written: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     people: Mapping[str, Any] = field(default_factory=dict)
@@ -354,9 +358,17 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
         given = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
     said = settings_in(words.options, "--set", problems)
+    names.update({("anonymizer", key): f"--set {key}" for key in said})
+    if words.strata is not None:
+        name = given.get("name", DEFAULT_ANONYMIZER)
+        known = [each[name] for each in (ANONYMIZERS, PUBLISHERS) if isinstance(name, str) and name in each]
+        if known and not hasattr(known[0], "strata"):
+            problems.append(f"--strata: {name} keeps none; choose a clustering, such as --anonymizer mdav")
+        else:
+            said["strata"] = names_in(words.strata)
+            names[("anonymizer", "strata")] = "--strata"
     if said:
         given = {"name": DEFAULT_ANONYMIZER, **given, **said}
-        names.update({("anonymizer", key): f"--set {key}" for key in said})
     if given:
         mapping["anonymizer"] = given
 

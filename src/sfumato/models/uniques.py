@@ -12,9 +12,9 @@ from sfumato.classes.uniqueness.pitman import pitman
 from sfumato.classes.uniqueness.population_uniqueness import chosen_share
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 from sfumato.classes.uniqueness.slide_negative_binomial import slide_negative_binomial
-from sfumato.classes.uniqueness.zayatz import zayatz
+from sfumato.classes.uniqueness.zayatz import most_alone, zayatz
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.options import Limit, Share
 
@@ -51,6 +51,10 @@ class SampleUniques(_NoUniques):
     name: ClassVar[str] = "sample-uniques"
     bounded: ClassVar[str] = "share"
     in_words: ClassVar[str] = "at most a share of {share} of the published records looks like no other"
+
+    def most_alone(self, records: int) -> float:
+        """Return `share`."""
+        return self.share
 
     def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
         """Return the share of records in classes of one."""
@@ -99,6 +103,12 @@ class PopulationUniques(_NoUniques):
     def caveat(self) -> str:
         """Say that it is an estimate."""
         return f"an estimate: it holds if the table is a random sample of {self.fraction:g} of the population"
+
+    def most_alone(self, records: int) -> float | None:
+        """Return it for Zayatz' estimate; the others may be small whatever is alone."""
+        if self.estimator != "zayatz":
+            return None
+        return most_alone(self.share + TOLERANCE, records, self.fraction)
 
     def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
         """Return the estimated share; 1 where there is no answer."""

@@ -40,6 +40,13 @@ class WholeTableModel(CheckedModel):
     def stand_in(self, k: int) -> PrivacyModel:
         """Return the model of classes that takes the place of this one where classes are made one by one."""
 
+    def most_alone(self, records: int) -> float | None:
+        """Return the share of records alone in their class above which it does not hold, whatever the other classes.
+
+        None where there is none. Where all that may be alone are left out, nothing else is to break it.
+        """
+        return None
+
     def weakness(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Return by what classes are left out first, the smallest; int64 (c,)."""
         return sizes

@@ -18,7 +18,9 @@ class People(Checked):
     rows
         ``"together"``: all records of a person share one class, so that knowing several of them finds no more than
         that class. ``"apart"``: they may lie in different classes, which loses less; whoever knows several records of
-        somebody can intersect their classes, and the report says how few people are left then.
+        somebody can intersect their classes, and the report says how few people are left then. ``"household"``: each
+        key is a household, and its records are its members. Households of one size are published alike, member by
+        member, so that whoever knows all members of one is left with as many households as a class has.
     pseudonyms
         Where it stands which records of a class are of one person. ``"audit"``: only in the steward's audit file.
         ``"published"``: in a column of the release, numbered afresh and at random in every class, for studies that need
@@ -44,7 +46,7 @@ class People(Checked):
 
     name: ClassVar[str] = "people"
 
-    rows: Literal["together", "apart"] = "together"
+    rows: Literal["together", "apart", "household"] = "together"
     pseudonyms: Literal["audit", "published"] = "audit"
     all_records_k: Annotated[int, Limit(1)] | None = None
     known_values: Annotated[int, Limit(1, 3)] = 1
@@ -57,3 +59,5 @@ class People(Checked):
         for name, default in (("known_values", 1), ("fingerprint_k", None)):
             if self.pseudonyms != "published" and getattr(self, name) != default:
                 yield f"people: {name} says something of pseudonyms='published' alone"
+        if self.rows == "household" and self.pseudonyms == "published":
+            yield "people: rows='household' publishes no pseudonyms; leave them out"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.schema import Kind
 
 Ends = Literal["rounded", "tight"]
 Suppressed = Literal["remove", "star"]
-Average = Literal["mean", "median", "mode"]
+Average = Literal["mean", "median", "mode", "geometric-mean"]
 
 _KEYS = ("numeric", "forms", "ends", "suppressed", "average")
 
@@ -39,8 +40,8 @@ class Recoding:
         ``*`` in every quasi-identifying column.
     average
         Which number the form ``"mean"`` publishes for a class: None, the same as ``"mean"``; ``"median"``, halfway
-        between the two middle numbers of an even class; ``"mode"``, the most frequent number, of several the lowest.
-        Median and mode may be somebody's own number.
+        between the two middle numbers of an even class; ``"mode"``, the most frequent number, of several the lowest;
+        ``"geometric-mean"``, of numbers that are all above 0. Median and mode may be somebody's own number.
 
     Raises
     ------
@@ -65,8 +66,8 @@ class Recoding:
             problems.append("recoding, ends: must be 'rounded' or 'tight'")
         if self.suppressed not in ("remove", "star"):
             problems.append("recoding, suppressed: must be 'remove' or 'star'")
-        if self.average not in (None, "mean", "median", "mode"):
-            problems.append("recoding, average: must be 'mean', 'median' or 'mode'")
+        if self.average not in (None, *get_args(Average)):
+            problems.append("recoding, average: must be 'mean', 'median', 'mode' or 'geometric-mean'")
         if self.average == "mean":
             object.__setattr__(self, "average", None)
         object.__setattr__(self, "forms", MappingProxyType(_checked_forms(self.forms, problems)))
@@ -91,7 +92,7 @@ class Recoding:
         problems.extend(
             f"recoding, column {attribute.name!r}: {reason}"
             for attribute, form in zip(known, chosen, strict=True)
-            if (reason := _misfit(attribute, form))
+            if (reason := _misfit(attribute, form, self.average))
         )
         raise_all(PolicyError, problems)
         return chosen
@@ -134,13 +135,20 @@ def _checked_forms(forms: object, problems: list[str]) -> dict[str, Form]:
     return checked
 
 
-def _misfit(attribute: EncodedAttribute, form: Form) -> str | None:
+def _misfit(attribute: EncodedAttribute, form: Form, average: Average | None) -> str | None:
     if form is Form.ANCESTOR and attribute.hierarchy is None:
         return "the form 'ancestor' needs a hierarchy; give one, or choose another form"
     if form in (Form.INTERVAL, Form.MEAN) and not attribute.is_numeric:
         fitting = "'ancestor' or 'set'" if attribute.hierarchy is not None else "'set'"
         return f"the form {str(form)!r} needs numbers or dates without a hierarchy; choose {fitting}"
+    if form is Form.MEAN and average == "geometric-mean" and not _has_logarithms(attribute):
+        return "a geometric mean needs numbers that are all above 0; choose another average, or the form 'interval'"
     return None
+
+
+def _has_logarithms(attribute: EncodedAttribute) -> bool:
+    numbers = attribute.numbers
+    return attribute.kind is Kind.NUMERIC and numbers is not None and bool((numbers > 0).all())
 
 
 TIGHT = Recoding(ends="tight")

@@ -21,6 +21,8 @@ from sfumato.recoding.regions import region_columns
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 _INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column}
+_DIGITS = 10
+"""Digits after the first that geometric means have."""
 
 
 def recode(
@@ -134,13 +136,20 @@ def _attributes(
 
 
 def _centres(encoded: EncodedTable, partition: Partition, index: int, average: Average | None) -> NDArray[np.float64]:
-    """Return the mean, median or mode of each class, float64 (c,)."""
+    """Return the mean, median, mode or geometric mean of each class, float64 (c,)."""
     codes, numbers = encoded.codes[:, index], encoded.attributes[index].numbers
     assert numbers is not None
     # The missing value adds nothing; a class that has it publishes no mean.
     known = np.append(numbers, 0.0)
     if average is None:
         return class_sums(partition.class_of, codes, known, partition.count) / partition.sizes
+    if average == "geometric-mean":
+        logarithms = np.append(np.log(numbers), 0.0)
+        means = np.exp(class_sums(partition.class_of, codes, logarithms, partition.count) / partition.sizes)
+        # Processors differ in the last digits of logarithms.
+        unit = 10.0 ** (np.floor(np.log10(means)) - _DIGITS)
+        rounded: NDArray[np.float64] = np.round(means / unit) * unit
+        return rounded
     kept = np.flatnonzero(partition.class_of >= 0)
     order = kept[np.lexsort((codes[kept], partition.class_of[kept]))]
     rising, sizes = codes[order], partition.sizes.astype(np.int64)

@@ -93,14 +93,14 @@ def solution_apart(
     for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
         try:
             found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
-            return _told(_settled(among, found, people, limit, task), found, allowed)
+            return _told(settled_apart(among, found, people, limit, task), found, allowed)
         except UnsatisfiableError as error:
             refused = refused or error
     assert refused is not None
     raise refused
 
 
-def _settled(among: Problem, found: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task) -> Partition:
+def settled_apart(among: Problem, found: Partition, people: PeopleBehind, limit: PeoplesLimit, task: Task) -> Partition:
     """Leave people out until everything holds in the classes that a reader will see.
 
     Whoever is left out may make classes alike that were not; every round has fewer classes.

@@ -95,7 +95,8 @@ class Description:
         several records, and only the steward's audit file says who is who inside of a class. ``"published"``: a column
         of the table says it.
     rows : str
-        ``"apart"`` where the records of a person may lie in different classes.
+        ``"apart"`` where the records of a person may lie in different classes; ``"household"`` where they are members
+        of a household, each in a class of its own.
     all_records_k : int or None
         How many people are then left, at least, to whoever knows all records of somebody, if that is promised.
     """
@@ -106,7 +107,7 @@ class Description:
     models: tuple[Mapping[str, Any], ...]
     suppression_limit: float
     people: Literal["audit", "published"] | None = None
-    rows: Literal["together", "apart"] = "together"
+    rows: Literal["together", "apart", "household"] = "together"
     all_records_k: int | None = None
 
     @property
@@ -391,10 +392,12 @@ def _people(given: Any, kind: str, structure: Mapping[str, Any]) -> Literal["aud
     return "audit" if given == "audit" else "published"
 
 
-def _rows_of_people(content: Mapping[str, Any]) -> tuple[Literal["together", "apart"], int | None]:
+def _rows_of_people(content: Mapping[str, Any]) -> tuple[Literal["together", "apart", "household"], int | None]:
     rows, least = content.get("rows"), content.get("all_records_k")
     if rows is None and least is None:
         return "together", None
+    if rows == "household" and content.get("people") == "audit" and least is None:
+        return "household", None
     if rows != "apart" or content.get("people") is None or (least is not None and _count(least) < 1):
         raise ValueError
     return "apart", least

@@ -58,7 +58,7 @@ def folding_problems(task: Task) -> list[str]:
         problems.extend(keyless_problems(task.people, found))
     if task.people.rows == "apart":
         problems.extend(apart_problems(task))
-    problems.extend(anonymizer_problems(anonymizer, what, together=task.people.rows == "together"))
+    problems.extend(anonymizer_problems(anonymizer, what, together=task.people.rows != "apart"))
     return [*problems, *wish_problems(task.models, anonymizer, wishing, task.table.frame.columns)]
 
 

@@ -35,6 +35,7 @@ from sfumato.release.describing import describe
 from sfumato.release.easing import eased
 from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people
+from sfumato.release.households import solution_of_households
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
@@ -188,6 +189,8 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
 def _solved_for(behind: PeopleBehind | None, problem: Problem, *, task: Task, anonymizer: Anonymizer) -> Partition:
     if behind is None:
         return _solution(problem, task, anonymizer)
+    if task.people.rows == "household":
+        return solution_of_households(problem, behind, task, partial(_refined, task=task, anonymizer=anonymizer))
     return solution_for_people(problem, behind, task, lambda folded: _solution(folded, task, anonymizer))
 
 

@@ -220,6 +220,8 @@ def not_on_disk(policy: Policy) -> list[str]:
         found += not_dealt(anonymizer, policy, cure)
     if policy.output.format not in PLAIN:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
+    if getattr(anonymizer, "strata", None):
+        found.append(f"engine: parts are solved by themselves, each of which would need whole strata; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
     schema = policy.to_schema()
@@ -244,8 +246,9 @@ def _not_of_people(policy: Policy, cure: str) -> Iterator[str]:
     people, schema = policy.to_people(), policy.to_schema()
     if schema.person is None:
         return
-    if people.rows == "apart":
-        yield f"engine: the disk engine keeps the records of a person together, and rows are to lie apart; {cure}"
+    if people.rows != "together":
+        asked = "to lie apart" if people.rows == "apart" else "those of households"
+        yield f"engine: the disk engine keeps the records of a person together, and rows are {asked}; {cure}"
     if people.pseudonyms == "published":
         yield f"engine: the disk engine publishes no pseudonyms; {cure}"
     if schema.insensitive or schema.others == "keep":

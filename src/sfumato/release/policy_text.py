@@ -73,7 +73,8 @@ class PublishedPolicy:
     def rows_together(self) -> bool:
         """Tell whether it says that all records of a person share one class; if it cannot be read, it does not."""
         try:
-            return bool(self.content["columns"]["person"]) and self.content.get("people", {}).get("rows") != "apart"
+            rows = self.content.get("people", {}).get("rows", "together")
+            return bool(self.content["columns"]["person"]) and bool(rows == "together")
         except (PolicyError, KeyError, TypeError, AttributeError):
             return False
 

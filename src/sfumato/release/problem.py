@@ -10,6 +10,7 @@ from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.recoding import Recoding, form_problems
 from sfumato.release.folding import folding_problems
+from sfumato.release.households import household_problems
 from sfumato.release.pseudonyms import pseudonym_problems
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
@@ -23,7 +24,10 @@ def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Pro
     PolicyError
         With every model and form that the columns do not fit.
     """
-    raise_all(PolicyError, [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)])
+    problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
+    if task.people.rows == "household" and task.table.people is not None:
+        problems += household_problems(task)
+    raise_all(PolicyError, problems)
     return task.problem(encoded)
 
 
@@ -52,6 +56,8 @@ def _misfits(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> list[
             for attribute, form in zip(encoded.attributes, forms, strict=True)
             if form is Form.MEAN
         )
+    if task.policy.refine and getattr(anonymizer, "strata", None):
+        problems.append("refine: moves records between classes, whatever their stratum; leave refine or strata out")
     if not problems:
         problems.extend(recoding_problems(anonymizer, task.recoding, encoded.attributes))
     return problems
@@ -76,5 +82,5 @@ def mean_notes(anonymizer: Anonymizer, recoding: Recoding, attributes: Sequence[
     if anonymizer.decides_regions:
         for attribute, form in zip(attributes, recoding.forms_of(attributes), strict=True):
             if form is Form.MEAN:
-                which = recoding.average or "mean"
+                which = (recoding.average or "mean").replace("-", " ")
                 yield f"Column {attribute.name!r}: where it is on the level *, the {which} of each class is published."

@@ -388,6 +388,9 @@ def _of_all_records(description: Description) -> tuple[Check, ...]:
     """Say that nobody can recount what is left to who knows all records of a person, where these lie apart."""
     if description.rows == "together":
         return ()
+    if description.rows == "household":
+        told = "which rows are of one household is not published"
+        return (Check("households alike, member by member", Outcome.UNDECIDABLE, detail=told, required=False),)
     least = description.all_records_k
     promise = "all-records k (not promised)" if least is None else f"all-records k ({least:,})"
     detail = "records of a person may lie in different classes, and which of them do is not published"

@@ -149,10 +149,10 @@ def _of_people(policy: Policy, way: str) -> Iterator[str]:
                 "or use append"
             )
         return
-    if people.rows == "apart":
+    if people.rows != "together":
         yield (
             "people: a series holds all records of a person in one class, which a withdrawal takes away as a whole; "
-            "leave rows='apart' out"
+            f"leave rows={people.rows!r} out"
         )
     if people.pseudonyms == "published":
         yield (

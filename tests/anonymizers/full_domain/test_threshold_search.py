@@ -14,6 +14,7 @@ from anonymizers.full_domain.test_objectives import without_missing
 from anonymizers.full_domain.test_optimal import HIERARCHIES, LEAVES, NAMES, drawn_tables
 from examples import examples
 from naive import full_domain as naive
+from naive.risk import zayatz
 from sfumato.anonymizers.full_domain import lattice_boxes
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
@@ -56,6 +57,35 @@ def test_uniques_are_left_out_for_good(drawn, share, worthwhile):
         if naive.within_limit(problem, outcome):
             scores[node] = naive.arithmetic(problem, outcome)
     found = searched(encode(sf.read_table(frame_of(rows), SCHEMA)), sf.SampleUniques(share), drawn.limit, worthwhile)
+    assert (found is None) == (not scores)
+    if found is not None:
+        assert (found.chosen, found.loss) == (naive.best_of(scores), pytest.approx(min(scores.values()), abs=1e-12))
+
+
+@given(
+    drawn=drawn_tables(),
+    share=st.sampled_from([0.0, 0.05, 0.2, 0.5]),
+    fraction=st.sampled_from([0.05, 0.4, 1.0]),
+    worthwhile=st.sampled_from([1, 6]),
+)
+@examples(60)
+def test_boxes_with_too_many_uniques_for_zayatz_hold_no_solution(drawn, share, fraction, worthwhile):
+    rows = without_missing(drawn).rows
+    problem = naive.Problem(naive.collapse(rows), HIERARCHIES, [ANY], drawn.limit)
+    scores = {}
+    for node in naive.lattice(HIERARCHIES):
+        recoding = naive.full_domain(HIERARCHIES, node)
+        classes = naive.classes_of(problem.table, recoding)
+        sizes = [naive.count(problem.table, vectors) for vectors in classes]
+        alone = [vectors for vectors, size in zip(classes, sizes, strict=True) if size == 1]
+        gone = alone if zayatz(sizes, fraction) > share + 1e-9 else []
+        outcome = naive.Outcome(
+            recoding, [own for own in classes if own not in gone], [vector for own in gone for vector in own]
+        )
+        if naive.within_limit(problem, outcome):
+            scores[node] = naive.arithmetic(problem, outcome)
+    model = sf.PopulationUniques(share, fraction, "zayatz")
+    found = searched(encode(sf.read_table(frame_of(rows), SCHEMA)), model, drawn.limit, worthwhile)
     assert (found is None) == (not scores)
     if found is not None:
         assert (found.chosen, found.loss) == (naive.best_of(scores), pytest.approx(min(scores.values()), abs=1e-12))

@@ -71,6 +71,51 @@ def test_rescaled_correlated_noise_keeps_means_and_covariances():
     assert grown == pytest.approx(np.cov(before.T) * 1.64, rel=0.1)
 
 
+@pytest.mark.parametrize("amount", [0.1, 3.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_exact_noise_keeps_means_and_covariances_to_the_last_digits(amount, seed):
+    draw = np.random.default_rng(seed)
+    first = draw.normal(100, 20, 40)
+    columns = {
+        "a": first,
+        "b": 3 * first + draw.normal(0, 5, 40),
+        "c": draw.exponential(8, 40),
+        "same": np.full(40, 7.5),
+    }
+    frame = pl.DataFrame(columns)
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=frame.columns))
+    method = sf.Noise(amount=amount, correlated=True, rescaled=True, exact=True)
+    data = sf.anonymize(table, anonymizer=method, seed=seed).data
+    before, after = (each.select(frame.columns).to_numpy() for each in (frame, data))
+    assert after.mean(axis=0) == pytest.approx(before.mean(axis=0), rel=1e-9)
+    assert np.cov(after.T) == pytest.approx(np.cov(before.T), rel=1e-8, abs=1e-8)
+    assert set(data["same"]) == {7.5}
+    # Numbers did move: no record is where one was.
+    assert not {*np.round(before[:, 0], 6)} & {*np.round(after[:, 0], 6)}
+    again = sf.anonymize(table, anonymizer=method, seed=seed).data
+    assert again.equals(data)
+
+
+def test_exact_noise_knows_missing_values_and_whole_numbers():
+    method = sf.Noise(amount=0.8, correlated=True, rescaled=True, exact=True)
+    data = sf.anonymize(TABLE, anonymizer=method, seed=1).data
+    before, after = (frame.select("age", "pay").drop_nulls().to_numpy() for frame in (TABLE.frame, data))
+    assert after.mean(axis=0) == pytest.approx(before.mean(axis=0), rel=1e-3)
+    assert np.cov(after.T) == pytest.approx(np.cov(before.T), rel=5e-3)
+    assert data["age"].null_count() == 1
+
+
+def test_exact_noise_refuses_what_it_cannot_keep():
+    with pytest.raises(sf.PolicyError) as error:
+        sf.Noise(exact=True, in_range=True)
+    assert len(error.value.problems) == 2
+    few = sf.read_table(
+        pl.DataFrame({"a": [1.0, 2.0, 4.0, 9.0], "b": [3.0, 1.0, 2.0, 0.0]}), sf.Schema(quasi_identifying=["a", "b"])
+    )
+    with pytest.raises(sf.InputError, match="more than 4 records without a missing value for 2 columns"):
+        sf.anonymize(few, anonymizer=sf.Noise(correlated=True, rescaled=True, exact=True))
+
+
 def test_a_record_is_drawn_towards_the_mean():
     frame = pl.DataFrame({"age": [0.0, 10.0]})
     table = sf.read_table(frame, sf.Schema(quasi_identifying=["age"]))

@@ -149,7 +149,17 @@ def test_a_whole_weight_counts_a_record_so_often():
             if one.numbers is None or mine.kind == "date":
                 assert one.numbers == two.numbers or mine.kind == "date"
                 continue
-            for name in ("total", "mean", "deviation", "skewness", "median", "upper_quartile", "gini", "fifths"):
+            for name in (
+                "total",
+                "mean",
+                "deviation",
+                "skewness",
+                "median",
+                "upper_quartile",
+                "gini",
+                "fifths",
+                "geometric_mean",
+            ):
                 assert getattr(one.numbers, name) == pytest.approx(getattr(two.numbers, name)), name
     assert weighed.weights == "weight"
     assert columns_of(weighed)["age"].before.records == FRAME["weight"].sum()

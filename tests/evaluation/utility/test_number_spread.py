@@ -70,6 +70,8 @@ def test_whole_numbers_are_counted_one_by_one(ranges):
     else:
         assert spread.gini is None
         assert spread.fifths is None
+    positive = min(masses)[0] > 0
+    assert spread.geometric_mean == (close(naive.geometric_mean(masses)) if positive else None)
 
 
 @examples(25)
@@ -83,6 +85,8 @@ def test_other_numbers_fill_their_ranges_evenly(ranges):
     assert (spread.records, spread.total) == (close(naive.people(masses)), close(naive.total(masses)))
     assert list(spread.central_moments[:2]) == [close(naive.central_moment(masses, order)) for order in (2, 3)]
     assert np.all(spread.pieces.high[:-1] <= spread.pieces.low[1:])
+    if spread.ends[0] > 0:
+        assert spread.geometric_mean == close(naive.geometric_mean(masses))
     if min(masses)[0] >= 0 and max(masses)[0] > 0:
         shares_hold(spread, masses, close)
 
@@ -98,6 +102,13 @@ def test_worked_by_hand():
     assert spread.central_moments[0] == pytest.approx(2 / 3 * 16 / 12)
     four = number_spread(Pieces(*(np.array(each, dtype=float) for each in ([1, 2, 3, 4],) * 2), np.ones(4)), whole=True)
     assert four.gini == pytest.approx(0.25)
+    assert four.geometric_mean == pytest.approx(24 ** (1 / 4))
+    # Between 1 and e the mean logarithm is 1 / (e - 1); the series and the closed form agree where they meet.
+    wide = number_spread(Pieces(np.array([1.0]), np.array([np.e]), np.ones(1)), whole=False)
+    assert wide.geometric_mean == pytest.approx(np.exp(1 / (np.e - 1)))
+    for length in (0.0019, 0.0021):
+        near = number_spread(Pieces(np.array([1.0]), np.array([1 + length]), np.ones(1)), whole=False)
+        assert near.geometric_mean == pytest.approx(1 + length / 2 - length**2 / 24, abs=1e-8)
     assert four.fifths == pytest.approx((0.08, 0.14, 0.2, 0.26, 0.32))
     assert four.quantiles([0.25, 0.5, 0.75]) == [1.5, 2.5, 3.5]
 

@@ -15,6 +15,7 @@ from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
 from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
+from sfumato.options import Names
 from sfumato.randomness import permutation
 
 Interval = Literal["widen", "midpoint", "nearest", "mean"]
@@ -47,6 +48,8 @@ class CAAT(Partwise):
         become by those who joined before.
     block_size
         Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class CAAT(Partwise):
     ties: Ties = "first"
     frozen: bool = False
     block_size: BlockSize | None = 50_000
+    strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""

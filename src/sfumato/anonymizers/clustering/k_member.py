@@ -20,7 +20,7 @@ from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.k_member import grow_classes
-from sfumato.options import Limit
+from sfumato.options import Limit, Names
 from sfumato.randomness import permutation
 
 Seeds = Literal["densest", "furthest"]
@@ -48,6 +48,8 @@ class KMember(Partwise):
         Time limit for that instead; the release then depends on the speed of the machine.
     block_size
         Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; 0 for no blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class KMember(Partwise):
     refine: Annotated[int, Limit(0)] = ROUNDS
     refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
     block_size: BlockSize = 50_000
+    strata: Names | None = None
 
     def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
         """Return what solves every part in its share of the time: as many at a time as there are threads."""

@@ -15,7 +15,7 @@ from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
 from sfumato.kernels.clustering.record_tree import plant
-from sfumato.options import Limit
+from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute
 
 Weights = Literal["uniform", "height"]
@@ -43,6 +43,8 @@ class KACA(Partwise):
         without them; else it always takes all.
     block_size
         Records that are clustered at once at most; larger tables are cut into blocks. None: no blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -74,6 +76,7 @@ class KACA(Partwise):
     beta: Annotated[float, Limit(0, 50)] = 1.0
     stub: bool = True
     block_size: BlockSize | None = 50_000
+    strata: Names | None = None
 
     @property
     def distance(self) -> WeightedHierarchyDistance:

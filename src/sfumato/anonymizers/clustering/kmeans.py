@@ -15,7 +15,7 @@ from sfumato.anonymizers.clustering.numeric_space import Categories, NumericSpac
 from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import PointTree, plant_points
-from sfumato.options import Limit
+from sfumato.options import Limit, Names
 from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
@@ -53,6 +53,8 @@ class KMeans(NumericPartwise):
         The rounds end when no centre moves further than that, on the scale chosen.
     block_size
         Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -83,6 +85,7 @@ class KMeans(NumericPartwise):
     max_iterations: Annotated[int, Limit(1)] = 300
     tolerance: Annotated[float, Limit(0)] = 1e-9
     block_size: BlockSize = 50_000
+    strata: Names | None = None
 
     def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each record, int32 (n,), and how many there are, from the best beginning."""

@@ -16,6 +16,7 @@ from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.centroids import Centroids, centroids_of
 from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distances
+from sfumato.options import Names
 from sfumato.randomness import permutation
 
 Centroid = Literal["ancestor", "mode"]
@@ -36,6 +37,8 @@ class OKA(Partwise):
     block_size
         Tables of more records are cut into blocks of at most so many, which are solved by themselves; 0 for no
         blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -68,6 +71,7 @@ class OKA(Partwise):
 
     centroid: Centroid = "ancestor"
     block_size: BlockSize = 40_000
+    strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""

@@ -27,7 +27,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.clustering.similarity import Progressed, grow_similar, nearest_classes
 from sfumato.numbers import counted
-from sfumato.options import ListOfNames
+from sfumato.options import ListOfNames, Names
 from sfumato.table.encoding import EncodedTable
 
 Remainder = Literal["last", "nearest", "suppress"]
@@ -66,6 +66,8 @@ class SBC(Partwise):
         count as much as all numbers together.
     block_size
         Above that many records a coarse Mondrian cut makes blocks, and each is solved by itself; None for no blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class SBC(Partwise):
     sort_by: Annotated[tuple[str, ...], ListOfNames(0)] = ()
     normalize: Normalize = "sum"
     block_size: BlockSize | None = None
+    strata: Names | None = None
 
     def _mistakes(self) -> Iterator[str]:
         if self.sort_by and self.sort == "random":

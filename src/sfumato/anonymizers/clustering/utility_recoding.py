@@ -18,6 +18,7 @@ from sfumato.kernels.clustering.bottom_up import join_undersized
 from sfumato.kernels.clustering.local_classes import boxes_of, single_rows
 from sfumato.kernels.clustering.top_down import halved
 from sfumato.kernels.clustering.undersized import help_undersized, listed
+from sfumato.options import Names
 from sfumato.randomness import permutation
 
 Direction = Literal["bottom-up", "top-down"]
@@ -38,6 +39,8 @@ class UtilityRecoding(Partwise):
     block_size
         Tables of more records are cut into blocks of at most so many, which are solved by themselves; 0 for no
         blocks.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -71,6 +74,7 @@ class UtilityRecoding(Partwise):
 
     direction: Direction = "bottom-up"
     block_size: BlockSize = 40_000
+    strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""

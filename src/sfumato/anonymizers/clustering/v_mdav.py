@@ -13,7 +13,7 @@ from sfumato.anonymizers.clustering.numeric_records import NumericRecords
 from sfumato.anonymizers.clustering.numeric_space import Categories
 from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.mdav import v_mdav
-from sfumato.options import Limit
+from sfumato.options import Limit, Names
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class VMDAV(NumericPartwise):
         error that names them.
     block_size
         Records that are clustered at once at most; larger tables are cut into blocks. 0: never.
+    strata
+        Quasi-identifying columns in whose values all records of a class agree; None: classes may mix any.
 
     Raises
     ------
@@ -58,6 +60,7 @@ class VMDAV(NumericPartwise):
     gamma: Annotated[float, Limit(0, 1e9, below=True)] = 0.2
     categories: Categories = "ranks"
     block_size: BlockSize = 20_000
+    strata: Names | None = None
 
     def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
         """Return the class of each record, int32 (n,), and how many there are."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sfumato.anonymizers.full_domain.node_loss import SLACK, Floor, NodeLoss
+from sfumato.anonymizers.full_domain.node_loss import SLACK, FlatFloor, Floor, NodeLoss
 from sfumato.anonymizers.full_domain.node_suppression import NodeOutcome, SuppressionRule
 from sfumato.anonymizers.full_domain.weighted_records import (
     NONE,
@@ -33,7 +33,8 @@ MEMORY = 1 << 29
 
 
 WORTHWHILE = 6
-"""Bits that keys have to become shorter by before records are put together again; found by trying."""
+"""Bits that keys have to become shorter by before records are put together again, where bounds grow with it; twice as
+many where they do not, and only counting gains. Found by trying."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -317,7 +318,8 @@ def _bits_saved(box: _Box, ground: SearchProblem) -> int:
 def _condensed(box: _Box, ground: SearchProblem) -> _Box:
     """Put records together that are equal on the low corner, and leave out those that are lost anyway."""
     records, class_of, before = box.records, box.groups.class_of, box.before
-    if _bits_saved(box, ground) < WORTHWHILE:
+    enough = WORTHWHILE if isinstance(box.floor, FlatFloor) else 2 * WORTHWHILE
+    if _bits_saved(box, ground) < enough:
         return box
     lost = box.outcome.lost[class_of]
     if lost.any():

@@ -22,7 +22,6 @@ from sfumato.models.compiled import CompiledRules, rule_arrays
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.reference import is_fixed
 from sfumato.models.rule_traits import lasting, ruled, smallest
-from sfumato.models.uniques import SampleUniques
 
 Marks = NDArray[np.bool_]
 
@@ -233,9 +232,8 @@ class SuppressionRule:
     def _unique_share(self) -> float | None:
         """The share of records that may be alone; None where anything else is asked for, which might leave them out."""
         whole = self.regions.whole
-        alone = len(whole) == 1 and isinstance(whole[0], SampleUniques) and not self.regions.models
-        others = self.ruled or self.smallest > 1 or self.worth is not None
-        return whole[0].share if alone and not others and isinstance(whole[0], SampleUniques) else None
+        others = self.regions.models or self.ruled or self.smallest > 1 or self.worth is not None
+        return whole[0].most_alone(self.rules.whole.height) if len(whole) == 1 and not others else None
 
     def _first_round(self, records: WeightedRecords, groups: Grouping, lost: Marks) -> Marks:
         """Suppress what breaks a rule when everything is published, and settle what is left."""

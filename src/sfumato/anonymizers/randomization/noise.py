@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -19,7 +19,7 @@ from sfumato.anonymizers.randomization.choosing import (
     refuse,
 )
 from sfumato.anonymizers.randomization.draws import Floats
-from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plain_noise
+from sfumato.anonymizers.randomization.noise_draws import correlated_noise, exact_noise, plain_noise
 from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
@@ -48,13 +48,21 @@ class Noise(Checked):
     in_range
         Turn back what leaves the range of the original at its ends, by as much as it left. Means and variances change a
         little by that, more the more records lie near an end.
+    exact
+        Draw correlated noise that has nothing in common with the records, so that rescaled numbers have exactly their
+        means and covariances, but for rounding; where numbers are missing, on average.
+
+    Raises
+    ------
+    PolicyError
+        With options that contradict each other.
 
     Notes
     -----
     *Guarantee.* None that is syntactic, and no differential privacy either. On average means stay; variances grow by
     the factor ``1 + amount²``, and with correlated noise covariances, too, so that dividing by it gives the original
-    ones, unless numbers are rescaled. Whole numbers and dates are rounded; values may leave the range of the original,
-    unless they are turned back. What is missing stays so.
+    ones, unless numbers are rescaled. With `exact` that is so in every release. Whole numbers and dates are rounded;
+    values may leave the range of the original, unless they are turned back. What is missing stays so.
 
     *Complexity.* O(a² n) for a attributes.
 
@@ -71,6 +79,13 @@ class Noise(Checked):
     attributes: Names | None = None
     rescaled: bool = False
     in_range: bool = False
+    exact: bool = False
+
+    def _mistakes(self) -> Iterator[str]:
+        if self.exact and not (self.correlated and self.rescaled):
+            yield "noise: exact keeps means and covariances of correlated, rescaled noise; set correlated and rescaled"
+        if self.exact and self.in_range:
+            yield "noise: numbers that are turned back have other means and covariances; leave exact or in_range out"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
@@ -87,7 +102,7 @@ class Noise(Checked):
         names = fitting_attributes(problem.table, self.attributes, MEASURED)
         columns = [cells_of(table.frame[name]) for name in names]
         values = np.column_stack([_with_gaps(cells) for cells in columns])
-        draw = correlated_noise if self.correlated else plain_noise
+        draw = exact_noise if self.exact else correlated_noise if self.correlated else plain_noise
         with np.errstate(over="ignore", invalid="ignore"):
             noise = draw(values, self.amount, problem.seed)
         changed = [self._noisy(cells, noise[cells.places, place]) for place, cells in enumerate(columns)]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.randomization.draws import Floats, draw_normal
+from sfumato.errors import InputError
 
 _FOLLOWS = 1e-12
 """The share of a column's variance below which the columns before it leave nothing open but rounding."""
@@ -52,6 +53,56 @@ def correlated_noise(values: Floats, amount: float, seed: int | None) -> Floats:
     for direction, weights in enumerate(root.T):
         noise += drawn[:, direction, None] * weights
     return noise * (amount * scale)
+
+
+def exact_noise(values: Floats, amount: float, seed: int | None) -> Floats:
+    """Draw correlated noise that has exactly the covariance asked for, mean 0, and nothing in common with the columns.
+
+    That is so over the records without a missing value; all others get :func:`correlated_noise`. Parameters and the
+    shape of what is returned are those of :func:`plain_noise`.
+
+    Raises
+    ------
+    InputError
+        When there are too few such records: no more than twice as many as columns.
+
+    Notes
+    -----
+    What is drawn is freed from its mean, from what follows of it from the columns, and from what its columns have in
+    common, one column after the other; then it is correlated as the columns are. Cost O(a² n).
+    """
+    drawn = draw_normal(values.size, seed).reshape(values.shape)
+    whole = ~np.isnan(values).any(axis=1)
+    count, width = int(whole.sum()), values.shape[1]
+    if count <= 2 * width:
+        raise InputError(
+            f"noise: exact needs more than {2 * width:,} records without a missing value for {width:,} columns, and "
+            f"there are {count:,}; leave exact out, or columns"
+        )
+    scale = _deviations(values)
+    centered = (values[whole] - values[whole].mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+    free = _freed(np.column_stack([centered, drawn[whole] - drawn[whole].mean(axis=0)]))[:, width:]
+    drawn[whole] = free
+    root = _square_root(_covariance(np.asfortranarray(centered)), lone=scale > 0)
+    noise = np.zeros_like(drawn)
+    for direction, weights in enumerate(root.T):
+        noise += drawn[:, direction, None] * weights
+    return noise * (amount * scale)
+
+
+def _freed(columns: Floats) -> Floats:
+    """Free each column of mean 0, float64 (n, b), from those before it, and make its variance 1, or 0."""
+    found = np.zeros_like(columns, order="F")
+    for place, column in enumerate(columns.T):
+        whole, rest = float((column * column).sum()), column.copy()
+        # Twice, as the first time leaves what was rounded.
+        for _ in range(2):
+            for before in found[:, :place].T:
+                rest = rest - before * ((before * rest).sum() / len(rest))
+        left = float((rest * rest).sum())
+        if left > _FOLLOWS * whole:
+            found[:, place] = rest * np.sqrt(len(rest) / left)
+    return found
 
 
 def root_of(centered: Floats) -> Floats:

@@ -7,6 +7,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.classes.uniqueness.roots import sign_change
 from sfumato.classes.uniqueness.size_counts import SizeCounts
 
 _GRID = np.concatenate([np.logspace(-9, -2, 200), np.linspace(0.01, 0.99, 400)[1:], 1 - np.logspace(-2, -9, 200)[1:]])
@@ -34,7 +35,7 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
 
     Notes
     -----
-    α follows from β in closed form, as the positive root of a quadratic; β is found by bisection between neighbours on
+    α follows from β in closed form, as the positive root of a quadratic; β is found between neighbours on
     a grid where the sign changes, instead of Newton's method in both from one start, which may miss the solution.
 
     References
@@ -96,7 +97,7 @@ def _roots(classes: float, fraction: float, ones: int, twos: int) -> list[float]
         values = _grid_excess(classes, fraction, ones, twos)
         changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0)
     return [
-        _bisected(float(_GRID[place]), float(_GRID[place + 1]), bool(values[place] > 0), classes, fraction, ones, twos)
+        _between(float(_GRID[place]), float(_GRID[place + 1]), bool(values[place] > 0), classes, fraction, ones, twos)
         for place in np.flatnonzero(changes)
     ]
 
@@ -114,11 +115,6 @@ def _grid_excess(classes: float, fraction: float, ones: int, twos: int) -> NDArr
     return excess
 
 
-def _bisected(low: float, high: float, falling: bool, classes: float, fraction: float, ones: int, twos: int) -> float:
-    for _ in range(80):
-        middle = (low + high) / 2
-        if (_excess(middle, classes, fraction, ones, twos) > 0) == falling:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+def _between(low: float, high: float, falling: bool, classes: float, fraction: float, ones: int, twos: int) -> float:
+    sign = 1 if falling else -1
+    return sign_change(lambda beta: sign * _excess(beta, classes, fraction, ones, twos), low, high)

@@ -26,7 +26,7 @@ from sfumato.evaluation.risk.individual import household_risk, individual_risk
 from sfumato.evaluation.risk.inputs import MOST_PEOPLE, OpenedTable, RiskInputs, measured, opened
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.evaluation.risk.leaving_out import leave_out
-from sfumato.evaluation.risk.log_linear import log_linear_risk, order_problems
+from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.people_at_risk import PeopleAtRisk
 from sfumato.evaluation.risk.risk_report import RiskReport
 from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
@@ -59,7 +59,8 @@ def risk(
     special_uniques: int | None = None,
     combinations: int | None = None,
     wildcards: bool = False,
-    log_linear: int | None = None,
+    log_linear: Terms | None = None,
+    log_linear_estimate: Estimate = "standard",
     recoding: Recoding | None = None,
     threads: int | None = None,
     progress: Progress = shown,
@@ -96,8 +97,11 @@ def risk(
         Count ``*`` as any value, as sdcMicro does, in class sizes and what follows from them; special uniques,
         combinations and population uniqueness still take it as a value of its own.
     log_linear
-        Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; None fits
+        Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; or the terms
+        themselves, such as ``[("age", "sex"), ("region",)]``, beside the main effects of all other columns. None fits
         none. It says how many unique records are unique in the population, where it is known how large that is.
+    log_linear_estimate
+        ``"standard"``, for simple random samples; ``"pseudo-likelihood"``, by the sampling weights of records.
     recoding
         How a published table was published, for a population of original values; None takes what a release says, else
         the defaults.
@@ -146,7 +150,9 @@ def risk(
         if recoding is not None and not isinstance(recoding, Recoding):
             problems.append("recoding: must be a Recoding")
         sampled = any(each is not None for each in (sampling_fraction, population, weights))
-        problems += order_problems(log_linear, len(known.names), sampled=sampled)
+        problems += order_problems(
+            log_linear, known.names, log_linear_estimate, sampled=sampled, weighted=weights is not None
+        )
         problems += sizes.problems
         seen = measured(
             known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
@@ -154,7 +160,7 @@ def risk(
         found = _Found(seen, sampling_fraction, wildcards)
         report = _report(found, asked or (), sizes, count or 1, tell)
         if log_linear is not None:
-            report = replace(report, log_linear=log_linear_risk(found.keys, _fraction(found) or 1.0, log_linear))
+            report = replace(report, log_linear=_log_linear(found, log_linear, log_linear_estimate))
         people = _people(table, known, report.keys)
         return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
 
@@ -321,6 +327,14 @@ def _report(
         combinations=combinations,
         left_out=leave_out(keys),
     )
+
+
+def _log_linear(found: _Found, terms: Terms, estimate: Estimate) -> LogLinearRisk:
+    keys, weight = found.keys, found.seen.weight
+    people: NDArray[np.float64] | None = None
+    if estimate == "pseudo-likelihood" and weight is not None:
+        people = np.bincount(keys.class_of, weights=weight, minlength=keys.count).astype(np.float64)
+    return log_linear_risk(keys, _fraction(found) or 1.0, terms, people)
 
 
 def _fraction(found: _Found) -> float | None:

@@ -172,6 +172,7 @@ def _uniqueness_rows(report: RiskReport) -> list[list[str]]:
         rows.append(["unique in the population", f"{percent(found.share, DIGITS)} by {found.chosen} ({models})"])
     if (fitted := report.log_linear) is not None:
         terms = "main effects" if fitted.order == 1 else f"terms of {fitted.order} columns"
+        terms += "" if fitted.estimate == "standard" else f", {fitted.estimate}"
         told = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
         rows.append(["  of them, log-linear", f"{told} ({terms})"])
     return rows

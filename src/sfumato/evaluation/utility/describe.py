@@ -232,6 +232,7 @@ def _number_figures(domain: Domain, spread: NumberSpread) -> NumberFigures:
         maximum=write(spread.ends[1]),
         fifths=None if is_date else spread.fifths,
         gini=None if is_date else spread.gini,
+        geometric_mean=None if is_date else spread.geometric_mean,
     )
 
 

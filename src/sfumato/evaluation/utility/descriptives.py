@@ -34,6 +34,8 @@ class NumberFigures:
         and where all are 0.
     gini : float or None
         Gini's coefficient; None as `fifths`.
+    geometric_mean : float or None
+        None for dates, and where a number is 0 or below.
     """
 
     total: float | None
@@ -48,6 +50,7 @@ class NumberFigures:
     maximum: float | str
     fifths: tuple[float, ...] | None
     gini: float | None
+    geometric_mean: float | None = None
 
 
 @dataclass(frozen=True)
@@ -229,6 +232,7 @@ class Descriptives:
 _NAMES = {
     "total": "total",
     "mean": "mean",
+    "geometric_mean": "geometric mean",
     "deviation": "standard deviation",
     "skewness": "skewness",
     "excess_kurtosis": "excess kurtosis",

@@ -20,6 +20,9 @@ MOST_WHOLE_NUMBERS = 2**20
 TIED = 1e-9
 """Shares that are closer than this are equal: sums of floats must not decide which number a quantile is."""
 
+_SHORT = 1e-3
+"""Half the length of a range over its middle, below which its mean logarithm is taken from a series."""
+
 
 class Pieces(NamedTuple):
     """Ranges of numbers with the records in each; a range without length is a point.
@@ -63,6 +66,19 @@ class NumberSpread:
     def mean(self) -> float:
         """Mean number."""
         return self.total / self.records
+
+    @property
+    def geometric_mean(self) -> float | None:
+        """Return the geometric mean; None where a number may be 0 or below."""
+        low, high, records = self.pieces
+        if not len(low) or low[0] <= 0:
+            return None
+        half = (high - low) / (high + low)
+        # Mean of log(1 + x) for x from −half to half; the closed form is a small difference where it is short.
+        wide = np.where(half < _SHORT, 0.5, half)
+        closed = ((1 + wide) * np.log1p(wide) - (1 - wide) * np.log1p(-wide)) / (2 * wide) - 1
+        around = np.where(half < _SHORT, -(half**2) / 6 * (1 + 0.3 * half**2), closed)
+        return float(np.exp((records * (np.log(self._middles) + around)).sum() / self.records))
 
     @property
     def ends(self) -> tuple[float, float]:
