@@ -21,6 +21,7 @@ from sfumato.errors import InputError
 from sfumato.series.attacked import TRACING, attack_releases
 from sfumato.series.attacked_composition import COMPOSITION, attack_with_keys, compose
 from sfumato.series.attacked_traces import Traces
+from sfumato.series.covering import Covering
 
 Rows = list[tuple[int, int]]
 
@@ -102,7 +103,7 @@ def test_tracing_agrees_with_a_twin_that_goes_through_rows(nested: bool) -> None
             ]
             expected = traced_by_rows(tables, values, came)
             assert expected is not None
-            found = traces.left(covering, came)[0]
+            found = traces.left([Covering.of(each) for each in covering], came)[0]
             assert {value: int(found[value]) if value < len(found) else 0 for value in expected} == expected
             tried += 1
             alone = sum(covers[0][label] for covers, (rows, _) in [(covering[-1], tables[-1])] for label, _ in rows)
@@ -116,7 +117,7 @@ def test_a_rare_value_is_traced_by_hand() -> None:
     first = released([(0, 0), (0, 0), (0, 1), (0, 0)], [[{0, 1, 2, 3}]])
     second = released([(0, 0), (0, 0), (1, 1), (1, 0)], [[{0, 1}], [{2, 3}]])
     traces = Traces([first, second])
-    left = traces.left([np.array([[True]]), np.array([[False, True]])], 0)
+    left = traces.left([Covering.of(np.array([each])) for each in ([True], [False, True])], 0)
     assert left.tolist() == [[1, 1]]
 
 

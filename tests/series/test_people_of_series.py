@@ -10,8 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
 from sfumato.series.appended import attest_append, order_of_content
@@ -101,6 +103,17 @@ def test_folders_say_that_people_are_attested_and_the_ledger_recounts_them(serie
     assert len(held) == 6
     assert {check.outcome for check in held} == {Outcome.HOLDS}
     assert all(sf.verify(path).ok for path in series.releases)
+
+
+def test_a_release_of_a_series_has_no_audit_file(series: sf.Series, tmp_path: Path) -> None:
+    file = tmp_path / "audit.json"
+    file.write_text("{}")
+    told = CliRunner().invoke(app, ["verify", str(series.releases[0]), "--audit", str(file)])
+    assert told.exit_code == 2
+    assert "release 1 of a series, and has no audit file" in told.output
+    assert "sfumato series verify SERIES --ledger LEDGER" in told.output
+    ledger = CliRunner().invoke(app, ["series", "verify", str(series.folder), "--ledger", str(series.ledger)])
+    assert ledger.exit_code == 0
 
 
 def test_reports_say_where_people_can_be_recounted_and_what_is_left_open(series: sf.Series) -> None:

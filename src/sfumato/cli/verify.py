@@ -64,6 +64,8 @@ def verify(
     elsewhere = engine == "spark" or scheme_of(release)
     if not elsewhere and (problem := release_problem(release)):
         raise InputError(problem)
+    if audit is not None and not elsewhere:
+        _refuse_audit_of_series(release)
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
     with progress_bar(quiet=as_json, told=told) as progress:
@@ -75,3 +77,27 @@ def verify(
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)
+
+
+def _refuse_audit_of_series(release: str) -> None:
+    """Say that the ledger of a series does what the audit file of one release does.
+
+    Raises
+    ------
+    PolicyError
+        When the release is one of a series.
+    """
+    from sfumato.release.opening import mark_of
+    from sfumato.series.description import Place
+    from sfumato.table.databases.address import is_database
+
+    if is_database(release):
+        return
+    folder = Path(release)
+    place = Place.of(mark_of(folder))
+    if place is not None:
+        raise PolicyError(
+            f"--audit: {folder.name} is release {place.number} of a series, and has no audit file: the "
+            "ledger says of all releases which rows are of one person; recount people with sfumato series verify "
+            "SERIES --ledger LEDGER"
+        )

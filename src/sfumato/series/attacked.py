@@ -15,31 +15,31 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.kernels.series.covering import Lists, Pairs, rows_in_both
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.columns import columns_of
 from sfumato.policy.policy import Policy
-from sfumato.recoding.notation import STAR
-from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
 from sfumato.series.attacked_traces import Traces
+from sfumato.series.covering import Covering, covering
 from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.labels import MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients
+from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
-from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Places, Released
+from sfumato.series.recount.pair import PairRecount, recount_pair
+from sfumato.series.recount.released import Released
 from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Schema
 
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
-AT_ONCE = 256
+AT_ONCE = 1 << 12
 """People who are attacked at a time."""
 TRACING = "record tracing through all releases"
 COMPOSITION = "composition of independent releases"
@@ -50,12 +50,14 @@ NEEDS_KEY = "it needs --key, the column that says who is in several releases"
 class _Known(NamedTuple):
     """What an attacker knows of people: which classes of each release cover them, and with which release they came.
 
-    `covers` holds bool (n, c) for each release, `came` int64 (n,) from 0, `records` int64 (n,) how many rows each has.
+    People of whom the same is known are one: `times` int64 (n,) says how many they are. `came` int64 (n,) from 0,
+    `records` int64 (n,) how many rows each has.
     """
 
-    covers: list[Marks]
+    covers: list[Covering]
     came: NDArray[np.int64]
     records: NDArray[np.int64]
+    times: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,8 @@ def attack_releases(
     as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
     before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
     rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
-    through all releases (:class:`~sfumato.series.attacked_traces.Traces`). Cost O(n · v · p).
+    through all releases (:class:`~sfumato.series.attacked_traces.Traces`). Cost, for each two releases, O(n v), and
+    what the classes that cover a person have in common with each other.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -264,15 +267,35 @@ def _known(
     np.minimum.at(first, people, came)
     there = came == first[people]
     texts, people = texts.filter(pl.Series(there)), people[there]
+    records = np.bincount(people)
+    chosen, times = _different(people, values_of([texts.select(names)])[0], first, records)
+    texts, people = texts.filter(pl.Series(chosen[people])), (np.cumsum(chosen) - 1)[people[chosen[people]]]
+    first, records = first[chosen], records[chosen]
     kinds = kinds_of([each.labels.select(names) for each in releases])
     trees = trees_of(reading, texts)
-    # One class has all records of a person.
-    covers = [_of_people(covered_by(each.labels, texts, kinds, trees), people) for each in releases]
-    for number, each in enumerate(releases):
-        if each.arrived is not None:
-            low, high = arrivals(each.arrived, number + 1)
-            covers[number] &= (low <= first[:, None]) & (first[:, None] <= high)
-    return _Known(covers, first, np.bincount(people))
+    covers = []
+    for number, each in enumerate(releases, 1):
+        months = None if each.arrived is None else (first[people], arrivals(each.arrived, number))
+        # One class has all records of a person.
+        covers.append(covering(each.labels, texts, kinds, trees, months).of_all_records(people))
+    return _Known(covers, first, records, times)
+
+
+def _different(
+    people: NDArray[np.int64], values: NDArray[np.int64], came: NDArray[np.int64], records: NDArray[np.int64]
+) -> tuple[Marks, NDArray[np.int64]]:
+    """Choose one of the people who came together with as many records, and whose records have the same values.
+
+    people, values : int64 (rows,); came, records : int64 (people,). Returns bool (people,), who is chosen, and for each
+    of them how many people are alike; int64.
+    """
+    rows = pl.DataFrame({"person": people, "value": values}).unique().sort("person", "value")
+    own = rows.group_by("person", maintain_order=True).agg(pl.col("value").cast(pl.String))
+    told = pl.DataFrame({"values": own["value"].list.join(" "), "came": came, "records": records})
+    alike = values_of([told.cast(pl.String)])[0]
+    chosen = np.zeros(len(came), dtype=np.bool_)
+    chosen[np.unique(alike, return_index=True)[1]] = True
+    return chosen, np.bincount(alike)[alike[chosen]]
 
 
 def _person_column(read: Sequence[ReadRelease]) -> str | None:
@@ -290,12 +313,6 @@ def _numbered(keys: pl.Series) -> NDArray[np.int64]:
     return keys.rank("dense").to_numpy().astype(np.int64) - 1
 
 
-def _of_people(covers: Marks, people: NDArray[np.int64]) -> Marks:
-    """Tell which classes cover all records of each person; bool (p, c) from (n, c)."""
-    order = np.argsort(people, kind="stable")
-    return np.logical_and.reduceat(covers[order], np.flatnonzero(np.diff(people[order], prepend=-1)), axis=0)
-
-
 def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
     """Return the values under each node of the hierarchies that a policy has for columns of people."""
     attributes = {} if reading is None else reading.to_schema().quasi_identifying
@@ -306,51 +323,6 @@ def trees_of(reading: Policy | None, people: pl.DataFrame) -> Covers:
     }
 
 
-def covered_by(
-    labels: pl.DataFrame, people: pl.DataFrame, kinds: Mapping[str, Kind], trees: Covers | None = None
-) -> Marks:
-    """Tell which classes cover each person, whose values are text in columns named like labels; bool (n, c)."""
-    nodes = trees or {}
-    covers = np.ones((people.height, labels.height), dtype=np.bool_)
-    for name, kind in kinds.items():
-        values, value_of = _distinct(people[name])
-        shown, label_of = _distinct(labels[name])
-        if kind is Kind.CATEGORICAL or name in nodes:
-            fits = _members(values, shown, nodes.get(name, {}))
-        else:
-            fits = _inside(values, shown, kind)
-        covers &= fits[value_of][:, label_of]
-    return covers
-
-
-def _distinct(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-    distinct = column.unique(maintain_order=True)
-    place = {text: number for number, text in enumerate(distinct.to_list())}
-    return distinct, np.array([place[text] for text in column.to_list()], dtype=np.int64)
-
-
-def _members(values: pl.Series, labels: pl.Series, tree: Mapping[str, Sequence[str]]) -> Marks:
-    fits = np.zeros((len(values), len(labels)), dtype=np.bool_)
-    place = {text: number for number, text in enumerate(values.to_list())}
-    for number, label in enumerate(labels.to_list()):
-        if label == STAR:
-            fits[:, number] = True
-        else:
-            members = tree[label] if label in tree else split_set(label)
-            fits[[place[member] for member in members if member in place], number] = True
-    return fits
-
-
-def _inside(values: pl.Series, labels: pl.Series, kind: Kind) -> Marks:
-    own, _, _ = written_ends(values, kind)
-    own = np.where(values.is_null().to_numpy(), MISSING, own)[:, None]
-    low, high, half_open = written_ends(labels, kind)
-    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
-    low = np.where(missing, MISSING, np.where(star, -np.inf, low))
-    high = np.where(missing | star, MISSING, np.where(half_open, np.nextafter(high, -np.inf), high))
-    return np.asarray((own >= low) & (own <= high))
-
-
 def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], Left]) -> list[Left]:
     """Count for some people, a few at a time: from rows of each value, float64 (m, v), to rows and values, (m, 2).
 
@@ -359,14 +331,11 @@ def _in_chunks(known: _Known, who: Marks, count: Callable[[NDArray[np.int64]], L
     people = np.flatnonzero(who)
     chunks = [people[start : start + AT_ONCE] for start in range(0, len(people), AT_ONCE)]
     counted = ((some, count(some)) for some in chunks)
-    return [np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]) for some, each in counted]
-
-
-def _dense(places: Places, values: int) -> Left:
-    """Return how often each list has each value; float64 (lists, v)."""
-    found = np.zeros((places.count, values))
-    found[places.class_of, places.value_of] = places.rows
-    return found
+    found = (
+        (some, np.column_stack([each.sum(axis=1) / known.records[some], (each > 0).sum(axis=1)]))
+        for some, each in counted
+    )
+    return [np.repeat(each, known.times[some], axis=0) for some, each in found]
 
 
 def _width(releases: Sequence[Released]) -> int:
@@ -375,21 +344,23 @@ def _width(releases: Sequence[Released]) -> int:
 
 def _alone(release: Released, known: _Known, number: int) -> Left:
     """Return the rows that a release leaves by itself to whoever is in it."""
-    counts = _dense(release.places, _width([release]))
-    found = _in_chunks(known, known.came <= number, lambda some: known.covers[number][some] @ counts)
+    width = _width([release])
+    found = _in_chunks(
+        known, known.came <= number, lambda some: known.covers[number].take(some).rows(release.places, width)
+    )
     return np.concatenate(found)
 
 
 def _intersection(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
     """Of each value, take as many rows as the release has that has fewest."""
     values = _width(releases)
-    counts = [_dense(each.places, values) for each in releases]
 
     def left(some: NDArray[np.int64]) -> Left:
         found = np.full((len(some), values), np.inf)
-        for number, each in enumerate(counts):
+        for number, each in enumerate(releases):
             there = known.came[some] <= number
-            found[there] = np.minimum(found[there], known.covers[number][some[there]] @ each)
+            rows = known.covers[number].take(some[there]).rows(each.places, values)
+            found[there] = np.minimum(found[there], rows)
         return found
 
     return "intersection of all releases", _in_chunks(known, known.came < len(releases) - 1, left)
@@ -407,24 +378,32 @@ def _of_pairs(releases: Sequence[Released], known: _Known) -> Iterator[tuple[str
                 reason = " ".join(error.problems)
                 yield "forward, cross and backward attack", f"of releases {older + 1} and {newer + 1} {reason}"
                 return
-            both, new = _dense(found.both, values), _dense(found.new, values)
             first, second = known.covers[older], known.covers[newer]
 
             def of_both(
-                some: NDArray[np.int64],
-                both: Left = both,
-                first: Marks = first[:, found.older],
-                second: Marks = second[:, found.newer],
+                some: NDArray[np.int64], found: PairRecount = found, first: Covering = first, second: Covering = second
             ) -> Left:
-                return np.asarray((first[some] & second[some]) @ both)
+                return _rows_in_both(first.take(some), second.take(some), found, values)
 
-            def of_new(some: NDArray[np.int64], new: Left = new, second: Marks = second) -> Left:
-                return np.asarray(second[some] @ new)
+            def of_new(some: NDArray[np.int64], found: PairRecount = found, second: Covering = second) -> Left:
+                return second.take(some).rows(found.new, values)
 
             forward += _in_chunks(known, known.came <= older, of_both)
             backward += _in_chunks(known, (known.came > older) & (known.came <= newer), of_new)
     yield "forward and cross attack on each two releases", forward
     yield "backward attack on each two releases", backward
+
+
+def _rows_in_both(older: Covering, newer: Covering, found: PairRecount, values: int) -> Left:
+    """Sum the rows of all pairs of classes that cover a person in both releases; float64 (n, v)."""
+    labels = np.arange(1 + max(int(newer.class_of.max(initial=0)), int(found.newer.max(initial=0))))
+    of_newer = np.searchsorted(found.newer, np.append(labels, len(labels))).astype(np.int64)
+    width = 1 + max(int(older.class_of.max(initial=0)), int(found.older.max(initial=0)))
+    pairs = Pairs(Lists(of_newer, found.older), Lists(found.both.starts, found.both.value_of), found.both.rows)
+    rows = np.zeros((older.count, values))
+    first, second = (Lists(each.starts, each.class_of) for each in (older, newer))
+    rows_in_both(first, second, pairs, np.full(width, -1, dtype=np.int64), rows)
+    return rows
 
 
 def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left]]:
@@ -433,10 +412,11 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
     for number in range(1, len(releases)):
         groups = subtract(releases[number - 1], releases[number])
         came = np.flatnonzero(known.came == number)
-        for person in came.tolist():
-            inside = np.unique(groups.group_of[known.covers[number][person]])
-            rows, values = (each[inside].sum() for each in groups.narrowed)
-            found.append(np.array([[rows / known.records[person], values]], dtype=np.float64))
+        covers = known.covers[number].take(came)
+        width = len(groups.narrowed.rows)
+        person, group = np.divmod(np.unique(covers.person * width + groups.group_of[covers.class_of]), max(1, width))
+        rows, values = (np.bincount(person, weights=each[group], minlength=len(came)) for each in groups.narrowed)
+        found.append(np.repeat(np.column_stack([rows / known.records[came], values]), known.times[came], axis=0))
     return "difference of neighbours", found
 
 
@@ -450,7 +430,7 @@ def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left
     for came in range(len(releases)):
 
         def count(some: NDArray[np.int64], came: int = came) -> Left:
-            return traces.left([each[some] for each in known.covers], came)
+            return traces.left([each.take(some) for each in known.covers], came)
 
         found += _in_chunks(known, known.came == came, count)
     return TRACING, found

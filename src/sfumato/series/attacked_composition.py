@@ -23,11 +23,11 @@ from sfumato.series.attacked import (
     TRACING,
     Played,
     SeriesAttacks,
-    covered_by,
     of_one_series,
     trees_of,
 )
 from sfumato.series.attacked_present import KEY, attack_present, people_of
+from sfumato.series.covering import covering
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.reading import ReadRelease
 
@@ -125,7 +125,7 @@ def _sets(
         own[each.class_of, value_of] = True
         # Each release is read by itself: another may publish the same column in another way.
         kinds, trees = kinds_of([each.labels]), trees_of(reading, there)
-        found.append(covered_by(each.labels, there.drop(KEY), kinds, trees) @ own)
+        found.append(covering(each.labels, there.drop(KEY), kinds, trees).values(own))
         if not found[-1].any(axis=1).all():
             raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
     return found

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
-from sfumato.series.attacked import Played, SeriesAttacks, covered_by, read_people, trees_of
+from sfumato.series.attacked import Played, SeriesAttacks, read_people, trees_of
+from sfumato.series.covering import covering
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
@@ -127,7 +128,8 @@ def _left(
     for each, value_of, there in zip(labelled, values, people, strict=True):
         own = np.zeros((each.labels.height, width), dtype=np.bool_)
         own[each.class_of, value_of] = True
-        found = covered_by(each.labels, there.drop(KEY), kinds, trees_of(reading, there)) @ own
+        covers = covering(each.labels, there.drop(KEY), kinds, trees_of(reading, there))
+        found = covers.values(own)
         if not found.any(axis=1).all():
             raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
         rows = there.join(place, on=KEY, how="left", maintain_order="left")["place"].to_numpy()

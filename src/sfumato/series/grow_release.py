@@ -47,7 +47,7 @@ from sfumato.series.labels import (
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import follow_all
+from sfumato.series.recount.histories import Followed, follow_all
 from sfumato.series.recount.joined import joined
 from sfumato.series.recount.released import Released
 from sfumato.series.recount.remaining import SensitiveValues
@@ -144,8 +144,7 @@ def _grown(
     nobody = np.full(encoded.height, -1, dtype=np.int64)
     last, history_of = None, nobody
     if state is not None:
-        values_told = bool(_published_beside(everybody.table))
-        now = follow_all(releases, classes, as_they_went=values_told and joined(releases))
+        now = _followed(everybody, releases, classes)
         tree, history_of = state.tree_for(encoded.attributes), now.history_of
         last = Grown(
             classes[:, -1], len(state.node_of), nobody, releases[-1].boxes, tree, state.node_of, history_of, now.left
@@ -162,6 +161,18 @@ def _grown(
         kinds, [labelled.drop(trees) for labelled in (*(each.labels for each in alike), labels(found.class_of))]
     )
     return found
+
+
+def _followed(everybody: _Everybody, releases: Sequence[Released], classes: NDArray[np.int32]) -> Followed:
+    """Follow everybody to the last release.
+
+    Where rows publish nothing beside their class, a history leaves the rows of the step that leaves fewest, and every
+    step was recounted before it was published: what the last release leaves is enough to go on from.
+    """
+    if not _published_beside(everybody.table):
+        last = classes[:, -1]
+        return Followed(last.astype(np.int64), last, releases[-1].places)
+    return follow_all(releases, classes, as_they_went=joined(releases))
 
 
 def _trees(task: Task, encoded: EncodedTable) -> dict[str, Hierarchy]:

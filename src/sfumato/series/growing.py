@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -15,16 +16,17 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.problem import Problem
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.jit import repeated
-from sfumato.kernels.series.growing import best_cut, loss_of, part_allowed
+from sfumato.kernels.series.growing import best_cut, loss_of, mended, part_allowed
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
+from sfumato.series.growing_chains import KnownChains, holders_of
 from sfumato.series.growing_ground import Ground, alike, axes_of, ranged, tight_boxes
 from sfumato.series.growing_guard import Guard, taken_back
 from sfumato.series.growing_moves import make_anew, send_down, settle
 from sfumato.series.growing_tree import CutTree, Node, Standing, common_node, frozen, thawed, tree_of_cuts
 from sfumato.series.recount.histories import Followed
-from sfumato.series.recount.joined import chains_to, joined
+from sfumato.series.recount.joined import Chains, chains_to, joined
 from sfumato.series.recount.released import Boxes, Places, Released, any_month, dated
 from sfumato.series.recount.remaining import SensitiveValues, check_models
 from sfumato.table.encoding import EncodedTable
@@ -184,6 +186,12 @@ class _Shows(NamedTuple):
     labels: Labels | None
     exact_months: bool
 
+    def boxes(self, table: EncodedTable, class_of: NDArray[np.int32], count: int) -> Boxes:
+        """Return what classes publish, without months."""
+        if self.labels is not None:
+            return self.labels(class_of, count)
+        return tight_boxes(table.attributes, table.codes, class_of, count)
+
     def together(self, earlier: Sequence[Released]) -> bool:
         """Tell whether all releases are counted together, and not each two of them."""
         return not self.exact_months and joined(earlier)
@@ -247,7 +255,10 @@ def _shown(people: Roster, grown: Grown) -> Released:
 def _next(
     people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: Grown, shows: _Shows
 ) -> Grown:
-    ground = _ground(people, models, last.left)
+    chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
+    ground = replace(
+        _ground(people, models, last.left), known=None if chains is None else _known(people, chains, shows)
+    )
     nodes = thawed(last.tree)
     for node, rows in zip(last.node_of.tolist(), _members(people.class_of, last.count), strict=True):
         nodes[node].classes.append(Standing(rows, ground.begin()))
@@ -261,17 +272,29 @@ def _next(
         return _shown(people, grown), grown.class_of
 
     before = Followed(people.history_of, people.class_of, last.left)
-    chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
     guard = Guard(earlier, models, people.values, people.classes, before, chains, released)
     back = 0
-    for move in (settle, make_anew):
-        standing = ground.forget(nodes[0].below())
-        with repeated(best_cut, len(standing)), repeated(loss_of, len(standing)), repeated(part_allowed, len(standing)):
+    standing = ground.forget(nodes[0].below())
+    for move, is_last in ((settle, False), (make_anew, True)):
+        if is_last and chains is not None:
+            # All was counted: what stands now is what is gone back to.
+            standing = ground.forget(nodes[0].below())
+        with ExitStack() as stack:
+            for kernel in (best_cut, loss_of, mended, part_allowed):
+                stack.enter_context(repeated(kernel, len(standing)))
             move(ground, nodes[0])
-        more, followed = taken_back(ground, nodes[0], standing, guard)
+        more, followed = taken_back(ground, nodes[0], standing, guard, all_pairs=is_last)
         back += more
     grown = _finished(people, ground, nodes[0], len(earlier), shows)
     return replace(grown, taken_back=back, history_of=followed.history_of, left=followed.left)
+
+
+def _known(people: Roster, chains: Chains, shows: _Shows) -> KnownChains:
+    """Return chains in codes: for every code somebody who has it is looked at alone."""
+    table = people.table
+    holders, alone = holders_of(table)
+    points = shows.boxes(table, alone, int(alone.max(initial=-1)) + 1)
+    return KnownChains.of(chains, people.class_of.astype(np.int64), points, holders, table.attributes)
 
 
 def _members(class_of: NDArray[np.int32], count: int) -> list[Numbers]:
@@ -306,10 +329,7 @@ def _finished(people: Roster, ground: Ground, root: Node, number: int, shows: _S
             places.append(place)
     node_of = np.array(places, dtype=np.int64)
     came = np.where((people.came < 0) & (class_of >= 0), number, people.came)
-    make = shows.labels or (
-        lambda classes, count: tight_boxes(people.table.attributes, people.table.codes, classes, count)
-    )
-    boxes = make(class_of, len(node_of))
+    boxes = shows.boxes(people.table, class_of, len(node_of))
     months = _months(class_of, came, number, boxes.count) if shows.exact_months else any_month(number, boxes.count)
     boxes = dated(boxes, months)
     label_of, firsts = alike(boxes)

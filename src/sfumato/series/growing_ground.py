@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.space import space_of
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.series.growing import Axes, Histories, loss_of, part_allowed
+from sfumato.kernels.series.growing import Axes, Histories, People, loss_of, part_allowed
 from sfumato.kernels.space import NUMERIC, SET, TREE
+from sfumato.series.growing_chains import NO_CHAINS, KnownChains
 from sfumato.series.growing_tree import Node
 from sfumato.series.recount.released import Boxes, Places, Released, runs
 from sfumato.table.encoding import EncodedAttribute
@@ -40,6 +41,8 @@ class Ground:
         What is left to each group.
     rules : RuleArrays
     smallest : int
+    known : KnownChains or None
+        What every part has to meet, where all releases are counted together.
     joined : list of int
         For each origin one that it was mixed with, itself if none: what must be taken back together.
     moved : set of int
@@ -57,6 +60,7 @@ class Ground:
     left: Places
     rules: RuleArrays
     smallest: int
+    known: KnownChains | None = None
     joined: list[int] = field(default_factory=list)
     moved: set[int] = field(default_factory=set)
     cut: list[tuple[Node, Node]] = field(default_factory=list)
@@ -88,6 +92,11 @@ class Ground:
             left[0] = np.bincount(value_of[group_of == 0], minlength=len(values))
         return Histories(group_of, value_of, left, self.smallest)
 
+    def people(self, rows: Numbers) -> People:
+        """Return some people who may be mixed."""
+        chains = NO_CHAINS if self.known is None else self.known.to(rows)
+        return People(self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest)
+
     def with_newcomers(self, classes: Sequence[Numbers]) -> Ground:
         """Return the same ground with newcomers in groups, as if they had been published alone."""
         rows = np.concatenate([np.zeros(0, dtype=np.int64), *classes])
@@ -106,10 +115,10 @@ class Ground:
         """Tell whether people who are mixed may be divided into some parts: each bool (rows,), not everybody in one."""
         if min(int(part.sum()) for part in parts) < self.smallest:
             return False
-        if self.nothing_but_k:
+        if self.nothing_but_k and self.known is None:
             return True
-        histories = self.histories(rows)
-        return all(part_allowed(part, self.sensitive[rows], histories, self.rules) for part in parts)
+        people = self.people(rows)
+        return all(part_allowed(part, people) for part in parts)
 
     @cached_property
     def nothing_but_k(self) -> bool:

@@ -64,11 +64,12 @@ class Guard:
 
 
 def taken_back(
-    ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], guard: Guard
+    ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], guard: Guard, *, all_pairs: bool = True
 ) -> tuple[int, Followed]:
     """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
 
-    Returns how many mixed groups were taken back, and where everybody is in the end.
+    `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many
+    mixed groups were taken back, and where everybody is in the end.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def taken_back(
     """
     count = 0
     for number in range(ROUNDS):
-        failing, followed = _failing(*guard.released(root), guard)
+        failing, followed = _failing(*guard.released(root), guard, all_pairs)
         if not failing.any():
             return count, followed
         mixed = _mixed(ground, root, followed.class_of)
@@ -94,15 +95,19 @@ def taken_back(
     )
 
 
-def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
+def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard, all_pairs: bool) -> tuple[Marks, Followed]:
     """Tell of which classes, or of others that meet what they meet, too little is left."""
     if guard.chains is not None:
         return _failing_together(candidate, class_of, guard, guard.chains)
-    failing = np.zeros(candidate.boxes.count, dtype=np.bool_)
-    for release, classes in zip(guard.earlier, guard.classes.T, strict=True):
-        found = recount_pair(release, candidate)
-        failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
-    return _along(found, failing, class_of, guard)
+    found = recount_pair(guard.earlier[-1], candidate)
+    failing = _of_pair(found, _people_of(found, guard.classes[:, -1], class_of), guard)
+    failing, followed = _along(found, failing, class_of, guard)
+    if all_pairs and not failing.any():
+        # What the last release refuses goes back before the others are asked.
+        for release, classes in zip(guard.earlier[:-1], guard.classes.T, strict=False):
+            found = recount_pair(release, candidate)
+            failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
+    return failing, followed
 
 
 def _failing_together(

@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.series.growing import best_cut
+from sfumato.kernels.series.growing import best_cut, mended
 from sfumato.kernels.space import NUMERIC
 from sfumato.series.growing_ground import Ground, ranged, small_releases
 from sfumato.series.growing_tree import Node, Standing, cut
 from sfumato.series.recount.pair import recount_pair
 
 Numbers = NDArray[np.int64]
+Marks = NDArray[np.bool_]
 
 MOST_MIXED = 70
 """People of a subtree that is made anew, in smallest classes of ten: seven times k."""
@@ -55,6 +56,10 @@ def divided(ground: Ground, node: Node, rows: Numbers) -> list[tuple[int, Number
     if counts.min() == 0:
         return [(int(counts.argmax()), rows)]
     if not ground.allows(rows, [side == LEFT, side == RIGHT]):
+        if not ground.nothing_but_k and len(rows) >= 2 * ground.smallest:
+            right = side == RIGHT
+            if mended(ground.people(rows), ground.axes, right):
+                return [(LEFT, rows[~right]), (RIGHT, rows[right])]
         fewer = int(counts.argmin())
         short = ground.smallest - counts[fewer]
         if short > 0 and len(rows) >= 2 * ground.smallest:
@@ -107,9 +112,9 @@ def _cut_leaf(ground: Ground, node: Node) -> None:
         found = _best(ground, rows) if len(rows) >= 2 * ground.smallest else None
         if found is None:
             continue
-        attribute, right = found
+        attribute, right, by_code = found
         ground.remember(node)
-        _cut_node(ground, node, attribute, rows, right)
+        _cut_node(ground, node, attribute, rows, by_code)
         origin = node.cut_by = ground.join([each.origin for each in mixed])
         for child, part in zip(node.children, (rows[~right], rows[right]), strict=True):
             child.receive(Standing(part, origin))
@@ -117,16 +122,14 @@ def _cut_leaf(ground: Ground, node: Node) -> None:
         return
 
 
-def _best(ground: Ground, rows: Numbers) -> tuple[int, NDArray[np.bool_]] | None:
-    right = np.zeros(len(rows), dtype=np.bool_)
-    attribute = best_cut(
-        ground.codes[rows], ground.sensitive[rows], ground.histories(rows), ground.axes, ground.rules,
-        ground.smallest, right,
-    )  # fmt: skip
-    return (attribute, right) if attribute >= 0 else None
+def _best(ground: Ground, rows: Numbers) -> tuple[int, Marks, Marks] | None:
+    """Return the attribute of the best cut, who goes right, and whose code does."""
+    right = np.zeros((2, len(rows)), dtype=np.bool_)
+    attribute = best_cut(ground.people(rows), ground.axes, right)
+    return (attribute, *right) if attribute >= 0 else None
 
 
-def _cut_node(ground: Ground, node: Node, attribute: int, rows: Numbers, right: NDArray[np.bool_]) -> None:
+def _cut_node(ground: Ground, node: Node, attribute: int, rows: Numbers, right: Marks) -> None:
     codes = ground.codes[rows, attribute]
     cut(node, attribute, codes[~right], codes[right], bool(ranged(ground.axes)[attribute]), ground.width)
 
@@ -239,8 +242,8 @@ def _cut_freely(ground: Ground, root: Node) -> list[Numbers]:
         if found is None:
             leaves.append(rows)
             continue
-        attribute, right = found
-        _cut_node(ground, node, attribute, rows, right)
+        attribute, right, by_code = found
+        _cut_node(ground, node, attribute, rows, by_code)
         node.classes = []
         for child, part in zip(node.children, (rows[~right], rows[right]), strict=True):
             child.classes = [Standing(part, -1)]

@@ -13,7 +13,10 @@ import numpy as np
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
 from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64, int64
+
+MOST_MOVED = 10
+"""People who are moved from one part to the other, at most, so that both are allowed."""
 
 
 class Axes(NamedTuple):
@@ -67,6 +70,33 @@ class Histories(NamedTuple):
     least: int
 
 
+class Chains(NamedTuple):
+    """What the labels of all chains of classes to the last release cover together, in codes.
+
+    Letters: h chains to the classes of the m people, w words of all value sets.
+
+    Attributes
+    ----------
+    class_of : numpy.ndarray
+        int64 (m,): the class of each person in the last release, numbered among those that are there; −1 newcomers.
+    ends : numpy.ndarray
+        int64 (h,): the class in which each chain ends.
+    low, high : numpy.ndarray
+        int64 (h, q): closed ranges of codes.
+    members : numpy.ndarray
+        uint64 (h, w): value sets as bits.
+    words : numpy.ndarray
+        int64 (q + 1,): where the words of each attribute start; attributes without value sets have none.
+    """
+
+    class_of: Int64s
+    ends: Int64s
+    low: Int64s
+    high: Int64s
+    members: Words
+    words: Int64s
+
+
 @kernel
 def loss_of(codes: Int64s, some: Flags, axes: Axes) -> float:
     """Return the loss of one class of some people, summed over attributes. codes : int64 (m, q); some : bool (m,)."""
@@ -103,21 +133,44 @@ def _loss(codes: Int64s, some: Flags, attribute: int, axes: Axes) -> float:
     return float64(axes.units[attribute] * (axes.offsets[attribute + 1] - first))
 
 
+class People(NamedTuple):
+    """People who may be mixed, and what every part of them must satisfy.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray
+        int64 (m, q)
+    sensitive : numpy.ndarray
+        int64 (m, a): as the rules number values.
+    histories : Histories
+    chains : Chains
+    rules : RuleArrays
+    smallest : int
+        People of a part, at least.
+    """
+
+    codes: Int64s
+    sensitive: Int64s
+    histories: Histories
+    chains: Chains
+    rules: RuleArrays
+    smallest: int
+
+
 @kernel
-def best_cut(
-    codes: Int64s, sensitive: Int64s, histories: Histories, axes: Axes, rules: RuleArrays, smallest: int, right: Flags
-) -> int:
+def best_cut(people: People, axes: Axes, right: Flags) -> int:
     """Find the cut that saves most loss for the evenness of its parts; return its attribute, −1 if none is allowed.
 
-    codes : int64 (m, q); sensitive : int64 (m, a), as the rules number values; right : bool (m,), written: who goes
-    right. Both parts satisfy the rules, have `smallest` people, and leave every group in them its rows. Cuts are runs
-    of codes, categories also by falling frequency and one against the rest; the first of equally good ones is taken.
-    Cost O(m q) for each cut.
+    right : bool (2, m), written: who goes right, and whose code does. Both parts satisfy the rules, have the smallest
+    number of people, leave every group in them its rows, and meet all chains to the classes of their people. Where they
+    do not, the nearest people whom a part lacks are moved to it (:func:`mended`). Cuts are runs of codes, categories
+    also by falling frequency and one against the rest; the first of equally good ones is taken. Cost O(m q) for each
+    cut, and that for each person who is moved.
     """
+    codes = people.codes
     m = len(codes)
-    everybody = np.ones(m, dtype=np.bool_)
-    whole, best, chosen = m * loss_of(codes, everybody, axes), 0.0, -1
-    side = np.zeros(m, dtype=np.bool_)
+    whole, best, chosen = m * loss_of(codes, np.ones(m, dtype=np.bool_), axes), 0.0, -1
+    side = np.zeros((2, m), dtype=np.bool_)
     for attribute in range(codes.shape[1]):
         counts = np.bincount(codes[:, attribute])
         present = np.flatnonzero(counts)
@@ -131,48 +184,197 @@ def best_cut(
                 if way == 2:
                     goes_left[:] = False
                 goes_left[order[place]] = True
-                left = 0
                 for person in range(m):
-                    side[person] = not goes_left[codes[person, attribute]]
-                    left += not side[person]
-                if left < smallest or m - left < smallest:
-                    continue
-                share = left / m  # never 0 or 1: there are people on both sides
-                even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))  # never 0 then
-                gain = (whole - left * loss_of(codes, ~side, axes) - (m - left) * loss_of(codes, side, axes)) / even
-                if gain > best + 1e-9 and _allowed(side, sensitive, histories, rules):
-                    best, chosen = gain, attribute
-                    right[:] = side
+                    side[1, person] = not goes_left[codes[person, attribute]]
+                side[0] = side[1]
+                gain = _gain(whole, side[0], people, axes)
+                if gain > best + 1e-9 and mended(people, axes, side[0]):
+                    gain = _gain(whole, side[0], people, axes)
+                    if gain > best + 1e-9:
+                        best, chosen = gain, attribute
+                        right[:] = side
     return chosen
 
 
 @inlined
-def _allowed(side: Flags, sensitive: Int64s, histories: Histories, rules: RuleArrays) -> bool:
-    return part_allowed(side, sensitive, histories, rules) and part_allowed(~side, sensitive, histories, rules)
+def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
+    """Return the loss that a cut saves for the evenness of its parts; a part that is too small will be mended."""
+    m, right = len(side), int64(side.sum())
+    if m < 2 * people.smallest:
+        return 0.0
+    share = min(max(right, people.smallest), m - people.smallest) / m  # never 0 or 1, as smallest parts have people
+    even = -(share * math.log2(share) + (1.0 - share) * math.log2(1.0 - share))
+    lost = right * loss_of(people.codes, side, axes) + (m - right) * loss_of(people.codes, ~side, axes)
+    return float64((whole - lost) / even)  # never 0, as the share is not
 
 
 @kernel
-def part_allowed(some: Flags, sensitive: Int64s, histories: Histories, rules: RuleArrays) -> bool:
-    """Tell whether some people satisfy the rules, and leave every group that one of them is of its rows.
+def mended(people: People, axes: Axes, right: Flags) -> bool:
+    """Tell whether both parts are allowed, after the nearest people whom one of them lacks were moved to it.
 
-    some : bool (m,); sensitive : int64 (m, a).
+    right : bool (m,), changed: who goes right. Nobody is moved twice, and no more than MOST_MOVED people are. Cost
+    O(m q) for each.
     """
-    counts = np.zeros(len(rules.totals), dtype=np.int64)
+    m, there = len(right), int64(right.sum())
+    if min(there, m - there) + MOST_MOVED < people.smallest:
+        return False
+    moved, wanted = np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    for _ in range(MOST_MOVED + 1):
+        to = 1
+        if not _lacks(right, people, wanted):
+            to = 0
+            if not _lacks(~right, people, wanted):
+                return True
+        there = int64(right.sum())
+        if (m - there if to == 1 else there) <= people.smallest:
+            return False
+        nearest = _nearest(wanted & ~moved, right if to == 1 else ~right, people.codes, axes)
+        if nearest < 0:
+            return False
+        moved[nearest] = True
+        right[nearest] = to == 1
+    return False
+
+
+@inlined
+def _lacks(some: Flags, people: People, wanted: Flags) -> bool:
+    """Tell whether a part is not allowed, and write who of the others would help it."""
+    codes, histories, chains, sensitive = people.codes, people.histories, people.chains, people.sensitive
+    found = np.zeros(2, dtype=np.int64)
+    short = int64(some.sum()) < people.smallest
+    group = -1 if short else group_left_short(some, histories)
+    apart = not short and group < 0 and _leaves_a_chain(some, codes, chains, found)
+    if not short and group < 0 and not apart and _rules_hold(some, sensitive, people.rules):
+        return False
     values = np.zeros(histories.left.shape[1], dtype=np.int64)
-    there = np.zeros(len(histories.left), dtype=np.bool_)
+    for person in range(len(some)):
+        if some[person]:
+            values[histories.value_of[person]] += 1
+    for person in range(len(some)):
+        wanted[person] = False
+        if some[person]:
+            continue
+        if short:
+            wanted[person] = True
+        elif group >= 0:
+            value = histories.value_of[person]
+            wanted[person] = values[value] < histories.left[group, value]
+        elif apart:
+            wanted[person] = _on_chain(codes[person, found[1]], found[0], found[1], chains)
+        else:
+            wanted[person] = values[histories.value_of[person]] == 0
+    return True
+
+
+@inlined
+def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
+    """Return who of those wanted would widen a part least, the first of them; −1 if nobody is wanted."""
+    distances = np.zeros(len(wanted))
+    for attribute in range(codes.shape[1]):
+        first = axes.offsets[attribute]
+        there = np.zeros(axes.offsets[attribute + 1] - first, dtype=np.bool_)
+        low, high = len(there), int64(-1)
+        for person in range(len(some)):
+            if some[person]:
+                there[codes[person, attribute]] = True
+                low, high = min(low, codes[person, attribute]), max(high, codes[person, attribute])
+        for person in range(len(wanted)):
+            if wanted[person] and not there[codes[person, attribute]]:
+                if axes.kinds[attribute] == NUMERIC:
+                    place = axes.positions[first + codes[person, attribute]]
+                    below, above = axes.positions[first + low] - place, place - axes.positions[first + high]
+                    distances[person] += max(0.0, below, above)
+                else:
+                    distances[person] += axes.units[attribute]
+    found, least = -1, np.inf
+    for person in range(len(wanted)):
+        if wanted[person] and distances[person] < least - 1e-9:
+            found, least = person, distances[person]
+    return found
+
+
+@kernel
+def part_allowed(some: Flags, people: People) -> bool:
+    """Tell whether some people satisfy the rules, leave every group its rows, and meet the chains to their classes.
+
+    some : bool (m,)
+    """
+    if group_left_short(some, people.histories) >= 0 or not _rules_hold(some, people.sensitive, people.rules):
+        return False
+    return not _leaves_a_chain(some, people.codes, people.chains, np.zeros(2, dtype=np.int64))
+
+
+@inlined
+def _rules_hold(some: Flags, sensitive: Int64s, rules: RuleArrays) -> bool:
+    counts = np.zeros(len(rules.totals), dtype=np.int64)
     size = 0
     for person in range(len(some)):
         if some[person]:
             size += 1
-            there[histories.group_of[person]] = True
-            values[histories.value_of[person]] += 1
             for attribute in range(sensitive.shape[1]):
                 counts[rules.offsets[attribute] + sensitive[person, attribute]] += 1
+    return holds(size, counts, rules, np.zeros(rules.scratch_size))
+
+
+@inlined
+def group_left_short(some: Flags, histories: Histories) -> int:
+    """Return the first group with somebody in a part that leaves it too few rows, −1 if there is none."""
+    values = np.zeros(histories.left.shape[1], dtype=np.int64)
+    there = np.zeros(len(histories.left), dtype=np.bool_)
+    for person in range(len(some)):
+        if some[person]:
+            there[histories.group_of[person]] = True
+            values[histories.value_of[person]] += 1
     for group in range(len(there)):
         if there[group]:
             left = 0
             for value in range(len(values)):
                 left += min(values[value], histories.left[group, value])
             if left < histories.least:
-                return False
-    return holds(size, counts, rules, np.zeros(rules.scratch_size))
+                return group
+    return -1
+
+
+@inlined
+def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -> bool:
+    """Tell whether a part has nothing of a chain to a class of its people, and write which, and in what attribute.
+
+    Of an attribute whose codes have an order, everything between the first and the last code is what the part covers.
+    """
+    if len(chains.ends) == 0:
+        return False
+    there = np.zeros(len(some), dtype=np.bool_)
+    low, high = np.full(codes.shape[1], np.iinfo(np.int64).max), np.full(codes.shape[1], -1)
+    members = np.zeros(chains.members.shape[1], dtype=np.uint64)
+    for person in range(len(some)):
+        if some[person]:
+            if chains.class_of[person] >= 0:
+                there[chains.class_of[person]] = True
+            for attribute in range(codes.shape[1]):
+                code = codes[person, attribute]
+                low[attribute], high[attribute] = min(low[attribute], code), max(high[attribute], code)
+                if chains.words[attribute] < chains.words[attribute + 1]:
+                    members[chains.words[attribute] + code // 64] |= np.uint64(1) << np.uint64(code % 64)
+    for chain in range(len(chains.ends)):
+        if there[chains.ends[chain]]:
+            for attribute in range(codes.shape[1]):
+                start, end = chains.words[attribute], chains.words[attribute + 1]
+                least, most = chains.low[chain, attribute], chains.high[chain, attribute]
+                meets = high[attribute] >= least and low[attribute] <= most
+                if start < end:
+                    meets = False
+                    for word in range(start, end):
+                        meets = meets or (members[word] & chains.members[chain, word]) != 0
+                if not meets:
+                    found[0], found[1] = chain, attribute
+                    return True
+    return False
+
+
+@inlined
+def _on_chain(code: int, chain: int, attribute: int, chains: Chains) -> bool:
+    """Tell whether a chain covers a code."""
+    if chains.words[attribute] == chains.words[attribute + 1]:
+        return bool(chains.low[chain, attribute] <= code <= chains.high[chain, attribute])
+    word = chains.members[chain, chains.words[attribute] + code // 64]
+    return bool((word >> np.uint64(code % 64)) & np.uint64(1) != 0)

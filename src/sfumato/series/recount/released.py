@@ -58,6 +58,14 @@ class Boxes:
         sets = {index: members[classes] for index, members in self.sets.items()}
         return Boxes(self.low[classes], self.high[classes], sets)
 
+    def covers(self, other: Boxes, attribute: int) -> NDArray[np.bool_]:
+        """Tell which of some boxes each box meets in one attribute; bool (c, other classes)."""
+        if attribute in self.sets:
+            shared = self.sets[attribute].astype(np.float32) @ other.sets[attribute].astype(np.float32).T
+            return np.asarray(shared > 0)
+        low, high = self.low[:, attribute, None], self.high[:, attribute, None]
+        return np.asarray((low <= other.high[:, attribute]) & (other.low[:, attribute] <= high))
+
     @property
     def count(self) -> int:
         """Number of classes c."""
