@@ -81,13 +81,13 @@ def no_waiting_for_disks() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def logging_as_it_was() -> Iterator[None]:
-    """A command that logs as JSON does so until its process ends: the next test shall not."""
+def logging_as_at_first() -> None:
+    """A command that logs as JSON does so until its process ends: the next test does not."""
     logger = logging.getLogger("sfumato")
-    level, propagate, handlers = logger.level, logger.propagate, logger.handlers[:]
-    yield
-    logger.setLevel(level)
-    logger.propagate, logger.handlers[:] = propagate, handlers
+    logger.propagate = True
+    logger.handlers.clear()
+    if logger.level:
+        logger.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
