@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -358,6 +359,14 @@ def test_content_is_the_multiset_of_rows(one: list[Any], other: list[Any], shuff
         return sorted(map(repr, framed(values).rows()))
 
     assert (content_of(framed(other)).sha256 == content.sha256) == (multiset(one) == multiset(other))
+
+
+def test_both_zeros_have_a_place_of_their_own() -> None:
+    """To polars they are one value, of which it keeps the one that comes first."""
+    zeros: list[tuple[Any, ...]] = [(None, 1, 0.0), (None, 1, -0.0), (None, 1, None), (None, 1, -0.5)]
+    found = [content_of(framed(list(rows))) for rows in permutations(zeros)]
+    assert len({each.sha256 for each in found}) == 1
+    assert content_of(framed(zeros[:1])).sha256 != content_of(framed(zeros[1:2])).sha256
 
 
 def test_content_knows_names_and_sorts() -> None:

@@ -101,6 +101,15 @@ def each_way(release: sf.Release, folder: Path, url: str, format: str) -> Iterat
         yield f"{engine} of a database", sf.verify(url, schema="r", engine=engine)
 
 
+def test_numbers_of_which_none_is_known(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [30, 30], "wage": pl.Series([None, None], dtype=pl.Float64), "ill": ["flu", "gout"]})
+    schema = sf.Schema(quasi_identifying=["age", "wage"], sensitive=["ill"])
+    release = sf.anonymize(frame, sf.KAnonymity(2), schema=schema, seed=1)
+    place = in_parts(release, tmp_path / "release", "parquet")
+    assert sf.verify(place).ok
+    assert sf.verify(place) == sf.verify(place, engine="memory")
+
+
 @pytest.mark.parametrize("examples", [6, pytest.param(60, marks=pytest.mark.slow)])
 def test_whoever_counts_says_the_same(examples: int, spark: None, database: Database, tmp_path: Path) -> None:
     @given(releases(), st.sampled_from(["csv", "parquet"]))

@@ -67,6 +67,8 @@ def _coded(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
     if isinstance(column.dtype, (pl.Enum, pl.Categorical)):
         return _coded_categories(column)
     values = _comparable(column)
+    if values.dtype.is_float():
+        return _coded_floats(values)
     distinct = values.drop_nulls().unique().sort()
     if distinct.is_empty():
         return distinct, np.zeros(len(values), dtype=np.uint32)
@@ -75,6 +77,21 @@ def _coded(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
     else:
         numbers = distinct.search_sorted(values.fill_null(distinct[0])).set(values.is_null(), None)
     return distinct, (numbers.cast(pl.UInt32) + 1).fill_null(0).to_numpy()
+
+
+def _coded_floats(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:
+    """Do the same by the bits, as whole numbers that rise with the values: to polars −0.0 and 0.0 are one value.
+
+    Which of the two it keeps hangs on their order.
+    """
+    known = column.is_not_null().to_numpy()
+    values = column.drop_nulls().fill_nan(np.nan).to_numpy()
+    bits = values.view(f"i{values.itemsize}")
+    distinct, number = np.unique(np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits), return_inverse=True)
+    codes = np.zeros(len(column), dtype=np.uint32)
+    codes[known] = number + 1
+    back = np.where(distinct < 0, distinct ^ np.iinfo(bits.dtype).max, distinct)
+    return pl.Series(column.name, back.view(values.dtype), dtype=column.dtype), codes
 
 
 def _coded_categories(column: pl.Series) -> tuple[pl.Series, NDArray[np.uint32]]:

@@ -325,7 +325,8 @@ def _with_clock(column: pl.Series, kind: Kind | None, attribute: Attribute, read
 
 
 def _as_text(column: pl.Series) -> pl.Series:
-    if not column.dtype.is_float():
+    # Where there is nothing to replace, polars leaves numbers.
+    if not column.dtype.is_float() or column.is_empty():
         return text_of(column)
     values = column.unique()
     return column.replace_strict(values, text_of(values).cast(private_categorical()))
