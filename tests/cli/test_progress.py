@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,14 @@ def test_a_callback_that_raises_ends_the_work(released):
             verb()
 
 
+def until(seen: Callable[[], bool]) -> None:
+    """Wait, for long on a busy machine, until another thread has done something."""
+    for _ in range(600):
+        if seen():
+            return
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("beside_a_bar", [True, False])
 def test_a_kernel_that_is_compiled_has_a_bar_until_it_is(monkeypatch, beside_a_bar):
     monkeypatch.setenv("TERM", "xterm")
@@ -181,9 +190,13 @@ def test_a_kernel_that_is_compiled_has_a_bar_until_it_is(monkeypatch, beside_a_b
     def compile_something() -> None:
         draw_compiling("cut", 0.5)
         compiling.append("cut")
-        time.sleep(0.6)
+        until(lambda: "99%" in terminal.getvalue())
         compiling.remove("cut")
-        time.sleep(0.3)
+        until(erased)
+
+    def erased() -> bool:
+        drawn = terminal.getvalue()
+        return "compiling" not in drawn[drawn.rindex("\x1b[2K") :]
 
     if beside_a_bar:
         with progress_bar() as progress:
@@ -191,10 +204,9 @@ def test_a_kernel_that_is_compiled_has_a_bar_until_it_is(monkeypatch, beside_a_b
             compile_something()
     else:
         compile_something()
-    drawn = terminal.getvalue()
-    assert "compiling cut" in drawn
-    assert "99%" in drawn
-    assert "compiling" not in drawn[drawn.rindex("\x1b[2K") :]  # the line is erased
+    assert "compiling cut" in terminal.getvalue()
+    assert "99%" in terminal.getvalue()
+    assert erased()
 
 
 def test_quiet_commands_draw_no_compiling_either(monkeypatch):
