@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -33,6 +33,11 @@ QUASI = sf.Schema(quasi_identifying={"x": sf.Attribute(kind="numeric"), "c": Non
 
 
 @given(ROWS, PEOPLE)
+@example(
+    [(("[0..3]", "a"), "u"), (("[0..3]", "{a|b}"), "u")],
+    # One of the first key was left out, and somebody with a key that no row has.
+    [(0, "a", "u"), (0, "a", "u"), (None, "a", "v"), (0, "b", "u")],
+)
 @examples(80)
 def test_what_is_picked_and_how_it_is_judged(rows, asked) -> None:
     labels, keys = [label for label, _ in rows], [key for _, key in rows]

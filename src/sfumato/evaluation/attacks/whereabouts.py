@@ -149,7 +149,9 @@ def whereabouts(reading: Reading, pairs: Pairs) -> Whereabouts:
     sort, owner, cell = sort[there], owner[there], cell[there]
     asked = np.bincount(np.maximum(key, 0), times * (key >= 0), minlength=width)
     left_out = np.maximum(asked - publication.totals, 0)
-    chance = _most_even(sort, cell, times, publication.counts, left_out[np.maximum(key, 0)], key)
+    # A key that no class shows is nowhere, and not among those of the first key who were left out.
+    missing = np.where(key >= 0, left_out[np.maximum(key, 0)], 0)
+    chance = _most_even(sort, cell, times, publication.counts, missing, key)
     return Whereabouts(sort_of.astype(np.int64), sort, owner, chance)
 
 
