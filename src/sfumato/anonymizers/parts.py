@@ -71,6 +71,7 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     -----
     The cut costs O(q n log(n / block_size)).
     """
+    # No part of the protocol: an anonymizer of somebody else's that knows no strata solves parts as before.
     names = getattr(solver, "strata", None)
     if names:
         return _solved_in_strata(solver, problem, names, run)

@@ -40,22 +40,29 @@ def searched(table: EncodedTable, model: Any, limit: int, worthwhile: int) -> An
             return None
 
 
-@given(drawn=drawn_tables(), share=st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]), worthwhile=st.sampled_from([1, 6]))
-@examples(60)
-def test_uniques_are_left_out_for_good(drawn, share, worthwhile):
-    rows = without_missing(drawn).rows
-    problem = naive.Problem(naive.collapse(rows), HIERARCHIES, [ANY], drawn.limit)
+def without_uniques(rows, limit, too_many):
+    """Score every node within the limit, its sample uniques left out where `too_many` says so of its class sizes."""
+    problem = naive.Problem(naive.collapse(rows), HIERARCHIES, [ANY], limit)
     scores = {}
     for node in naive.lattice(HIERARCHIES):
         recoding = naive.full_domain(HIERARCHIES, node)
         classes = naive.classes_of(problem.table, recoding)
-        alone = [vectors for vectors in classes if naive.count(problem.table, vectors) == 1]
-        gone = alone if len(alone) > share * len(rows) + 1e-9 else []
+        sizes = [naive.count(problem.table, vectors) for vectors in classes]
+        alone = [vectors for vectors, size in zip(classes, sizes, strict=True) if size == 1]
+        gone = alone if too_many(sizes) else []
         outcome = naive.Outcome(
             recoding, [own for own in classes if own not in gone], [vector for own in gone for vector in own]
         )
         if naive.within_limit(problem, outcome):
             scores[node] = naive.arithmetic(problem, outcome)
+    return scores
+
+
+@given(drawn=drawn_tables(), share=st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]), worthwhile=st.sampled_from([1, 6]))
+@examples(60)
+def test_uniques_are_left_out_for_good(drawn, share, worthwhile):
+    rows = without_missing(drawn).rows
+    scores = without_uniques(rows, drawn.limit, lambda sizes: sizes.count(1) > share * len(rows) + 1e-9)
     found = searched(encode(sf.read_table(frame_of(rows), SCHEMA)), sf.SampleUniques(share), drawn.limit, worthwhile)
     assert (found is None) == (not scores)
     if found is not None:
@@ -71,19 +78,7 @@ def test_uniques_are_left_out_for_good(drawn, share, worthwhile):
 @examples(60)
 def test_boxes_with_too_many_uniques_for_zayatz_hold_no_solution(drawn, share, fraction, worthwhile):
     rows = without_missing(drawn).rows
-    problem = naive.Problem(naive.collapse(rows), HIERARCHIES, [ANY], drawn.limit)
-    scores = {}
-    for node in naive.lattice(HIERARCHIES):
-        recoding = naive.full_domain(HIERARCHIES, node)
-        classes = naive.classes_of(problem.table, recoding)
-        sizes = [naive.count(problem.table, vectors) for vectors in classes]
-        alone = [vectors for vectors, size in zip(classes, sizes, strict=True) if size == 1]
-        gone = alone if zayatz(sizes, fraction) > share + 1e-9 else []
-        outcome = naive.Outcome(
-            recoding, [own for own in classes if own not in gone], [vector for own in gone for vector in own]
-        )
-        if naive.within_limit(problem, outcome):
-            scores[node] = naive.arithmetic(problem, outcome)
+    scores = without_uniques(rows, drawn.limit, lambda sizes: zayatz(sizes, fraction) > share + 1e-9)
     model = sf.PopulationUniques(share, fraction, "zayatz")
     found = searched(encode(sf.read_table(frame_of(rows), SCHEMA)), model, drawn.limit, worthwhile)
     assert (found is None) == (not scores)
