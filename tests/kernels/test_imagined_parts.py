@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from sfumato.anonymizers.space import space_of
-from sfumato.kernels.mondrian.cuts import Options, count_whole, imagine, new_workspace
+from sfumato.kernels.mondrian.cuts import Options, count_whole, imagine, imagined_holds, new_workspace
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
@@ -28,6 +28,7 @@ DIVERSE = [
     sf.EntropyLDiversity(1.8),
     sf.RecursiveLDiversity(1.5, 2),
     sf.AlphaKAnonymity(0.6, 2),
+    sf.GuardedValues(("v0",), 0.4),
 ]
 
 histograms = st.lists(st.integers(1, 5), min_size=1, max_size=4)
@@ -51,8 +52,13 @@ class Range:
 
     def imagined(self, part: int) -> list[int]:
         counts = np.full(len(self.whole), 99, dtype=np.int64)
-        imagine(part, self.size, self.rules, self.work, counts)
+        imagine(part, self.size, -1, self.rules, self.work, counts)
         return list(counts.tolist())
+
+    def accepts(self, part: int) -> bool:
+        """Tell whether a part of that size is thought to satisfy the rules."""
+        counts = np.full(len(self.whole), 99, dtype=np.int64)
+        return bool(imagined_holds(part, self.size, self.rules, self.work, counts))
 
     def satisfied(self, counts: Sequence[int]) -> bool:
         return bool(holds(sum(counts), np.array(counts, dtype=np.int64), self.rules, self.work.scratch))
@@ -89,7 +95,18 @@ def test_with_a_huge_margin_no_part_breaks_what_the_imagined_one_satisfies(
     parts = [each for each in product(*(range(count + 1) for count in given_range.whole)) if sum(each) == part]
     imagined = given_range.imagined(part)
     assert tuple(imagined) in parts
-    assert given_range.satisfied(imagined) == all(given_range.satisfied(each) for each in parts)
+    assert given_range.accepts(part) == all(given_range.satisfied(each) for each in parts)
+
+
+def test_what_is_guarded_comes_first() -> None:
+    given_range = Range([3, 2, 4], sf.GuardedValues(("v1",), 0.4), 1e9)
+    counts = np.full(3, 99, dtype=np.int64)
+    imagine(3, 9, 0, given_range.rules, given_range.work, counts)
+    guarded = given_range.whole.index(2)
+    assert counts[guarded] == 2
+    assert counts[given_range.whole.index(4)] == 1
+    assert not given_range.accepts(3)
+    assert given_range.accepts(5)
 
 
 def test_two_sensitive_attributes_are_imagined_each_by_itself() -> None:
@@ -101,6 +118,6 @@ def test_two_sensitive_attributes_are_imagined_each_by_itself() -> None:
     codes = np.concatenate([table.codes.astype(np.uint32), compiled.codes.astype(np.uint32)], axis=1)
     count_whole(codes, np.ones(6, np.int32), 0, 6, compiled.arrays, work)
     counts = np.zeros(5, dtype=np.int64)
-    imagine(5, 6, compiled.arrays, work, counts)
+    imagine(5, 6, -1, compiled.arrays, work, counts)
     assert sorted(counts[:3].tolist()) == [0, 1, 4]
     assert sorted(counts[3:].tolist()) == [2, 3]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
-from sfumato.kernels.predicates import SLACK, RuleArrays, holds
+from sfumato.kernels.predicates import GUARDED, K_MAP, SLACK, RuleArrays, holds
 from sfumato.kernels.sorting import sort_numbers
 from sfumato.kernels.space import TREE, Space
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
@@ -82,6 +82,9 @@ class Workspace(NamedTuple):
         where sides are imagined.
     margin : float
         That of the options.
+    known : int
+        The attribute that says what records stand for in a population, −1 for none. It follows from quasi-identifying
+        values, so that sides are counted by it, and never imagined.
     """
 
     minimum: Int64s
@@ -96,6 +99,7 @@ class Workspace(NamedTuple):
     scratch: Floats
     falling: Int64s
     margin: float
+    known: int
 
 
 @kernel
@@ -119,7 +123,23 @@ def new_workspace(space: Space, rules: RuleArrays, options: Options) -> Workspac
         np.zeros(rules.scratch_size + 1, np.float64),
         np.zeros(v, np.int64),
         options.margin,
+        _known(rules),
     )
+
+
+@inlined
+def _known(rules: RuleArrays) -> int:
+    known = -1
+    for rule in range(len(rules.codes)):
+        if rules.codes[rule] >= K_MAP:
+            known = rules.attributes[rule]
+    return known
+
+
+@inlined
+def counts_sides(work: Workspace) -> bool:
+    """Tell whether the values of a side are counted: not where all of them are imagined."""
+    return bool(work.margin < 0 or work.known >= 0)
 
 
 @borrowing
@@ -321,7 +341,7 @@ def _allowable(
         return False
     if not options.ruled:
         return True
-    if work.margin < 0:
+    if counts_sides(work):
         _threshold(attribute, last_left, work)
         count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left_size, size, rules, work)
@@ -354,37 +374,60 @@ def _count_whole_part(
 
 @borrowing
 def sides_hold(left_size: int, size: int, rules: RuleArrays, work: Workspace) -> bool:
-    """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``, or from the latter alone."""
+    """Tell whether both sides satisfy every rule, from ``work.left`` and ``work.whole``, or as they are imagined."""
+    for value in range(len(work.whole)):
+        work.right[value] = work.whole[value] - work.left[value]
     if work.margin >= 0:
-        imagine(left_size, size, rules, work, work.left)
-        imagine(size - left_size, size, rules, work, work.right)
-    else:
-        for value in range(len(work.whole)):
-            work.right[value] = work.whole[value] - work.left[value]
+        return imagined_holds(left_size, size, rules, work, work.left) and imagined_holds(
+            size - left_size, size, rules, work, work.right
+        )
     return bool(
         holds(left_size, work.left, rules, work.scratch) and holds(size - left_size, work.right, rules, work.scratch)
     )
 
 
 @borrowing
-def imagine(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> None:
+def imagined_holds(part_size: int, size: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> bool:
+    """Tell whether a part of a range satisfies every rule with the values that it is imagined to have.
+
+    counts : int64 (v,), overwritten but for what records stand for in a population, which is that of the part.
+    """
+    imagine(part_size, size, -1, rules, work, counts)
+    if not holds(part_size, counts, rules, work.scratch):
+        return False
+    for rule in range(len(rules.codes)):
+        if rules.codes[rule] == GUARDED:
+            imagine(part_size, size, int64(rules.second[rule]), rules, work, counts)
+            if not holds(part_size, counts, rules, work.scratch):
+                return False
+    return True
+
+
+@borrowing
+def imagine(part_size: int, size: int, guard: int, rules: RuleArrays, work: Workspace, counts: Int64s) -> None:
     """Fill `counts`, int64 (v,), with values that a part of a range may have, less diverse than chance makes them.
 
     Each value in turn, the most frequent of the range first, is taken as often as a part drawn at random has it and
-    `margin` standard deviations more, until the part is full. With a huge margin the part is as little diverse as it
-    can be: no other way to share the values out breaks a rule on the diversity of a class that this one satisfies.
+    `margin` standard deviations more, until the part is full. Values that the rule with bit `guard` guards come before
+    all others; −1: none do. With a huge margin the part is as little diverse as it can be, or has as many guarded
+    values: no other way to share the values out breaks a rule that this one satisfies.
     """
     apart = (size - part_size) / max(1, size - 1)
     for column in range(len(rules.offsets) - 1):
+        if column == work.known:
+            continue
         room = part_size
-        for place in range(rules.offsets[column], rules.offsets[column + 1]):
-            value = work.falling[place]
-            share = work.whole[value] / size
-            # never below 0: no part is above the whole
-            spread = math.sqrt(part_size * share * (1.0 - share) * apart)
-            most = min(float(work.whole[value]), math.ceil(part_size * share + work.margin * spread - SLACK))
-            counts[value] = min(room, int(most))
-            room -= counts[value]
+        for guarded in range(1, -1, -1):
+            for place in range(rules.offsets[column], rules.offsets[column + 1]):
+                value = work.falling[place]
+                if guarded != (guard >= 0 and (rules.guards[value] >> guard) & 1 == 1):
+                    continue
+                share = work.whole[value] / size
+                # never below 0: no part is above the whole
+                spread = math.sqrt(part_size * share * (1.0 - share) * apart)
+                most = min(float(work.whole[value]), math.ceil(part_size * share + work.margin * spread - SLACK))
+                counts[value] = min(room, int(most))
+                room -= counts[value]
 
 
 @kernel
@@ -401,11 +444,13 @@ def _cut_by_tree(
             return 0
     if options.ruled:
         for part in range(parts):
-            if work.margin < 0:
+            if counts_sides(work):
                 count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
-            else:
-                imagine(work.parts[part], total_weight(weights, low, high), rules, work, work.left)
-            if not holds(work.parts[part], work.left, rules, work.scratch):
+            if work.margin >= 0:
+                size = total_weight(weights, low, high)
+                if not imagined_holds(work.parts[part], size, rules, work, work.left):
+                    return 0
+            elif not holds(work.parts[part], work.left, rules, work.scratch):
                 return 0
     return parts
 

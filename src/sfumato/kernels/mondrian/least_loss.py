@@ -25,6 +25,7 @@ from sfumato.kernels.mondrian.cuts import (
     Workspace,
     count_part,
     count_whole,
+    counts_sides,
     new_workspace,
     sides_hold,
     total_weight,
@@ -302,6 +303,6 @@ def _rules_hold(
         part = 0 if left == fewer else 1
         count_part(codes, weights, low, high, attribute, part, rules, work, work.left)
         return holds(fewer, work.left, rules, work.scratch)
-    if work.margin < 0:
+    if counts_sides(work):
         count_part(codes, weights, low, high, attribute, 0, rules, work, work.left)
     return sides_hold(left, size, rules, work)

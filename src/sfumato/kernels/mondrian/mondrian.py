@@ -14,6 +14,7 @@ from sfumato.kernels.mondrian.cuts import (
     Workspace,
     clear_histogram,
     count_whole,
+    counts_sides,
     measure_range,
     median_code,
     new_workspace,
@@ -137,7 +138,7 @@ def _halve(
         median = median_code(codes, weights, low, high, attribute, size, work)
         clear_histogram(attribute, work)
         if options.ruled:
-            if work.margin < 0:
+            if counts_sides(work):
                 _count_left_half(codes, low, high, attribute, median, rules, work)
             if not sides_hold(size // 2, size, rules, work):
                 continue
