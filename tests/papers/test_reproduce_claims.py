@@ -296,6 +296,11 @@ def test_what_hangs_on_how_pairs_are_counted_is_open():
 
 def learnt(**changes: tuple[float, float, float, float]) -> list[Claim]:
     """Accuracy of the sensitive, of another attribute, error of counts, how surely members are told."""
+    frame = figures_learnt(1, **changes)
+    return list(slicing.claims_of(frame, frame))
+
+
+def figures_learnt(draw: int, **changes: tuple[float, float, float, float]) -> pl.DataFrame:
     figures = {
         "slicing": (0.4, 0.5, 0.1, 0.6),
         "mondrian": (0.3, 0.4, 0.3, 0.6),
@@ -304,11 +309,13 @@ def learnt(**changes: tuple[float, float, float, float]) -> list[Claim]:
         **{name.replace("_", "-"): values for name, values in changes.items()},
     }
     names = ("accuracy_sensitive", "accuracy_quasi", "count_error", "member_auc")
-    rows = [{"method": method, "l": 2, **dict(zip(names, values, strict=True))} for method, values in figures.items()]
-    frame = pl.DataFrame(rows).with_columns(
+    rows = [
+        {"draw": draw, "method": method, "l": 2, **dict(zip(names, values, strict=True))}
+        for method, values in figures.items()
+    ]
+    return pl.DataFrame(rows).with_columns(
         member_low=pl.col("member_auc") - 0.05, member_high=pl.col("member_auc") + 0.05, in_one_row=pl.col("member_auc")
     )
-    return list(slicing.claims_of(frame, frame))
 
 
 @pytest.mark.parametrize(
@@ -334,6 +341,24 @@ def test_differences_that_may_be_chance_decide_nothing():
     assert verdict(learnt(mondrian=(0.395, 0.4, 0.3, 0.0)), "generalization for learning the sensitive") is OPEN
     assert verdict(learnt(overlapping_slicing=(0.405, 0.495, 0.1, 0.0)), "Overlapping") is OPEN
     assert verdict(learnt(bucketization=(0.35, 0.6, 0.05, 0.65)), "hides who is in the table") is OPEN
+
+
+def test_what_draws_disagree_about_is_open():
+    """Every verdict on accuracy or counts needs one direction in all draws, and a mean beyond chance."""
+    usual, reversed_ = figures_learnt(1), figures_learnt(2, mondrian=(0.42, 0.52, 0.05, 0.6))
+    both = pl.concat([usual, reversed_])
+    for part in (
+        "than generalization for learning the sensitive",
+        "than generalization for learning a quasi",
+        "counts better",
+    ):
+        assert verdict(slicing.claims_of(both, both), part) is OPEN
+    agreeing = pl.concat([usual, figures_learnt(2, mondrian=(0.39, 0.4, 0.3, 0.6))])
+    (claim,) = [
+        each for each in slicing.claims_of(agreeing, agreeing) if "generalization for learning the sens" in each.text
+    ]
+    assert claim.verdict is HOLDS
+    assert "+5.50% (+1.00% to +10.00% in 2 draws)" in claim.numbers
 
 
 def test_what_could_not_be_published_is_open():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, TypeVar, runtime_checkable
 
+import numpy as np
 import polars as pl
 
 from sfumato.numbers import counted
+from sfumato.table.row_order import settled_rows
 
 
 @runtime_checkable
@@ -43,6 +45,20 @@ class Published(Protocol):
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> Self:
         """Rebuild the value from what was written; raise ``InputError`` when the parts do not fit each other."""
         ...
+
+
+Some = TypeVar("Some", bound=Published)
+
+
+def settled(published: Some) -> Some:
+    """Return a release whose rows stand in an order that depends only on what they hold; so does what is drawn of them.
+
+    Rows that stand for several records each stay as they are. Cost that of sorting all columns.
+    """
+    if isinstance(getattr(published, "records", None), np.ndarray):
+        return published
+    rows = {name: settled_rows(table) for name, table in published.tables.items()}
+    return type(published).assemble(rows, published.structure)
 
 
 def sensitive_names(published: Published) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from sfumato.table.encoding import EncodedTable
@@ -80,6 +81,49 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
     rows = _settled(rows, codes)
     insensitive = [table.frame[name] for name in table.schema.insensitive] if table is not None else []
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
+
+
+def settled(table: Table) -> Table:
+    """Return a table whose records stand in an order that depends only on what they hold, its names included.
+
+    So does what is drawn of them. Any stretch of them is a fair sample. Cost that of sorting all columns.
+    """
+    return table.take(settled_order(table.frame, table.people))
+
+
+def settled_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a frame in such an order."""
+    return frame[settled_order(frame)]
+
+
+def settled_order(frame: pl.DataFrame, people: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+    """Order rows by a hash of their rank among all, equal ones by what all rows of their person hold; int64 (n,).
+
+    people : integers (n,), a number for the person behind each row, which itself decides nothing; None: not told.
+    """
+    rank = _ranks(frame)
+    hashes = _mixed(rank + np.uint64(_GOLDEN))
+    if people is None:
+        return np.argsort(hashes, kind="stable")
+    _, own = np.unique(people, return_inverse=True)
+    held = np.zeros(int(own.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(held, own, hashes)
+    # Of two people who hold the same, one comes first in all rows.
+    place = np.empty(len(held), dtype=np.int64)
+    place[np.argsort(held, kind="stable")] = np.arange(len(held))
+    return np.lexsort((place[own], hashes))
+
+
+def _ranks(frame: pl.DataFrame) -> NDArray[np.uint64]:
+    """Return the place of each row among all, sorted by all columns, the same for equal ones; uint64 (n,)."""
+    # Categories are compared as texts: their numbers may follow the order of the input.
+    keys = frame.with_columns(cs.categorical().cast(pl.String))
+    keys.columns = [str(place) for place in range(keys.width)]
+    rows = keys.with_columns(row=pl.int_range(pl.len(), dtype=pl.Int64)).sort(keys.columns)
+    alike = rows.select(pl.all_horizontal(pl.exclude("row").eq_missing(pl.exclude("row").shift(1))))
+    rank = np.empty(frame.height, dtype=np.uint64)
+    rank[rows["row"].to_numpy()] = np.cumsum(~alike.to_series().to_numpy())
+    return rank
 
 
 def rising_order(numbers: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -19,9 +19,12 @@ from sfumato.evaluation.attacks.target import target_of
 from sfumato.numbers import with_article
 from sfumato.progress import Progress, beating, shown, silent
 from sfumato.published import Published
+from sfumato.published.protocol import settled
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
 from sfumato.table.problems import raise_together
+from sfumato.table.row_order import settled as settled_table
+from sfumato.table.row_order import settled_rows
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -179,6 +182,7 @@ def _has(target: Target, need: str) -> bool:
 def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attacks:
     results: list[AttackResult] = []
     unplayed: dict[str, str] = {}
+    settled_target = _settled(target)
     for place, one in enumerate(chosen):
         target.progress(one.name, place, len(chosen))
         if problem := _misfit(one, target):
@@ -186,7 +190,8 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             continue
         try:
             # Only completed attacks are counted.
-            played = one.play(replace(target, progress=silent))
+            as_given = getattr(one, "reads_order", False)
+            played = one.play(replace(target if as_given else settled_target, progress=silent))
             results += [replace(result, counts=_of_whom(one, target)) for result in played]
         except SfumatoError as error:
             if by_name:
@@ -204,6 +209,18 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
         target.original.height,
         target.records_known,
         None if target.original.repeated is None else target.original.repeated.name,
+    )
+
+
+def _settled(target: Target) -> Target:
+    """Let what is drawn depend on what records and published rows hold, and not on where they stand."""
+    return replace(
+        target,
+        published=settled(target.published),
+        original=settled_table(target.original),
+        control=None if target.control is None else settled_table(target.control),
+        register=None if target.register is None else settled_rows(target.register),
+        earlier=None if target.earlier is None else settled(target.earlier),
     )
 
 

@@ -58,6 +58,7 @@ class RecordOrder:
     kinds: ClassVar[frozenset[str]] = frozenset({*RECORDS, "sliced-table"})
     counts: ClassVar[Counted] = "records"
     needs: ClassVar[tuple[str, ...]] = ()
+    reads_order: ClassVar[bool] = True
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it on everybody in the data."""

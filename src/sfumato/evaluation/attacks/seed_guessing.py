@@ -63,6 +63,7 @@ class SeedGuessing(Checked):
     name: ClassVar[str] = "seed-guessing"
     kinds: ClassVar[frozenset[str]] = frozenset({"generalized-table", "sliced-table"})
     needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+    reads_order: ClassVar[bool] = True
 
     seeds: Annotated[int, Limit(1)] = 1000
 

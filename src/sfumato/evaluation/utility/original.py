@@ -14,6 +14,7 @@ from sfumato.evaluation.utility.records import Rows
 from sfumato.evaluation.utility.views import original_joint
 from sfumato.evaluation.weights import weights_in
 from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.row_order import settled
 from sfumato.table.table import Table
 
 
@@ -38,7 +39,11 @@ class Original:
 
     @classmethod
     def of(cls, table: Table, weights: str | None = None) -> Original:
-        """Read a table, and the column of weights if one is named. The cost is that of encoding it."""
+        """Read a table, and the column of weights if one is named. The cost is that of encoding and sorting it.
+
+        Its records stand in an order of its own, so that what is drawn does not depend on that of the input.
+        """
+        table = settled(table)
         known = None if weights is None else weights_in(table.frame, weights, "the original")
         encoded = encode(table)
         return cls(table, encoded, domains_of(encoded), known)

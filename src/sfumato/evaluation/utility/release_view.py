@@ -22,9 +22,11 @@ from sfumato.evaluation.utility.records import Rows, drawn_records
 from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_losses
 from sfumato.evaluation.utility.views import read_joint, read_rows
 from sfumato.published import Published, PublishedTable, RandomizedTable
+from sfumato.published.protocol import settled
 from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
+from sfumato.table.row_order import settled as settled_table
 from sfumato.table.table import Table
 
 
@@ -86,11 +88,11 @@ class ReleaseView:
             When it cannot be read against the original.
         """
         opened = open_release(release)
-        chosen = recoding or opened.policy.recoding()
-        after = weighted = read_joint(opened.published, original.domains, chosen)
+        chosen, published = recoding or opened.policy.recoding(), settled(opened.published)
+        after = weighted = read_joint(published, original.domains, chosen)
         if weights is not None:
-            weighted = read_joint(opened.published, original.domains, chosen, weights)
-        return cls(opened.published, original, chosen, after, weighted)
+            weighted = read_joint(published, original.domains, chosen, weights)
+        return cls(published, original, chosen, after, weighted)
 
     @property
     def domains(self) -> Mapping[str, Domain]:
@@ -115,7 +117,7 @@ class ReleaseView:
         return accuracies(
             self.original.joint,
             self.after,
-            holdout,
+            settled_table(holdout),
             self.domains,
             targets=self._usual_targets() if targets is None else targets,
             learners=learners,

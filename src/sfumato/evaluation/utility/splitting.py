@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.randomness import permutation, seed_problems
 from sfumato.table.distinct import distinct_of
+from sfumato.table.row_order import settled_order
 from sfumato.table.table import Table
 
 
@@ -49,11 +50,13 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     """
     is_share = isinstance(share, (int, float)) and not isinstance(share, bool) and 0 < share < 1
     raise_all(PolicyError, [*([] if is_share else ["share: must be above 0 and below 1"]), *seed_problems(seed)])
-    person_of = table.person_of
+    # Whom a seed draws shall not depend on where records stand.
+    rows = settled_order(table.frame, table.people)
+    person_of = table.take(rows).person_of
     count = int(person_of.max()) + 1
     order = permutation(count, seed)
     if table.schema.sensitive:
-        distinct = distinct_of(table.frame[next(iter(table.schema.sensitive))])
+        distinct = distinct_of(table.frame[next(iter(table.schema.sensitive))][rows])
         usual = most_frequent(person_of, distinct.rank_of[distinct.raw], count)
         # Sorted by value, each value's people in random order: every stretch then holds each value in its proportion.
         order = order[np.argsort(usual[order], kind="stable")]
@@ -63,8 +66,8 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     if kept.all() or not kept.any():
         what = "records" if table.people is None else "people"
         raise InputError(f"hold out: the table has too few {what} for this share; choose another")
-    parts = (np.flatnonzero(~kept[person_of]), np.flatnonzero(kept[person_of]))
-    published, held = (table.take(rows) for rows in parts)
+    parts = (rows[~kept[person_of]], rows[kept[person_of]])
+    published, held = (table.take(np.sort(part)) for part in parts)
     return published, held
 
 

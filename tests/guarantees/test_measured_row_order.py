@@ -1,0 +1,163 @@
+"""Row order decides nothing of what is measured and attacked: the same records, release and seed, the same figures.
+
+Two attacks are about the order itself; they see the rows as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from examples import examples
+from golden.test_golden import moved
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.evaluation.attacks import ATTACKS
+from sfumato.evaluation.attacks.fingerprint import Fingerprint
+from sfumato.published import Published
+from sfumato.table.row_order import settled, settled_order, settled_rows
+
+SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "sex", "zip"], sensitive=["disease"])
+OF_PEOPLE = replace(SCHEMA, identifying=(), person="name")
+READING_ORDER = ("record-order", "seed-guessing")
+DIVERSE = sf.ProbabilisticLDiversity(2)
+KINDS: dict[str, tuple[Any, list[Any]]] = {
+    "mondrian": (ANONYMIZERS["mondrian"](), [sf.KAnonymity(4), DIVERSE]),
+    "mdav": (ANONYMIZERS["mdav"](), [sf.KAnonymity(4)]),
+    "datafly": (ANONYMIZERS["datafly"](), [sf.KAnonymity(4)]),
+    "slicing": (PUBLISHERS["slicing"](), [DIVERSE]),
+    "overlapping-slicing": (PUBLISHERS["overlapping-slicing"](), [DIVERSE]),
+    "bucketization": (PUBLISHERS["bucketization"](), [DIVERSE]),
+    "marginals": (PUBLISHERS["marginals"](), [sf.KAnonymity(4)]),
+    "pram": (PUBLISHERS["pram"](), []),
+}
+
+
+def patients(count: int, seed: int) -> pl.DataFrame:
+    drawn = np.random.default_rng(seed)
+    age = drawn.integers(18, 80, count)
+    ill = np.where(
+        age > 50, drawn.choice(["heart", "gout", "cold"], count), drawn.choice(["flu", "cold", "cough"], count)
+    )
+    return pl.DataFrame(
+        {
+            "name": [f"{seed}-{place}" for place in range(count)],
+            "age": age,
+            "sex": drawn.choice(["f", "m"], count),
+            "zip": drawn.choice(["4700", "4701", "4710", "4712"], count),
+            "disease": ill,
+        }
+    )
+
+
+def of_people(count: int, seed: int) -> pl.DataFrame:
+    """Some of whom have several records."""
+    drawn = np.random.default_rng(seed)
+    return patients(count, seed).with_columns(name=pl.Series([f"P{seed}-{n}" for n in drawn.integers(0, count, count)]))
+
+
+def with_rows_moved(published: Published) -> Published:
+    return type(published).assemble(
+        {name: moved(table, 7) for name, table in published.tables.items()}, published.structure
+    )
+
+
+def played(published: Published, original: Any, control: Any, register: Any = None) -> dict[str, Any]:
+    schema = None if isinstance(original, sf.Table) else SCHEMA
+    found = sf.attack(published, original, schema=schema, control=control, register=register, seed=3, threads=1)
+    told = found.to_dict()
+    told["results"] = [each for each in told["results"] if each["attack"] not in READING_ORDER]
+    return {"results": told["results"], "unplayed": told["unplayed"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attacks(kind: str) -> None:
+    anonymizer, models = KINDS[kind]
+    original, control = patients(90, 1), patients(40, 2)
+    register = original.select("name", "age", "sex", "zip")
+    published = sf.anonymize(original, models, schema=SCHEMA, anonymizer=anonymizer, seed=1).published
+    usual = played(published, original, control, register)
+    assert played(with_rows_moved(published), original, control, register) == usual
+    assert played(published, moved(original, 4), moved(control, 5), moved(register, 6)) == usual
+
+
+@pytest.mark.parametrize("anonymizer", ["mondrian", "mdav"])
+def test_attacks_on_people_with_several_records(anonymizer: str) -> None:
+    original, control = of_people(90, 1), of_people(40, 2)
+    table, others = (sf.read_table(frame, OF_PEOPLE) for frame in (original, control))
+    published = sf.anonymize(table, sf.KAnonymity(4), anonymizer=ANONYMIZERS[anonymizer](), seed=1).published
+    elsewhere = (sf.read_table(moved(frame, 9), OF_PEOPLE) for frame in (original, control))
+    assert played(with_rows_moved(published), *elsewhere) == played(published, table, others)
+
+
+def test_only_attacks_on_order_read_it() -> None:
+    assert tuple(sorted(name for name in ATTACKS if getattr(ATTACKS[name], "reads_order", False))) == READING_ORDER
+    assert not getattr(Fingerprint, "reads_order", False)
+
+
+@pytest.mark.parametrize("kind", ["mondrian", "slicing", "bucketization"])
+def test_utility(kind: str) -> None:
+    anonymizer, models = KINDS[kind]
+    original, others = (sf.read_table(patients(count, count), SCHEMA) for count in (120, 50))
+    published = sf.anonymize(original, models, anonymizer=anonymizer, seed=1).published
+    moves: list[Callable[[sf.Table], sf.Table]] = [lambda table: table, _moved]
+    one, two = (
+        sf.measure_utility(
+            release, move(original), holdout=move(others), classifiers=["decision-tree", "naive-bayes"], seed=2
+        ).to_dict()
+        for release, move in zip((published, with_rows_moved(published)), moves, strict=True)
+    )
+    assert one == two
+
+
+def _moved(table: sf.Table) -> sf.Table:
+    return table.take(np.random.default_rng(11).permutation(table.height))
+
+
+@pytest.mark.parametrize(("made", "schema"), [(patients, SCHEMA), (of_people, OF_PEOPLE)], ids=["records", "people"])
+def test_who_is_held_out(made: Any, schema: sf.Schema) -> None:
+    frame = made(60, 3)
+    one, two = (sf.hold_out(sf.read_table(each, schema), 0.3, seed=5) for each in (frame, moved(frame, 8)))
+    for theirs, others in zip(one, two, strict=True):
+        rows = (each.frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).rows() for each in (theirs, others))
+        assert sorted(next(rows)) == sorted(next(rows))
+
+
+rows = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abn"), st.integers(0, 4)), min_size=1, max_size=14)
+
+
+@given(rows, st.randoms(use_true_random=False))
+@examples(100)
+def test_people_are_told_apart_by_all_that_they_hold(drawn: list[tuple[int, str, int]], random: Any) -> None:
+    """The table comes out the same, and so does which of its rows are of one person."""
+    values = [(age, None if town == "n" else town, person) for age, town, person in drawn]
+    found = []
+    for _ in range(2):
+        frame = pl.DataFrame(values, {"age": pl.Int64, "town": pl.String, "id": pl.Int64}, orient="row")
+        schema = sf.Schema(quasi_identifying=["age", "town"], person="id")
+        table = settled(sf.read_table(frame, schema))
+        told = [(age, town) for age, town in table.frame.with_columns(pl.col("town").cast(pl.String)).rows()]
+        found.append((told, table.person_of.tolist()))
+        random.shuffle(values)
+    assert found[0] == found[1]
+
+
+def test_missing_values_have_a_place() -> None:
+    values = [None, 1.5, float("nan"), 0.0, -1.0]
+    frame = pl.DataFrame({"a": values, "b": pl.Series(list("zyxwv"), dtype=pl.Categorical)})
+    for order in ([0, 1, 2, 3, 4], [3, 1, 4, 0, 2]):
+        rows = frame[order][settled_order(frame[order])]
+        assert rows["b"].cast(pl.String).to_list() == settled_rows(frame)["b"].cast(pl.String).to_list()
+
+
+def test_any_stretch_is_a_fair_sample() -> None:
+    frame = pl.DataFrame({"a": range(10_000)})
+    first = settled_rows(frame)["a"][:1000]
+    assert 4700 < first.mean() < 5300  # type: ignore[operator]
