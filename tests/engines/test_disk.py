@@ -140,6 +140,25 @@ def test_every_other_anonymizer_publishes_the_same(drawn: Drawn, setting: str, e
         assert one == two
 
 
+@pytest.mark.parametrize(
+    "hierarchy",
+    [sf.intervals(10), sf.groups({"some": ["1", "2"]}), sf.prefixes(1)],
+    ids=["intervals", "groups", "prefixes"],
+)
+@pytest.mark.parametrize(
+    "values",
+    [[float("nan")] * 3, [1, 2, 30], ["1", "2", "x"], [1.0, 2.0, float("inf")]],
+    ids=str,
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_a_hierarchy_refuses_is_said_alike(values: list[Any], hierarchy: Any, ending: str, tmp_path: Path):
+    path = written(pl.DataFrame({"age": values, "sex": list("fmf")}), tmp_path, ending)
+    one, two = releases(
+        path, policy_of(sf.Schema(quasi_identifying={"age": hierarchy, "sex": None}), MODELS[0]), tmp_path
+    )
+    assert one == two
+
+
 def refused(made: Any) -> bool:
     """Whether the disk engine said that it does not do this, and how else it is done."""
     return len(made) == 2 and any("--engine memory" in problem for problem in made[1])

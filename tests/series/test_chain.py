@@ -157,10 +157,11 @@ def test_changed_data(change: Callable[[str], str], series: sf.Series) -> None:
 
 def test_a_last_release_that_lost_a_row_of_the_one_before(series: sf.Series) -> None:
     """Nothing follows the last release, so that whoever makes it could bind anything: the rows tell."""
-    older = (series.releases[1] / "data.csv").read_text().splitlines()[1]
+    older = (series.releases[1] / "data.csv").read_text().splitlines(keepends=True)
     file = series.releases[2] / "data.csv"
     lines = file.read_text().splitlines(keepends=True)
-    lines.remove(older + "\n")
+    # The last batch may hold some of these rows as well; then one of them is enough.
+    lines.remove(next(row for row in older[1:] if lines.count(row) == older.count(row)))
     file.write_text("".join(lines))
     bind(series.releases[2])
     found = broken(series)

@@ -226,7 +226,8 @@ def test_the_problems_of_all_columns_come_at_once():
     kinds = {"a": Kind.NUMERIC, "b": Kind.NUMERIC, "c": Kind.CATEGORICAL}
     with pytest.raises(SfumatoError) as caught:
         encode(Table(frame, schema, kinds))
-    assert [problem.split(":")[0] for problem in caught.value.problems] == ["column 'a'", "column 'b'", "c"]
+    told = [problem.split(": ")[:2] for problem in caught.value.problems]
+    assert told == [["table", "column 'a'"], ["table", "column 'b'"], ["table", "c"]]
 
 
 @pytest.mark.parametrize(("size", "dtype"), [(255, np.uint8), (256, np.uint16), (65_536, np.uint32)])

@@ -20,6 +20,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.table.problems import said_of
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -303,5 +304,5 @@ def _table(
         people = None if columns.person is None else number_people(table.frame[columns.person])
         return replace(table, schema=meant.to_schema(), people=people, repeated=None)
     except SfumatoError as error:
-        errors.append(type(error)(*(f"{what}: {problem}" for problem in error.problems)))
+        errors.append(said_of(what, error))
         return None

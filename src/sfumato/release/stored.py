@@ -31,6 +31,7 @@ from sfumato.release.text_files import texts_of
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector
 from sfumato.table.databases.storable import storable
+from sfumato.table.problems import said_of
 from sfumato.table.reading import read_written
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ def _named(shelf: Shelf) -> Iterator[None]:
     except _OnlyTried:
         raise
     except SfumatoError as error:
-        raise type(error)(*(f"{shelf}: {problem}" for problem in error.problems)) from None
+        raise said_of(str(shelf), error) from None
 
 
 def _make_room(session: Session, schema: str, *, overwrite: bool) -> None:

@@ -24,7 +24,7 @@ from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import as_they_appear, number_people
-from sfumato.table.problems import raise_together
+from sfumato.table.problems import raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.sources import open_source
 from sfumato.table.table import Table
@@ -188,7 +188,7 @@ def _named(label: str, work: Callable[[], Result]) -> Result:
     try:
         return work()
     except SfumatoError as error:
-        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+        raise said_of(label, error) from None
 
 
 def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | None:

@@ -20,7 +20,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.domain import domain_extent
 from sfumato.table.numbering import Order, number_values
-from sfumato.table.problems import raise_together
+from sfumato.table.problems import raise_together, said_of
 from sfumato.table.rounding import Rounding
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
@@ -283,7 +283,7 @@ def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:
     errors: list[SfumatoError] = []
     quasi = _coded(table, table.schema.quasi_identifying, order, errors)
     sensitive = _coded(table, table.schema.sensitive, "name", errors)
-    raise_together(errors)
+    raise_together([said_of(table.source, error) for error in errors])
     return EncodedTable(
         tuple(column.attribute for column in quasi),
         _gather(quasi, table.height),

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from sfumato.errors import InputError, SfumatoError
 
 
+def said_of(source: str, error: SfumatoError) -> SfumatoError:
+    """Return an error with the name of a source before every problem."""
+    return type(error)(*(f"{source}: {problem}" for problem in error.problems))
+
+
 def raise_together(errors: Sequence[SfumatoError]) -> None:
     """Raise one error with the problems of all, of their common type; of mixed types it is an ``InputError``."""
     if not errors:

@@ -28,7 +28,7 @@ from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, checked_header
 from sfumato.table.pandas_index import without_index
 from sfumato.table.person_column import as_they_appear, number_people, read_wishes
-from sfumato.table.problems import raise_together
+from sfumato.table.problems import raise_together, said_of
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
@@ -230,7 +230,7 @@ def named(source: object, table: str | None = None) -> Iterator[str]:
     try:
         yield label
     except SfumatoError as error:
-        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+        raise said_of(label, error) from None
 
 
 @contextmanager

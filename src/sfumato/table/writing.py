@@ -13,6 +13,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.csv_lines import LabelLines, label_lines
+from sfumato.table.problems import said_of
 
 Codes = Mapping[str, Mapping[str, int]]
 """For columns, the code of each label."""
@@ -89,7 +90,7 @@ def _write_foreign(frame: pl.DataFrame, path: Path, format: Format, codes: Codes
             write_labelled(frame, path, PROGRAMS[format], codes)
         check_read_back(frame, path)
     except SfumatoError as error:
-        raise type(error)(*(f"{path.name}: {problem}" for problem in error.problems)) from None
+        raise said_of(path.name, error) from None
 
 
 def sha256_of(path: Path) -> str:

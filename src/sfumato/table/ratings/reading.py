@@ -9,6 +9,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names
+from sfumato.table.problems import said_of
 from sfumato.table.ratings.assembly import Entries, assembled
 from sfumato.table.ratings.long_form import read_long
 from sfumato.table.ratings.netflix_form import PARTS, TIME, netflix_source
@@ -123,7 +124,7 @@ def read_ratings(
         entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names)
         return assembled(entries, known, choice, label)
     except SfumatoError as error:
-        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+        raise said_of(label, error) from None
 
 
 def _entries(

@@ -21,7 +21,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.kinds import text_of
-from sfumato.table.problems import raise_together
+from sfumato.table.problems import raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.sets.sets import Sets
@@ -133,7 +133,7 @@ def read_sets(
         members = _long(opened, person, item, reading) if is_long else _wide(opened, item, item_separator, reading)
         tree = None if hierarchy is None else hierarchy.build(members.items.values, name="items")
     except SfumatoError as error:
-        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+        raise said_of(label, error) from None
     beside = None
     if schema is not None:
         _refuse_twice(schema, opened.names, form, person, item, label)

@@ -17,6 +17,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.distinct import as_categories_where_few
+from sfumato.table.problems import said_of
 from sfumato.table.sources.protocol import Family, Given, TableSource
 
 _RELEASE = "release.json"
@@ -196,7 +197,7 @@ def named_part(label: str) -> Iterator[None]:
     try:
         yield
     except SfumatoError as error:
-        raise type(error)(*(f"{label}: {problem}" for problem in error.problems)) from None
+        raise said_of(label, error) from None
     except FileNotFoundError:
         raise InputError(f"{label}: there is no such file; check the path") from None
 
