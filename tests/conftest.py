@@ -72,6 +72,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let it have them again: some libraries look at the end for what they still hold."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def repeatable_entropy() -> Iterator[None]:
     """Let what is drawn without a seed be the same in every run: `random` begins anew with every test and example."""

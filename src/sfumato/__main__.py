@@ -1,6 +1,6 @@
 """``python -m sfumato`` is the same as the command ``sfumato``."""
 
-from sfumato.cli.app import main
+from sfumato.cli import main
 
 if __name__ == "__main__":
     main()

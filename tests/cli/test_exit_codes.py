@@ -73,7 +73,7 @@ def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
         process.stdin.write("age,ill\n20,flu\n")
         process.stdin.flush()
         for _ in range(40):
-            # While libraries are loaded, an interruption may get lost.
+            # While libraries of a command are loaded, an interruption may get lost.
             time.sleep(1.5)
             if process.poll() is not None:
                 break
@@ -85,6 +85,35 @@ def test_an_interruption_has_a_code_of_its_own(place: Path) -> None:
         "stopped; no release was written",
         "ended with exit code 130",
     ]
+
+
+WHILE_LOADING = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["sfumato", *{words!r}]
+from sfumato.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["sfumato.cli.app", "typer", "sfumato.cli.options", "sfumato.cli.anonymize"])
+@pytest.mark.parametrize("logged", [False, True])
+def test_an_interruption_while_the_program_is_loaded(module: str, logged: bool, place: Path) -> None:
+    words = [*f"anonymize in.csv {ROLES} -k 2 --out never".split(), *(["--log-json"] if logged else [])]
+    program = WHILE_LOADING.format(module=module, words=words)
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    told = [json.loads(line)["message"] for line in done.stderr.splitlines()] if logged else done.stderr.splitlines()
+    ended = ["stopped; no release was written", "ended with exit code 130"]
+    assert told == (ended if logged else [f"sfumato: {ended[0]}"])
+    assert not (place / "never").exists()
 
 
 def test_the_page_lists_these_codes() -> None:

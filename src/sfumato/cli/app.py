@@ -193,7 +193,6 @@ def main() -> None:
         with contextlib.suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     logging.getLogger("sfumato").addHandler(Warnings(logging.WARNING))
-    stop_compiling_at_interrupt()
     announce_compiling()
     listeners.append(lambda sentence: complain([sentence]))
     words = _without_log_option(sys.argv[1:])
@@ -201,6 +200,7 @@ def main() -> None:
     every = [*COMMANDS, *GROUPS]
     named = [word for word in (_completed() or words)[:1] if word in every]
     app = app_of(named or every, listed=not set(every) & set(_completed() or words))
+    stop_compiling_at_interrupt()
     began = time.monotonic()
     try:
         app(words, prog_name="sfumato")

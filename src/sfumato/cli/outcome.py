@@ -16,9 +16,10 @@ import typer
 from typer.core import TyperGroup
 
 from sfumato.cli import log_lines
+from sfumato.cli.interrupted import SENTENCE, STOPPED
 from sfumato.errors import SfumatoError
 
-INPUT, STOPPED = 2, 130
+INPUT = 2
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
@@ -68,7 +69,7 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         message = error.format_message().rstrip(".")
         return [f"{message} (--help shows an example)"] if message else [], INPUT
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return ["stopped; no release was written"], STOPPED
+        return [SENTENCE], STOPPED
     if isinstance(error, MemoryError):
         return ["not enough memory; close other programs, or take fewer columns or records at a time"], INPUT
     if isinstance(error, BrokenPipeError):

@@ -10,7 +10,8 @@ import time
 from contextlib import suppress
 from types import FrameType
 
-from sfumato.cli.outcome import STOPPED, complain, explained
+from sfumato.cli.interrupted import STOPPED, is_default
+from sfumato.cli.outcome import complain, explained
 from sfumato.cli.progress import restore_terminal
 from sfumato.kernels.announcing import compiling
 
@@ -29,7 +30,7 @@ def stop_compiling_at_interrupt() -> None:
         heard, told = socket.socketpair()
         told.setblocking(False)
         signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored, as behind nohup
+        if is_default():
             signal.signal(signal.SIGINT, _interrupted)
         threading.Thread(target=_watch, args=(heard, told), daemon=True, name="sfumato-stop").start()
 
