@@ -5,6 +5,7 @@ Two attacks are about the order itself; they see the rows as they stand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -128,6 +129,36 @@ def test_who_is_held_out(made: Any, schema: sf.Schema) -> None:
     for theirs, others in zip(one, two, strict=True):
         rows = (each.frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).rows() for each in (theirs, others))
         assert sorted(next(rows)) == sorted(next(rows))
+
+
+@pytest.mark.parametrize("vary", [{"vary": "k", "values": [3, 6]}, {"vary": "records", "values": [40, 70]}])
+def test_comparisons(vary: dict[str, Any]) -> None:
+    frame = patients(100, 6)
+    one, two = (
+        sf.compare(
+            sf.read_table(each, SCHEMA), anonymizers=["mondrian", "k-member", "slicing"], seed=2, queries=30, threads=1,
+            classifiers=True, models=[DIVERSE], repetitions=2, **vary,
+        ).frame.drop("seconds", "cpu_seconds")
+        for each in (frame, moved(frame, 3))
+    )  # fmt: skip
+    assert one.equals(two)
+
+
+def test_messages_name_rows_as_they_were_given() -> None:
+    frame = patients(30, 1).with_columns(weight=pl.Series([1.0] * 20 + [0.0] + [1.0] * 9))
+    schema = replace(SCHEMA, insensitive=("weight",))
+    table = sf.read_table(frame, schema)
+    release = sf.anonymize(table, sf.KAnonymity(3), seed=1)
+    with pytest.raises(sf.InputError, match="not above 0, first in row 21;"):
+        sf.measure_utility(release, table, weights="weight")
+    ages = [math.inf if place in (7, 9) else float(age) for place, age in enumerate(frame["age"])]
+    far = sf.read_table(frame.with_columns(age=pl.Series(ages)), schema)
+    with pytest.raises(sf.InputError, match="infinite number, first in row 8"):
+        sf.measure_utility(release, far)
+    ages = ["old" if place in (5, 20) else str(age) for place, age in enumerate(frame["age"])]
+    register = frame.select("name", "sex", "zip", age=pl.Series(ages))
+    with pytest.raises(sf.InputError, match="2 cell\\(s\\) are not numeric, first in row 6"):
+        sf.attack(release, frame, schema=schema, attacks="linkage", register=register)
 
 
 rows = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abn"), st.integers(0, 4)), min_size=1, max_size=14)

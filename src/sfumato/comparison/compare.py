@@ -30,6 +30,7 @@ from sfumato.policy.people import People
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
+from sfumato.table.row_order import settled
 from sfumato.table.table import Table
 
 WARM = 200
@@ -138,6 +139,8 @@ def compare(
         told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
         kept = RunStore(Path(folder), _identity(*told))
     used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
+    if laid.vary == RECORDS:
+        used = settled(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
     outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)

@@ -190,8 +190,7 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             continue
         try:
             # Only completed attacks are counted.
-            as_given = getattr(one, "reads_order", False)
-            played = one.play(replace(target if as_given else settled_target, progress=silent))
+            played = _results(one, replace(target, progress=silent), replace(settled_target, progress=silent))
             results += [replace(result, counts=_of_whom(one, target)) for result in played]
         except SfumatoError as error:
             if by_name:
@@ -210,6 +209,17 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
         target.records_known,
         None if target.original.repeated is None else target.original.repeated.name,
     )
+
+
+def _results(one: Attack, target: Target, settled_target: Target) -> Sequence[AttackResult]:
+    if getattr(one, "reads_order", False):
+        return one.play(target)
+    try:
+        return one.play(settled_target)
+    except SfumatoError:
+        # A message names rows as they stand in what was given.
+        one.play(target)
+        raise
 
 
 def _settled(target: Target) -> Target:

@@ -14,7 +14,7 @@ from sfumato.evaluation.utility.records import Rows
 from sfumato.evaluation.utility.views import original_joint
 from sfumato.evaluation.weights import weights_in
 from sfumato.table.encoding import EncodedTable, encode
-from sfumato.table.row_order import settled
+from sfumato.table.row_order import settled_order
 from sfumato.table.table import Table
 
 
@@ -43,10 +43,10 @@ class Original:
 
         Its records stand in an order of its own, so that what is drawn does not depend on that of the input.
         """
-        table = settled(table)
         known = None if weights is None else weights_in(table.frame, weights, "the original")
-        encoded = encode(table)
-        return cls(table, encoded, domains_of(encoded), known)
+        rows = settled_order(table.frame, table.people)
+        encoded = encode(table).take(rows)
+        return cls(table.take(rows), encoded, domains_of(encoded), known if known is None else known[rows])
 
     @cached_property
     def joint(self) -> Joint:

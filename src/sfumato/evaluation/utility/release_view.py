@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.utility.answers import QueryErrors, Questions, summarize
 from sfumato.evaluation.utility.classifiers import Accuracy, TrainedOnce, accuracies
@@ -89,9 +89,18 @@ class ReleaseView:
         """
         opened = open_release(release)
         chosen, published = recoding or opened.policy.recoding(), settled(opened.published)
-        after = weighted = read_joint(published, original.domains, chosen)
-        if weights is not None:
-            weighted = read_joint(published, original.domains, chosen, weights)
+
+        def read(kind: Published, counting: str | None = None) -> Joint:
+            return read_joint(kind, original.domains, chosen, counting)
+
+        try:
+            after = read(published)
+            weighted = after if weights is None else read(published, weights)
+        except SfumatoError:
+            # A message names rows as they stand in the release.
+            read(opened.published)
+            read(opened.published, weights)
+            raise
         return cls(published, original, chosen, after, weighted)
 
     @property
