@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -141,4 +142,9 @@ def check_audit(folder: Path, rows: Sequence[Any], people: Sequence[Hashable]) -
 
 
 def released(table: PeoplesTable, models: Sequence[Any], anonymizer: Anonymizer, **settings: Any) -> sf.Release:
-    return sf.anonymize(sf.read_table(table.frame, table.schema), models, anonymizer=anonymizer, **settings)
+    """Anonymize; what measures numbers is not tried on tables without any."""
+    try:
+        return sf.anonymize(sf.read_table(table.frame, table.schema), models, anonymizer=anonymizer, **settings)
+    except sf.PolicyError as error:
+        assume("the squared error needs a number" not in str(error))
+        raise
