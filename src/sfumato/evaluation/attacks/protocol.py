@@ -288,6 +288,8 @@ class Attack(Protocol):
     ``"anonymizer"``, ``"sensitive"``, ``"identifying"``, ``"pseudonyms"``."""
 
     # `on_demand`, a sentence, is declared by attacks that are played only when they are named; it says why.
+    # `reads_order`, true, is declared by those that see rows as they stand; others get them in an order that depends
+    # only on what the rows hold.
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result for each goal, e.g. for each sensitive attribute."""
