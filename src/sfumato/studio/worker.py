@@ -14,6 +14,7 @@ import threading
 def main() -> None:
     """Read the words of a command from a line of stdin, and run it."""
     import sfumato.cli.anonymize
+    import sfumato.cli.app
     import sfumato.release.anonymize
     import sfumato.table.reading
 
@@ -23,7 +24,7 @@ def main() -> None:
     threading.Thread(target=_end_with_the_studio, daemon=True).start()
     words: list[str] = json.loads(line)
     sys.argv = ["sfumato", *words]
-    sfumato.cli.app.main()
+    sfumato.cli.main()
 
 
 def _end_with_the_studio() -> None:
