@@ -57,7 +57,7 @@ studio: $(VENV)/.studio
 	$(BIN)/sfumato studio demo-output/patients.csv
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations=10
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 tests/kernels $(INTERPRETED)
 
 test-all: SEED := $(or $(SEED),$(shell $(PYTHON) -c "import random; print(random.getrandbits(32))"))
