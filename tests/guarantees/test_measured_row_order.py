@@ -192,3 +192,10 @@ def test_any_stretch_is_a_fair_sample() -> None:
     frame = pl.DataFrame({"a": range(10_000)})
     first = settled_rows(frame)["a"][:1000]
     assert 4700 < first.mean() < 5300  # type: ignore[operator]
+
+
+def test_published_decimals_are_records_like_others() -> None:
+    frame = patients(30, 1).with_columns(paid=pl.Series(range(30)).cast(pl.Decimal(10, 2)))
+    schema = replace(SCHEMA, insensitive=("paid",))
+    release = sf.anonymize(frame, sf.KAnonymity(3), schema=schema, seed=1)
+    assert sf.attack(release, frame, schema=schema, attacks="singling-out", seed=1).results

@@ -265,5 +265,7 @@ def _identity(
         "queries": queries,
         "classifiers": classifiers,
         "seed": seed,
+        # Runs that were made when records were drawn by their places used others.
+        **({"drawn": "settled"} if laid.vary == RECORDS or classifiers else {}),
         **({"people": "both"} if laid.promises else {} if laid.people == People() else {"people": repr(laid.people)}),
     }

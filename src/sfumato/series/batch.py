@@ -109,7 +109,7 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
     typed, encoded = None, None
     if table is not None and frozen is not None:
         typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
-        encoded = _tried(lambda: _named(label, lambda: encode(typed or table)), errors)
+        encoded = _tried(lambda: encode(typed or table), errors)
     problems = [
         *(() if tags is None else _people_problems(tags, ledger, everybody=everybody, known=not leave_out_known)),
         *(() if header is None or frozen is None else _new_columns(header, frozen)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
@@ -126,7 +127,8 @@ def _holding(held: NDArray[np.int64], place_of: NDArray[np.int64]) -> tuple[NDAr
 
 def record_numbers(frame: pl.DataFrame) -> NDArray[np.uint64]:
     """Give equal records the same number: uint64 (n,)."""
-    columns = [distinct_of(frame[name]) for name in frame.columns]
+    # Decimals have as many bits as no array has.
+    columns = [distinct_of(each) for each in frame.with_columns(cs.decimal().cast(pl.String)).iter_columns()]
     codes = np.column_stack([column.rank_of[column.raw] for column in columns])
     return group_records(codes.astype(np.uint32))[0].astype(np.uint64)
 

@@ -90,18 +90,16 @@ class ReleaseView:
         opened = open_release(release)
         chosen, published = recoding or opened.policy.recoding(), settled(opened.published)
 
-        def read(kind: Published, counting: str | None = None) -> Joint:
-            return read_joint(kind, original.domains, chosen, counting)
+        def read(rows: Published) -> tuple[Joint, Joint]:
+            after = read_joint(rows, original.domains, chosen)
+            return after, after if weights is None else read_joint(rows, original.domains, chosen, weights)
 
         try:
-            after = read(published)
-            weighted = after if weights is None else read(published, weights)
+            return cls(published, original, chosen, *read(published))
         except SfumatoError:
             # A message names rows as they stand in the release.
             read(opened.published)
-            read(opened.published, weights)
             raise
-        return cls(published, original, chosen, after, weighted)
 
     @property
     def domains(self) -> Mapping[str, Domain]:
