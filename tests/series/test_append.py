@@ -56,6 +56,21 @@ def test_whoever_could_join_an_old_class_gets_one_of_newcomers(tmp_path: Path) -
     assert series.verify(ledger=True).ok
 
 
+def test_a_batch_is_named_once_in_what_is_wrong_with_it(tmp_path: Path) -> None:
+    towns = sf.groups({"known": ["A", "B"]})
+    schema = sf.Schema(quasi_identifying={"age": None, "town": towns}, person="id")
+    older, newer = (
+        pl.DataFrame(rows, schema=["id", "age", "town"], orient="row")
+        for rows in ([("a", 30, "A"), ("b", 31, "B")], [("c", 30, "A"), ("d", 31, "far")])
+    )
+    series = sf.Series.start(
+        tmp_path / "s", sf.Policy.of(schema, [sf.KAnonymity(2)], sf.Mondrian(), TIGHT, 0.0), table=older
+    )
+    with pytest.raises(sf.SfumatoError) as error:
+        series.append(newer)
+    assert error.value.problems[0] == "table: hierarchy of 'town': 1 of 2 distinct value(s) are not in it; add them"
+
+
 def test_fewer_than_k_wait_and_come_with_the_next(tmp_path: Path) -> None:
     series = sf.Series.start(tmp_path / "s", policy(sf.KAnonymity(2)), table=frame(FIRST))
     step = series.append(frame(SECOND[:1]))
