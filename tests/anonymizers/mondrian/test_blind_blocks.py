@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -119,7 +120,9 @@ def test_what_a_population_says_is_counted_not_imagined(seed: int, model: Privac
     everybody = pl.DataFrame({name: generator.integers(0, generator.integers(2, 8), count) for name in ("age", "town")})
     sample = everybody[generator.permutation(count)[: count // 3]]
     table = read_table(sample, sf.Schema(quasi_identifying=["age", "town"]))
-    blind, seeing = (_published(table, model, everybody, Mondrian) for Mondrian in (BLIND, sf.Mondrian()))
+    # Larger classes beside the cuts, which only the setting that sees tries, are another choice.
+    with patch("sfumato.anonymizers.mondrian.mondrian.RETRIED", ()):
+        blind, seeing = (_published(table, model, everybody, mondrian) for mondrian in (BLIND, sf.Mondrian()))
     assert blind == seeing
 
 
