@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.table import announcing
 from sfumato.table.schema import Kind
-from sfumato.table.sources import workbooks
+from sfumato.table.sources import workbook_sheets, workbooks
 from sfumato.table.sources.cell_ranges import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
@@ -331,7 +331,7 @@ class TestOtherFiles:
 def test_how_long_it_takes_is_said_before(workbook, monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(announcing, "listeners", [said.append])
-    monkeypatch.setattr(workbooks, "_BYTES_A_SECOND", 10)
+    monkeypatch.setattr(workbook_sheets, "_BYTES_A_SECOND", 10)
     sf.read_table(workbook([NAMES, *ROWS]), SCHEMA)
     assert len(said) == 1
     assert said[0].startswith("reading sheet 'Visits' takes about ")

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.hashing import GOLDEN, hashed
 from sfumato.kernels.jit import inlined, linear
 from sfumato.kernels.types import Codes, Int32s, Int64s, int64
 
@@ -51,8 +52,10 @@ def value_sets(grouped: Codes, starts: Int64s, cardinality: int) -> tuple[Int32s
     code. Returns the set of each class int32 (c,), where each set begins int64 (g + 1,), and the members of all sets
     int32 (z,), rising inside a set. O(m + c + z log z), memory 8 v + 12 c bytes and the sets themselves.
     """
-    # Fixed pseudo-random words, one per code: a set's hash is their exclusive or, whatever the order of its members.
-    words = np.random.default_rng(0).integers(0, 2**62, size=cardinality, dtype=np.int64)
+    # Fixed words of 63 bits, one per code: a set's hash is their exclusive or, whatever the order of its members.
+    words = (hashed(np.arange(1, cardinality + 1, dtype=np.uint64) * np.uint64(GOLDEN)) >> np.uint64(1)).astype(
+        np.int64
+    )
     set_of, members, bounds = _number_sets(grouped, starts, words)
     return set_of, bounds, members
 

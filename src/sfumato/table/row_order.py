@@ -16,14 +16,12 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
+from sfumato.hashing import GOLDEN, hashed
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
 _BLOCK = 1 << 13
 """Records that are hashed at a time, so that they stay in the cache."""
-
-_GOLDEN = 0x9E3779B97F4A7C15
-_MASK = (1 << 64) - 1
 
 
 def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
@@ -40,11 +38,12 @@ def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
     -----
     The codes are added up, each times an odd number of its column, and the sum is stirred. Cost O(n · q).
     """
-    factors = np.array([_stirred(_GOLDEN * (column + 1) & _MASK) | 1 for column in range(codes.shape[1])], np.uint64)
+    columns = np.arange(1, codes.shape[1] + 1, dtype=np.uint64)
+    factors = hashed(columns * np.uint64(GOLDEN)) | np.uint64(1)
     hashes = np.empty(len(codes), dtype=np.uint64)
     for start in range(0, len(codes), _BLOCK):
         block = codes[start : start + _BLOCK]
-        hashes[start : start + _BLOCK] = _mixed(block.astype(np.uint64) @ factors + np.uint64(_GOLDEN))
+        hashes[start : start + _BLOCK] = _mixed(block.astype(np.uint64) @ factors + np.uint64(GOLDEN))
     return hashes
 
 
@@ -102,7 +101,7 @@ def settled_order(frame: pl.DataFrame, people: NDArray[np.integer] | None = None
     people : integers (n,), a number for the person behind each row, which itself decides nothing; None: not told.
     """
     rank = _ranks(frame)
-    hashes = _mixed(rank + np.uint64(_GOLDEN))
+    hashes = _mixed(rank + np.uint64(GOLDEN))
     if people is None:
         return np.argsort(hashes, kind="stable")
     _, own = np.unique(people, return_inverse=True)
@@ -208,13 +207,6 @@ def _settled_by_columns(rows: _Rows, columns: Sequence[pl.Series]) -> NDArray[np
     order = rows.order.copy()
     order[tied] = frame.sort(frame.columns)["row"].to_numpy()
     return order
-
-
-def _stirred(number: int) -> int:
-    """Return 64 bits, each of which depends on all bits of a number (the last step of SplitMix64)."""
-    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & _MASK
-    number = (number ^ number >> 27) * 0x94D049BB133111EB & _MASK
-    return number ^ number >> 31
 
 
 def _mixed(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:

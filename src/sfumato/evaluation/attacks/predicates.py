@@ -15,6 +15,7 @@ from sfumato.evaluation.attacks.adding import added
 from sfumato.evaluation.attacks.cohort import nothing_shared
 from sfumato.evaluation.attacks.pieces import Piece, alike, pieces_of
 from sfumato.evaluation.attacks.spread import read_cells, shared_names
+from sfumato.hashing import hashed
 from sfumato.published import Published, PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
@@ -134,8 +135,5 @@ def record_numbers(frame: pl.DataFrame) -> NDArray[np.uint64]:
 
 
 def mixed(numbers: NDArray[np.uint64], salts: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Turn pairs of numbers into numbers from 0 to 1 that look random for each pair (the finalizer of splitmix64)."""
-    bits = numbers ^ salts
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((bits ^ (bits >> np.uint64(31))) >> np.uint64(11)) / float(1 << 53)
+    """Turn pairs of numbers into numbers from 0 to 1 that look random for each pair."""
+    return (hashed(numbers ^ salts) >> np.uint64(11)) / float(1 << 53)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluation.risk.keys import Keys
+from sfumato.hashing import GOLDEN, hashed
 from sfumato.numbers import counted, percent
 
 HEADING = "many columns: leave out those that are not needed, first those without which fewest records are unique"
@@ -84,12 +85,8 @@ def _entropy(counts: NDArray[np.number]) -> float:
 
 
 def _hashed(values: NDArray[np.unsignedinteger], column: int) -> NDArray[np.uint64]:
-    """Give every value of a column a number of 64 bits, with the steps of splitmix64."""
-    with np.errstate(over="ignore"):
-        mixed = (values.astype(np.uint64) + np.uint64((column + 1) << 32)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    """Give every value of a column a number of 64 bits."""
+    return hashed((values.astype(np.uint64) + np.uint64((column + 1) << 32)) * np.uint64(GOLDEN))
 
 
 def _uniques(hashes: NDArray[np.uint64], records: NDArray[np.int64]) -> int:
