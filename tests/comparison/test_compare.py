@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,25 @@ def test_other_settings_another_table_or_another_folder_are_refused(table, tmp_p
         compared(table, folder=tmp_path / "mine")
     with pytest.raises(sf.InputError, match="no such folder"):
         compared(table, folder=tmp_path / "nowhere" / "comparison")
+
+
+def test_runs_that_drew_other_records_are_not_continued(table, tmp_path):
+    """Those of a version that drew records by their places: its folders do not say how they were drawn."""
+    folder = tmp_path / "comparison"
+    compared(table, models=[sf.KAnonymity(3)], folder=folder, vary="records", values=[100])
+    compared(table, models=[sf.KAnonymity(3)], folder=folder, vary="records", values=[100, 200])
+    mark = folder / "comparison.json"
+    identity = json.loads(mark.read_text())
+    assert identity.pop("drawn") == "settled"
+    mark.write_text(json.dumps(identity))
+    with pytest.raises(sf.InputError, match="other settings"):
+        compared(table, models=[sf.KAnonymity(3)], folder=folder, vary="records", values=[100])
+
+
+def test_where_nothing_is_drawn_runs_of_earlier_versions_are_continued(table, tmp_path):
+    folder = tmp_path / "comparison"
+    compared(table, folder=folder, values=[3])
+    assert "drawn" not in json.loads((folder / "comparison.json").read_text())
 
 
 def test_fingerprints_tell_tables_apart():
