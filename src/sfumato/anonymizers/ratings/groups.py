@@ -106,15 +106,3 @@ def unified(ratings: Ratings, groups: ProximityGroups, steps: int, invent: bool)
     starts, issues, codes, origin = published_rows(firsts, members, *given, widths, row_starts, shown, windows)
     times = None if ratings.times is None else ratings.times.gather(pl.Series(origin).replace(-1, None))
     return ChangedRatings(replace(ratings, starts=starts, issues=issues, codes=codes, times=times), origin)
-
-
-def chosen_records(ratings: Ratings, rows: NDArray[np.integer]) -> tuple[Ratings, NDArray[np.int64]]:
-    """Return the ratings of some records, in this order, and the number that each rating had before; int64 (z,)."""
-    lengths = np.diff(ratings.starts)[rows]
-    starts = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    places = np.arange(starts[-1]) + np.repeat(ratings.starts[rows] - starts[:-1], lengths)
-    times = None if ratings.times is None else ratings.times.gather(places)
-    return (
-        replace(ratings, starts=starts, issues=ratings.issues[places], codes=ratings.codes[places], times=times),
-        places,
-    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, chosen_records
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.kernels.ratings.relax import relax_codes
 from sfumato.kernels.ratings.worth import MISSING
@@ -46,7 +46,7 @@ def relaxed(
 
     each(relax, _chunks(changed, groups, task.model.k), task.threads)
     found = ChangedRatings(replace(changed.ratings, codes=codes), changed.sources)
-    shown, _ = chosen_records(found.ratings, np.flatnonzero(groups.group_of >= 0))
+    shown = found.ratings.take(np.flatnonzero(groups.group_of >= 0))
     decided = check_ratings(shown, task.model, threads=task.threads)
     return (found, groups, decided) if decided.holds else (changed, groups, answer)
 
@@ -75,5 +75,5 @@ def _chunks(changed: ChangedRatings, groups: ProximityGroups, k: int) -> list[ND
 def _places(changed: ChangedRatings, records: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return where the non-sensitive ratings of records stand that rate the same issues; int64 (records, issues)."""
     ratings = changed.ratings
-    _, places = chosen_records(ratings, records)
+    places = ratings.places(records)
     return places[~ratings.sensitive[ratings.issues[places]]].reshape(len(records), -1)

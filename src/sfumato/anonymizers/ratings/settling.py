@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, chosen_records, groups_from, unified
+from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups, groups_from, unified
 from sfumato.anonymizers.ratings.task import RatingTask
 from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
@@ -43,7 +43,7 @@ def settled(
     while True:
         changed = unified(before, groups, task.steps, task.invent)
         shown = np.flatnonzero(groups.group_of >= 0)
-        published, _ = chosen_records(changed.ratings, shown)
+        published = changed.ratings.take(shown)
         answer = check_ratings(published, task.model, threads=task.threads)
         if answer.holds:
             sources = changed.sources
@@ -98,6 +98,6 @@ def _around(ratings: Ratings, records: NDArray[np.int64], steps: int) -> NDArray
 
 def _codes(ratings: Ratings, records: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the non-sensitive codes of records that rated the same issues; int64 (records, issues of the mask)."""
-    some, _ = chosen_records(ratings, records)
+    some = ratings.take(records)
     shown = ~some.sensitive[some.issues]
     return some.codes[shown].astype(np.int64).reshape(len(records), -1)

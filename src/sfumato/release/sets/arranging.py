@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from sfumato.release.arguments import Arguments, policy_of_call
 from sfumato.release.generalizing import solved_task
 from sfumato.release.own_types import own_types
 from sfumato.release.task import Task
+from sfumato.table.sets.row_order import settled
 from sfumato.table.sets.sets import Sets
 
 
@@ -48,12 +48,10 @@ def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None
 
     With a seed, the result is the same for every order of the input: records that stay tied are alike in everything.
     """
-    by_content = np.arange(sets.height) if seed is None else _by_content(sets)
-    if sets.beside is None:
-        origin = by_content[permutation(sets.height, seed)]
-        return ArrangedSets(sets.take(origin), origin)
-    ordered = sets.take(by_content)
-    assert ordered.beside is not None
+    ordered, by_content = (sets, np.arange(sets.height)) if seed is None else settled(sets)
+    if ordered.beside is None:
+        order = permutation(sets.height, seed)
+        return ArrangedSets(ordered.take(order), by_content[order])
     way = policy.to_anonymizer() or Mondrian()
     promised = [KAnonymity(policy.change.class_size or model.k)]
     meant = policy_of_call(ordered.beside, Arguments(promised, way, None, None, None, None), None, seed)
@@ -66,20 +64,3 @@ def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None
     losses = measure_losses(solved.generalized, k=model.k)
     shown = replace(ordered.take(order), beside=None)
     return ArrangedSets(shown, by_content[order], labels, float(losses.normalized_ncp))
-
-
-def _by_content(sets: Sets) -> NDArray[np.int64]:
-    """Return records sorted by the names of their items, and by what stands beside them."""
-    place_of = np.empty(len(sets.names), dtype=np.int64)
-    place_of[np.array(sorted(range(len(sets.names)), key=sets.names.__getitem__), dtype=np.int64)] = np.arange(
-        len(sets.names)
-    )
-    records = np.repeat(np.arange(sets.height), sets.sizes)
-    keys = np.sort(records * len(sets.names) + place_of[sets.items]) - records * len(sets.names)
-    packed = keys.astype(">i4").tobytes()
-    held = [packed[first:last] for first, last in pairwise((4 * sets.starts).tolist())]
-    if sets.beside is None:
-        return np.array(sorted(range(sets.height), key=held.__getitem__), dtype=np.int64)
-    texts = sets.beside.frame.select(pl.all().cast(pl.String))
-    beside = [tuple((text is not None, text or "") for text in row) for row in texts.iter_rows()]
-    return np.array(sorted(range(sets.height), key=lambda record: (held[record], beside[record])), dtype=np.int64)

@@ -85,6 +85,24 @@ class Ratings:
         """How many records rated each issue; int64 (m,)."""
         return np.bincount(self.issues, minlength=len(self.names)).astype(np.int64)
 
+    def places(self, records: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the places of the ratings of some records, in that order; int64 (ratings of theirs,)."""
+        sizes = np.diff(self.starts)[records]
+        before = np.cumsum(sizes) - sizes
+        places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(self.starts[records] - before, sizes)
+        return places
+
+    def take(self, records: NDArray[np.integer]) -> Ratings:
+        """Return the ratings of some records, in that order."""
+        places = self.places(records)
+        return replace(
+            self,
+            starts=np.append(0, np.cumsum(np.diff(self.starts)[records])).astype(np.int64),
+            issues=self.issues[places],
+            codes=self.codes[places],
+            times=None if self.times is None else self.times.gather(places),
+        )
+
     def with_sensitive(self, sensitive: object) -> Ratings:
         """Return the same ratings with other sensitive issues.
 

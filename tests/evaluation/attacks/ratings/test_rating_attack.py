@@ -21,6 +21,7 @@ from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.evaluation.attacks.ratings.known_ratings import IssueChoice, RatingKnowledge, known_of, with_ratings
+from sfumato.table.ratings.row_order import settled
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"
@@ -35,17 +36,18 @@ def dictionaries(ratings: sf.Ratings) -> list[naive.Known]:
 
 
 def known_by(ratings: sf.Ratings, knowledge: RatingKnowledge, seed: int) -> tuple[list[int], list[naive.Known]]:
-    """What the attack draws when it tries everybody."""
-    people = with_ratings(ratings, knowledge)
+    """What the attack draws when it tries everybody, whom it numbers by what they hold."""
+    by_content, number_of = settled(ratings)
+    people = with_ratings(by_content, knowledge)
     if not len(people):
         return [], []
-    drawn = known_of(ratings, people, ratings.raters, knowledge, np.random.default_rng(seed))
-    values, names = ratings.scale.values(), ratings.names
+    drawn = known_of(by_content, people, by_content.raters, knowledge, np.random.default_rng(seed))
+    values, names = by_content.scale.values(), by_content.names
     rows = [
         {names[drawn.issues[at]]: values[drawn.codes[at]] for at in range(drawn.starts[row], drawn.starts[row + 1])}
         for row in range(len(people))
     ]
-    return people.tolist(), rows
+    return number_of[people].tolist(), rows
 
 
 def sparse(users: int = 60, issues: int = 400, each: int = 20) -> sf.Ratings:

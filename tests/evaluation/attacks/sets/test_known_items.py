@@ -59,7 +59,7 @@ def test_nobody_who_knows_m_items_finds_fewer_than_k(rows, k, m, method):
         release = sf.anonymize_sets(sets, sf.KmAnonymity(k, m), method=method, seed=1)
     except UnsatisfiableError:
         return
-    view = released_view(release, sets)
+    view = released_view(release, sets, np.arange(sets.height))
     for number, row in enumerate(rows):
         for items in combinations(sorted(row), min(m, len(row))):
             assert fitting_records(view, rows_of(sets, {number: items})[1], np.array([number]))[0] >= k

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.anonymizers.ratings.groups import chosen_records
 from sfumato.errors import PolicyError, raise_all
 from sfumato.randomness import permutation, seed_problems
 from sfumato.settings import is_finite_number
 from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.row_order import settled
 
 
 def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None) -> tuple[Ratings, Ratings]:
@@ -21,7 +21,7 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     share
         Share of the records to hold out, above 0 and below 1; at least one is held out, and at least one stays.
     seed
-        For tests and studies; None draws from the operating system's randomness.
+        For tests and studies: holds out the same records, whatever their order. None draws from the operating system.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     raise_all(PolicyError, problems)
     count = min(max(1, round(share * ratings.height)), ratings.height - 1)
     is_out = np.zeros(ratings.height, dtype=np.bool_)
-    is_out[permutation(ratings.height, seed)[:count]] = True
-    stay, _ = chosen_records(ratings, np.flatnonzero(~is_out))
-    out, _ = chosen_records(ratings, np.flatnonzero(is_out))
+    is_out[settled(ratings)[1][permutation(ratings.height, seed)[:count]]] = True
+    stay = ratings.take(np.flatnonzero(~is_out))
+    out = ratings.take(np.flatnonzero(is_out))
     return stay, out

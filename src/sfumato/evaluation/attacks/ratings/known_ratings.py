@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import chosen_records
 from sfumato.table.ratings.ratings import Ratings
 
 IssueChoice = Literal["any", "popular", "rare"]
@@ -98,7 +97,7 @@ def known_of(
     raters
         int64 (m,): how popular each issue is.
     """
-    theirs, _ = chosen_records(ratings, people)
+    theirs = ratings.take(people)
     places = np.flatnonzero(_open_ratings(theirs, knowledge))
     person = _records(theirs)[places]
     popularity = {"any": 0, "popular": -1, "rare": 1}[knowledge.issues] * raters[theirs.issues[places]]

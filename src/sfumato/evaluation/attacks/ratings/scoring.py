@@ -25,6 +25,7 @@ from sfumato.rates import Rate
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.settings import is_finite_number
 from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.ratings.row_order import settled
 
 OUTSIDERS = "people who are not in the data"
 SELVES = "the same people, each with their own record taken away"
@@ -75,7 +76,7 @@ def attack_ratings(
         People who are in neither, rating the same issues on the same scale, see :func:`sfumato.hold_out_ratings`. None
         takes the victims themselves, each without their own record.
     seed
-        For tests and studies: draws the same victims and known ratings.
+        For tests and studies: draws the same victims and known ratings, whatever the order of the records.
     threads
         Upper bound; None takes ``SFUMATO_THREADS``, or all cores. Never changes the result.
 
@@ -106,9 +107,11 @@ def attack_ratings(
     raise_all(PolicyError, [*problems, *_misfits(original, release, control)])
     knowledge = RatingKnowledge(known, float(error), issues, with_sensitive)
     random = np.random.default_rng(seed)
+    original, number_of = settled(original)
     people = _drawn(with_ratings(original, knowledge), victims, random)
     raters = original.raters
     theirs = known_of(original, people, raters, knowledge, random)
+    control = None if control is None else settled(control)[0]
     others = None if control is None else _outsiders(original, control, knowledge, victims, random)
     hidden = None if with_sensitive else sensitive_of(original, people)
     of_others = hidden
@@ -121,7 +124,7 @@ def attack_ratings(
     if release is not None:
         record_of = np.full(original.height, -1, dtype=np.int64)
         record_of[release.origin] = np.arange(len(release.origin))
-        after = _rates(release.ratings, record_of[people], groups, knowledge, threshold, count)
+        after = _rates(release.ratings, record_of[number_of[people]], groups, knowledge, threshold, count)
     told = SELVES if control is None else OUTSIDERS
     return RatingAttack(knowledge, float(threshold), len(people), before, after, told)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import chosen_records
 from sfumato.rates import Rate
 from sfumato.table.ratings.ratings import Ratings
 
@@ -33,7 +32,7 @@ class SensitiveRatings:
 
 def sensitive_of(ratings: Ratings, people: NDArray[np.int64]) -> SensitiveRatings | None:
     """Return the ratings of sensitive issues by some records; None if there are none."""
-    theirs, _ = chosen_records(ratings, people)
+    theirs = ratings.take(people)
     hidden = ratings.sensitive[theirs.issues]
     if not hidden.any():
         return None

@@ -75,15 +75,18 @@ def original_view(sets: Sets) -> SetView:
     return SetView(sets.starts, sets.items, class_of, np.arange(sets.height), paths)
 
 
-def released_view(release: SetRelease, original: Sets) -> SetView:
-    """Return a release of sets; who attacks it knows the hierarchy of the items."""
+def released_view(release: SetRelease, original: Sets, number_of: NDArray[np.int64]) -> SetView:
+    """Return a release of sets; who attacks it knows the hierarchy of the items.
+
+    number_of : int64 (n,), the number that each record of `original` has for the release.
+    """
     published = release.published
     place_of = {name: place for place, name in enumerate(published.names)}
     paths = [(name,) for name in original.names] if original.hierarchy is None else original.hierarchy.paths
     nodes = np.array([[place_of.get(name, -1) for name in path] for path in paths], dtype=np.int64).T
     own = np.empty(original.height, dtype=np.int64)
     own[release.origin] = np.arange(len(release.origin))
-    return SetView(published.starts, published.items, published.class_of, own, nodes)
+    return SetView(published.starts, published.items, published.class_of, own[number_of], nodes)
 
 
 def fitting_records(view: SetView, known: KnownItems, people: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -21,6 +21,7 @@ from sfumato.numbers import counted
 from sfumato.randomness import seed_problems
 from sfumato.rates import Rate
 from sfumato.release.sets.release import SetRelease
+from sfumato.table.sets.row_order import settled
 from sfumato.table.sets.sets import Sets
 
 ItemChoice = Literal["any", "popular", "rare"]
@@ -94,7 +95,7 @@ def attack_sets(
     victims
         People to look for, drawn from those who have an item; None looks for all.
     seed
-        For tests and studies: draws the same victims and items.
+        For tests and studies: draws the same victims and items, whatever the order of the sets.
 
     Returns
     -------
@@ -114,13 +115,14 @@ def attack_sets(
     promised = 2 if release is None else release.model.m
     most = promised if known is None else known
     random = np.random.default_rng(seed)
+    original, number_of = settled(original)
     people = _drawn(original, victims, random)
     theirs = _known(original, people, most + 1, items, random)
     seen = original_view(original)
     before = tuple(_result(seen, theirs.at_most(count), people, count, items) for count in (most, most + 1))
     if release is None:
         return SetAttack(len(people), before)
-    view = released_view(release, original)
+    view = released_view(release, original, number_of)
     after = tuple(
         _promised(_result(view, theirs.at_most(count), people, count, items), count, release)
         for count in (most, most + 1)
