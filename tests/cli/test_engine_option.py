@@ -47,6 +47,13 @@ def test_both_engines_publish_the_same(people: Path, tmp_path: Path):
         assert (tmp_path / "memory" / name).read_bytes() == (tmp_path / "disk" / name).read_bytes()
 
 
+def test_both_engines_tell_of_columns_that_pass_even_if_quiet(people: Path, tmp_path: Path):
+    words = ["--identifying", "name", "--publish", "name", "--formulas", "escape", "--quiet"]
+    told = [run(people, tmp_path / engine, *words, "--engine", engine)[1] for engine in ("memory", "disk")]
+    assert told[0] == told[1]
+    assert "Column 'name' is never published: its role is identifying." in told[0]
+
+
 def test_small_tables_stay_in_memory_and_nothing_is_said(people: Path, tmp_path: Path):
     code, said = run(people, tmp_path / "out")
     assert code == 0

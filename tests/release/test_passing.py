@@ -144,3 +144,12 @@ def test_a_series_asks_too(tmp_path: Path) -> None:
     policy = sf.Policy.from_mapping({"models": [{"name": "k-anonymity", "k": 3}], "columns": columns})
     with pytest.raises(SchemaError, match="ssn"):
         sf.Series.start(tmp_path / "monthly", policy, table=tmp_path / "january.csv")
+
+
+@pytest.mark.parametrize("roles", [{"identifying": ["ssn"]}, {"person": "ssn"}], ids=["identifying", "person"])
+def test_what_is_never_published_is_told_of_where_somebody_says_that_it_is(roles: dict[str, object]) -> None:
+    release = released(("ssn",), publish=["ssn"], **roles)
+    assert "ssn" not in release.data.columns
+    (role,) = roles
+    told = f"Column 'ssn' is never published: its role is {role}. publish='ssn' does not change that."
+    assert told in release.report.notes

@@ -372,6 +372,7 @@ class _Written:
                 progress=progress,
                 audit=audit,
             )
+        complain(release.passing)
         if self.as_json:
             say_json(release.report.to_dict())
         elif not self.quiet:
@@ -395,7 +396,7 @@ def _release(
         progress("reading", 0, 1)
         original = (read or read_table)(table, policy)
         release = make_release(original, policy, bound=bound, seed=seed, progress=progress)
-    # On stderr, too, where they are read even if the report is not.
+    # On stderr, too, where they are read even if the report is not; see ReleaseOnDisk.passing.
     complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
     return release
 

@@ -110,11 +110,14 @@ class ReleaseOnDisk:
     report : Report or KindReport
     formulas : mapping of str to int
         Cells of each column that begin like a formula.
+    passing : tuple of str
+        Notes of the report on columns that pass through; see :func:`~sfumato.release.passing.passing_notes`.
     """
 
     folder: Path
     report: Report | KindReport
     formulas: dict[str, int] = field(default_factory=dict)
+    passing: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
@@ -304,7 +307,10 @@ class _Task:
 
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
-        made = self._made(self._coded(opened, spill), opened.keys, spill)
+        large = self._coded(opened, spill)
+        passing = passing_notes(large, large.names)
+        made = self._made(large, opened.keys, spill)
+        del large  # Writing needs the memory.
         self.progress("writing", 4, STEPS)
         private, replaced = self.private, self.overwrite
         kept = nullcontext() if private is None else audit_written(private, self.target, overwrite=replaced)
@@ -326,7 +332,7 @@ class _Task:
                 numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
                 secret.write_text(numbered.text(facts[TABLE].file, facts[TABLE].sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
-        return ReleaseOnDisk(self.target, report, cells)
+        return ReleaseOnDisk(self.target, report, cells, passing)
 
     def _written(self, name: str, parts: WatchedParts, folder: Path) -> TableFacts:
         format = self.policy.output.format

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from sfumato.table.identification import Look, Sort
-from sfumato.table.schema import Kind, Schema
+from sfumato.table.schema import Kind, Role, Schema
 
+NEVER_PUBLISHED = (Role.IDENTIFYING, Role.PERSON, Role.WISHED_K, Role.WISHED_L)
 MANY_CATEGORIES = 50
 """Of so many categories sets say little."""
 MANY_COLUMNS = 12
@@ -67,8 +68,8 @@ def passing_problems(table: Looked) -> Iterator[str]:
 def passing_notes(table: Looked, published: Collection[str]) -> tuple[str, ...]:
     """Tell of insensitive and sensitive columns that look as if they identified people, though their role is declared.
 
-    `published` are the columns of the published tables. Of sensitive columns only texts count: they are there to be
-    analysed, and numbers may differ between all records.
+    And of columns that are said to be published, and never are. `published` are the columns of the published tables. Of
+    sensitive columns only texts count: they are there to be analysed, and numbers may differ between all records.
     """
     schema = table.schema
     private = [name for name in schema.sensitive if table.kinds[name] is Kind.CATEGORICAL]
@@ -76,12 +77,18 @@ def passing_notes(table: Looked, published: Collection[str]) -> tuple[str, ...]:
         **{name: table.look(name).sorts for name in _undecided(table, schema.insensitive)},
         **{name: _of_texts(table.look(name)) for name in _undecided(table, private)},
     }
-    return tuple(
+    looking = (
         f"Column {name!r} is {schema.roles[name]}, and its values are published as they are: "
         f"{table.look(name).sentence()}. Remove it unless it is needed; publish={name!r} (--publish {name}) says so."
         for name, sorts in suspicious.items()
         if sorts and name in published and name not in table.passing
     )
+    never = (
+        f"Column {name!r} is never published: its role is {schema.roles[name]}. publish={name!r} does not change that."
+        for name in schema.publish
+        if schema.roles.get(name) in NEVER_PUBLISHED
+    )
+    return (*looking, *never)
 
 
 def advice_on_columns(table: Looked) -> tuple[str, ...]:
