@@ -109,6 +109,8 @@ def escaped_rows(rows: list[list[Any]]) -> list[list[Any]]:
 
 def _cells(column: pl.Series) -> int:
     """Count the cells that begin like a formula, looking at each distinct text once."""
+    if isinstance(column.dtype, pl.Enum) and not _begins(column.dtype.categories).any():
+        return 0
     counts = column.alias("text").value_counts(name="cells")
     return int(counts["cells"].filter(_begins(counts["text"])).sum())
 
