@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records
 from sfumato.kernels.mondrian.ranges import LaidRecords
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.row_order import hash_order
+from sfumato.table.row_order import collapsed, hash_order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,21 +87,22 @@ def records_of(
         dtype = np.promote_types(codes.dtype, rules.codes.dtype)
         codes = np.concatenate([codes.astype(dtype, copy=False), rules.codes.astype(dtype, copy=False)], axis=1)
     if collapse:
-        codes, counts, record_of = distinct_records(codes)
+        codes, counts, record_of = collapsed(codes)
         if kept is not None:
-            counts = np.bincount(record_of, weights=kept, minlength=len(codes))
-        return _laid_out(codes, counts.astype(np.int32), hash_order(codes), record_of)
-    weights = np.ones(len(codes), dtype=np.int32) if kept is None else kept.astype(np.int32)
-    return _laid_out(codes, weights, hash_order(table.codes) if order is None else order, None)
+            counts = np.bincount(record_of[kept], minlength=len(codes))
+        return _laid_out(codes, counts, np.arange(len(codes)), record_of)
+    order = hash_order(table.codes) if order is None else order
+    weights = np.ones(len(codes), dtype=np.int32) if kept is None else kept[order]
+    return _laid_out(codes.take(order, axis=0), weights, order, None)
 
 
 def _laid_out(
     codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int32],
-    order: NDArray[np.int64],
+    weights: NDArray[np.number | np.bool_],
+    rows: NDArray[np.int64],
     record_of: NDArray[np.int32] | None,
 ) -> Records:
     per_word = 8 // codes.dtype.itemsize
     padded = np.zeros((len(codes), -(-codes.shape[1] // per_word) * per_word), dtype=codes.dtype)
-    padded[:, : codes.shape[1]] = codes[order]
-    return Records(padded, padded.view(np.uint64), weights[order], order.astype(np.int32), record_of)
+    padded[:, : codes.shape[1]] = codes
+    return Records(padded, padded.view(np.uint64), weights.astype(np.int32), rows.astype(np.int32), record_of)

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.records import Records
-from sfumato.classes.grouping import distinct_records
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.mapping import let_go, mapped, write_out
-from sfumato.table.row_order import content_hash, hash_order
+from sfumato.table.row_order import collapsed, content_hash
 
 BLOCK = 1 << 18
 """Records that are dealt at a time."""
@@ -75,16 +74,13 @@ def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
             if not count:
                 continue
             own, rows = _bucket(folder, bucket, count, table, values)
-            distinct, sizes, place_of = distinct_records(own)
-            order = hash_order(distinct)
-            laid = np.zeros((len(order), padded), dtype=own.dtype)
-            laid[:, : own.shape[1]] = distinct[order]
+            distinct, sizes, place_of = collapsed(own)
+            laid = np.zeros((len(distinct), padded), dtype=own.dtype)
+            laid[:, : own.shape[1]] = distinct
             write_out(laid, words)
-            write_out(sizes[order].astype(np.int32), weights)
-            rank = np.empty(len(order), dtype=np.int32)
-            rank[order] = np.arange(height, height + len(order), dtype=np.int32)
-            record_of[rows] = rank[place_of]
-            height += len(order)
+            write_out(sizes.astype(np.int32), weights)
+            record_of[rows] = place_of + np.int32(height)
+            height += len(distinct)
     return LaidOut(_records(folder, height, padded, _dtype(table, values)), record_of)
 
 
@@ -112,7 +108,7 @@ def _deal(table: EncodedTable, values: RuleValues, folder: Path, bits: int) -> l
         for place in np.flatnonzero(found):
             rows = order[stops[place] - found[place] : stops[place]]
             with (folder / f"bucket-{place}").open("ab") as file:
-                write_out(codes[rows], file)
+                write_out(codes.take(rows, axis=0), file)
             with (folder / f"bucket-rows-{place}").open("ab") as file:
                 write_out((rows + start).astype(np.int32), file)
         counts += found
