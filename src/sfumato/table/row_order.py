@@ -180,14 +180,24 @@ def _in_hash_order(codes: NDArray[np.unsignedinteger]) -> tuple[NDArray[np.int64
     unlike = _unlike(codes, order, near)
     if unlike.any():
         # Other rows have the same leading bits: theirs are sorted by the whole hash and the codes.
-        run = np.cumsum(is_new)
-        rows = np.flatnonzero(np.isin(run, run[near[unlike]]))
+        run, rows = _runs_at(near[unlike], np.flatnonzero(is_new), len(order))
         among = order[rows]
         own = codes[among]
-        order[rows] = among[np.lexsort((among, *own.T[::-1], content_hash(own), run[rows]))]
+        order[rows] = among[np.lexsort((among, *own.T[::-1], content_hash(own), run))]
+        near = rows[~is_new[rows]]
         unlike = _unlike(codes, order, near)
     is_new[near] = unlike
     return order, is_new
+
+
+def _runs_at(
+    places: NDArray[np.int64], starts: NDArray[np.int64], height: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all places of the runs that some places lie in, and the number of the run of each, int64."""
+    runs = np.unique(np.searchsorted(starts, places, side="right")) - 1
+    sizes = np.append(starts[1:], height)[runs] - starts[runs]
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.repeat(runs, sizes), np.repeat(starts[runs], sizes) + inside
 
 
 def _by_leading_bits(hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
