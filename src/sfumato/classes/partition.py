@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 from sfumato.classes.regions import Regions
 
 
+def class_sizes(class_of: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    """Count the records of each class, int64 (c,); class −1 is none. Cost O(n)."""
+    counted = class_of if class_of.min(initial=0) >= 0 else class_of[class_of >= 0]
+    return np.bincount(counted, minlength=count).astype(np.int64, copy=False)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition:
     """Disjoint classes of records; it holds no published value.
@@ -94,7 +100,7 @@ class Partition:
     @property
     def covered_sizes(self) -> NDArray[np.int64]:
         """Count the records that the published values of each class cover, int64 (c,)."""
-        return np.bincount(self.covered_by[self.covered_by >= 0], minlength=self.count)
+        return class_sizes(self.covered_by, self.count)
 
     @property
     def height(self) -> int:
@@ -104,7 +110,7 @@ class Partition:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Records in each class, int64 (c,). Cost O(n)."""
-        return np.bincount(self.class_of[self.class_of >= 0], minlength=self.count)
+        return class_sizes(self.class_of, self.count)
 
     @property
     def suppressed(self) -> int:

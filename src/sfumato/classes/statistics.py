@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.partition import class_sizes
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import count_values, histogram
 from sfumato.table.encoding import EncodedAttribute
@@ -183,7 +184,7 @@ def class_statistics(
     -----
     Cost O(n + v + c) per sensitive attribute, by counting; nothing is sorted.
     """
-    sizes = np.bincount(class_of[class_of >= 0], minlength=count).astype(np.int64, copy=False)
+    sizes = class_sizes(class_of, count)
     whole: Sequence[NDArray[np.int64] | None] = occurrences or [None] * len(sensitive)
     counted = {
         attribute.name: _sensitive_counts(class_of, count, np.ascontiguousarray(codes), attribute, known)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, known, stars
 from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import class_sizes
 from sfumato.errors import InputError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding
@@ -68,7 +69,7 @@ def generalize_published(
         rows_in, columns = _without_stars(rows_in, columns)
     class_of = np.full(encoded.height, -1, dtype=np.int32)
     class_of[: len(rows_in)] = rows_in
-    sizes = np.bincount(rows_in[rows_in >= 0], minlength=len(columns[0].per_class)).astype(np.int64, copy=False)
+    sizes = class_sizes(rows_in, len(columns[0].per_class))
     return GeneralizedTable(encoded, columns, class_of, sizes, aligned=False)
 
 

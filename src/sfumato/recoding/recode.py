@@ -101,11 +101,11 @@ def _range_columns(
 ) -> dict[int, GeneralizedColumn]:
     if not wanted:
         return {}
-    lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count)
+    lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count, wanted)
     attributes_of = _attributes(encoded, partition)
 
-    def recoded(index: int) -> GeneralizedColumn:
-        low, high = lows[:, index], highs[:, index]
+    def recoded(place: int) -> GeneralizedColumn:
+        index, low, high = wanted[place], lows[:, place], highs[:, place]
         if forms[index] is Form.ANCESTOR:
             return ancestor_column(encoded.attributes[index], low, high)
         attribute, own = attributes_of(index)
@@ -115,7 +115,7 @@ def _range_columns(
             column = _INTERVAL_COLUMNS[recoding.ends](attribute, low, high, own)
         return replace(column, attribute=encoded.attributes[index])
 
-    return dict(zip(wanted, each(recoded, wanted, threads), strict=True))
+    return dict(zip(wanted, each(recoded, range(len(wanted)), threads), strict=True))
 
 
 def _attributes(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.generalized import GeneralizedTable
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, class_sizes
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
@@ -248,7 +248,7 @@ def _numbered(
 def _charged(release: Release, rows: _Rows, generalized: GeneralizedTable, task: Task) -> Report:
     """Return the report, with every counterfeit charged as a record of which nothing is published."""
     class_of = np.where(rows.invented, np.int32(-1), generalized.class_of).astype(np.int32)
-    sizes = np.bincount(class_of[class_of >= 0], minlength=len(generalized.sizes)).astype(np.int64)
+    sizes = class_sizes(class_of, len(generalized.sizes))
     losses = measure_losses(replace(generalized, class_of=class_of, sizes=sizes), k=smallest_allowed(task.models))
     assert isinstance(release.report, Report)
     people = int((~rows.invented).sum())

@@ -21,7 +21,7 @@ from sfumato.anonymizers.clustering.similarity import (
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, class_sizes
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
@@ -225,7 +225,7 @@ def _suppressed(
     """
     problem = start.problem
     gone = int(np.count_nonzero(class_of < 0))
-    sizes = np.bincount(class_of[class_of >= 0], minlength=count)
+    sizes = class_sizes(class_of, count)
     order = _smallest_first(class_of, sizes, problem.table)
     further = int(np.searchsorted(np.cumsum(sizes[order]), start.smallest - gone)) + 1 if gone < start.smallest else 0
     if further >= count or gone + int(sizes[order[:further]].sum()) > problem.suppression_limit:
