@@ -6,7 +6,9 @@ import os
 import polars as pl
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from sfumato.cli.app import app
 from sfumato.cli.outcome import explained, outcome, printable, say
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 
@@ -121,3 +123,19 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal(capsys):
 def test_messages_of_the_command_line_grammar_are_usage_errors():
     lines, code = explained(typer.BadParameter(""))
     assert (lines, code) == (["Invalid value:  (--help shows an example)"], 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-k", "x"], "sfumato: Invalid value for '-k': must be a whole number (--help shows an example)"),
+        (["-k", "2.5"], "sfumato: Invalid value for '-k': must be a whole number (--help shows an example)"),
+        (["-t", "x"], "sfumato: Invalid value for '-t': must be a number (--help shows an example)"),
+        (["--formulas", "x"], "'x' is not one of 'keep', 'escape', 'refuse' (--help shows an example)"),
+    ],
+)
+def test_what_the_grammar_refuses_is_said_without_the_words_of_its_library(words: list[str], said: str):
+    result = CliRunner().invoke(app, ["anonymize", "people.csv", *words], prog_name="sfumato")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"{said}\n")
+    assert "Value error" not in result.stderr

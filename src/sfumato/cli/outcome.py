@@ -25,6 +25,13 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e
 _SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
 """User and password in a URL, wherever it was typed."""
 
+_PLAIN = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "must be a number",
+}
+"""What the command line's grammar says in the words of its library."""
+
 
 class CommandGroup(TyperGroup):
     """The group of all commands; every error that leaves one of them ends as lines and an exit code."""
@@ -67,6 +74,8 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return list(error.problems) or [type(error).__name__], error.exit_code
     if hasattr(error, "format_message"):  # a usage error, whose class has moved between versions of the library
         message = error.format_message().rstrip(".")
+        for technical, plain in _PLAIN.items():
+            message = message.replace(technical, plain)
         return [f"{message} (--help shows an example)"] if message else [], INPUT
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return [SENTENCE], STOPPED
