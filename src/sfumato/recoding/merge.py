@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
-from sfumato.parallel import worth_starting
+from sfumato.parallel import each, worth_starting
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.recode import recode
 from sfumato.table.encoding import EncodedTable
@@ -53,7 +53,7 @@ def recode_as_published(
             generalized = _recode_by_column(encoded, partition, recoding or Recoding())
         else:
             generalized = recode(encoded, partition, recoding, threads=threads)
-        labels = np.column_stack([_distinct_labels(column) for column in generalized.columns])
+        labels = np.column_stack(each(_distinct_labels, generalized.columns, threads))
         merged, count = group_records(labels)
         if count == partition.count:
             return generalized
