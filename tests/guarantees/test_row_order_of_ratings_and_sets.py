@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -16,8 +16,8 @@ from examples import examples
 seeds = st.integers(0, 10**6)
 
 
-def ratings_of(frame: pl.DataFrame, *, times: bool = True) -> sf.Ratings:
-    return sf.read_ratings(frame, scale=(1, 3), sensitive=["s"], time="time" if times else None)
+def ratings_of(frame: pl.DataFrame) -> sf.Ratings:
+    return sf.read_ratings(frame, scale=(1, 3), sensitive=["s"], time="time")
 
 
 def rated(seed: int) -> pl.DataFrame:
@@ -62,8 +62,41 @@ def test_released_times_do_not_depend_on_the_order_of_ratings(seed: int) -> None
     assert one.equals(other)
 
 
+@given(seeds)
+@examples(20)
+def test_times_that_are_not_published_change_nothing(seed: int) -> None:
+    frame = rated(seed)
+    others = frame.with_columns(time=pl.col("time").reverse())
+    one, other = (
+        sf.anonymize_ratings(ratings_of(each), sf.RatingAnonymity(2, 1), seed=5).to_frame() for each in (frame, others)
+    )
+    assert one.equals(other)
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        pl.duration(days="time"),
+        pl.date(2020, 1, 1 + pl.col("time")),
+        pl.col("time").cast(pl.String).cast(pl.Categorical),
+        pl.col("time") > 3,
+        pl.lit(None),
+    ],
+    ids=str,
+)
+def test_times_of_any_type(time: pl.Expr) -> None:
+    frame = rated(1).with_columns(time=time)
+    one, other = (
+        sf.anonymize_ratings(ratings_of(each), sf.RatingAnonymity(2, 1), times=True, seed=5).to_frame()
+        for each in (frame, moved(frame, 2))
+    )
+    assert one.rows() == other.rows()
+
+
 @pytest.mark.parametrize("issues", ["any", "rare"])
 @given(seeds)
+@example(58)  # people with equal ratings were told apart by times in the attack, and not in the release
+@example(180)
 @examples(20)
 def test_attacks_on_ratings_do_not_depend_on_their_order(issues: Any, seed: int) -> None:
     def attacked(turned: bool) -> dict[str, Any]:

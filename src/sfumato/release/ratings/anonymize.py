@@ -129,18 +129,20 @@ class _Run:
 def _released(ratings: Ratings, model: RatingAnonymity, policy: RatingPolicy, run: _Run) -> RatingRelease:
     """Make the release of a policy whose settings have been checked; `model` is its own."""
     change = policy.change
-    order = arranged(ratings if change.times else replace(ratings, times=None), run.seed)
-    kept = most_rated(order.ratings, change.keep or 0)
+    # Settled by all that records hold, as attacks settle them, times that are not published among it.
+    order = arranged(ratings, run.seed)
+    ratings = order.ratings if change.times else replace(order.ratings, times=None)
+    kept = most_rated(ratings, change.keep or 0)
     may_leave = math.floor(policy.suppression_limit * ratings.height + 1e-9) if change.method == "groups" else 0
-    task = RatingTask(order.ratings, model, change.invent, kept, may_leave, run.threads, run.progress)
+    task = RatingTask(ratings, model, change.invent, kept, may_leave, run.threads, run.progress)
     _refuse_unsatisfiable(task)
     changed, groups, answer = _solved(task, change.method)
     shown = np.flatnonzero(groups.group_of >= 0)
     return RatingRelease(
         answer.question.ratings,
         answer,
-        loss_of(order.ratings, changed, groups.left_out),
-        tuple(np.array(order.ratings.names, dtype=object)[kept].tolist()),
+        loss_of(ratings, changed, groups.left_out),
+        tuple(np.array(ratings.names, dtype=object)[kept].tolist()),
         change.method,
         order.origin[shown],
         _notes(task, groups, changed),

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernels.ratings.rows import rows_of
+from sfumato.table.name_order import in_name_order
 from sfumato.table.ratings.ratings import Ratings
 
 
@@ -45,23 +45,18 @@ def _held(ratings: Ratings) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _ranks(times: pl.Series) -> NDArray[np.unsignedinteger]:
-    ranks = times.cast(pl.String).rank("dense").fill_null(0)
-    return ranks.to_numpy().astype(">u4")
+    # Categories are compared as texts: their numbers may follow the order of the input.
+    plain = times.cast(pl.String) if isinstance(times.dtype, (pl.Categorical, pl.Enum)) else times
+    return plain.rank("dense").fill_null(0).to_numpy().astype(">u4")
 
 
 def _issues_by_name(ratings: Ratings) -> Ratings:
-    order = np.array(sorted(range(len(ratings.names)), key=ratings.names.__getitem__), dtype=np.int64)
-    place_of = np.empty(len(order), dtype=np.int32)
-    place_of[order] = np.arange(len(order))
-    records = np.repeat(np.arange(ratings.height, dtype=np.int32), np.diff(ratings.starts))
-    renamed = place_of[ratings.issues]
-    starts, places = rows_of(records, renamed, ratings.height, len(order))
+    found = in_name_order(ratings.starts, ratings.issues, ratings.names)
     return replace(
         ratings,
-        starts=starts,
-        issues=renamed[places],
-        codes=ratings.codes[places],
-        names=tuple(ratings.names[place] for place in order),
-        sensitive=ratings.sensitive[order],
-        times=None if ratings.times is None else ratings.times.gather(places),
+        issues=found.labels,
+        codes=ratings.codes[found.places],
+        names=tuple(ratings.names[place] for place in found.order),
+        sensitive=ratings.sensitive[found.order],
+        times=None if ratings.times is None else ratings.times.gather(found.places),
     )

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernels.ratings.rows import rows_of
+from sfumato.table.name_order import in_name_order
 from sfumato.table.sets.sets import Sets
 
 
@@ -43,10 +43,5 @@ def settled(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
 def _items_by_name(sets: Sets) -> Sets:
     if sets.hierarchy is not None:
         return sets
-    order = np.array(sorted(range(len(sets.names)), key=sets.names.__getitem__), dtype=np.int64)
-    place_of = np.empty(len(order), dtype=np.int32)
-    place_of[order] = np.arange(len(order))
-    renamed = place_of[sets.items]
-    records = np.repeat(np.arange(sets.height, dtype=np.int32), sets.sizes)
-    starts, places = rows_of(records, renamed, sets.height, len(order))
-    return replace(sets, starts=starts, items=renamed[places], names=tuple(sets.names[place] for place in order))
+    found = in_name_order(sets.starts, sets.items, sets.names)
+    return replace(sets, items=found.labels, names=tuple(sets.names[place] for place in found.order))
