@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled then, by several processes at once; most of what is installed never is.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo studio test test-all browser check docs bench reproduce clean
+.PHONY: help demo studio test test-all browser check docs bench reproduce bounds clean
 
 # What tests the choice between compiled and interpreted kernels has nothing to say where there is none.
 INTERPRETED := --ignore=tests/kernels/test_jit.py --ignore=tests/kernels/test_both_ways.py
@@ -19,6 +19,7 @@ help:
 	@echo "make test   run the tests, the same way every time"
 	@echo "make test-all  run all tests, the slow ones too, on more examples and in another order every time"
 	@echo "make browser  drive the studio in a browser; fails in CI without one, and is skipped elsewhere"
+	@echo "make bounds  run kernels with bounds checked over 100,000 generated tables; TABLES=1000 for fewer"
 	@echo "make check  style, types, layers"
 	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
@@ -67,6 +68,12 @@ test-all: $(VENV)/.dev
 	for way in compiled interpreted; do SFUMATO_KERNELS=$$way $(BIN)/python -m pytest -n 2 --dist worksteal -m "" \
 		--randomly-seed=$(SEED) tests/golden tests/guarantees tests/naive || exit 1; done
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n 2 -m "" --hypothesis-profile=full --randomly-seed=$(SEED) tests/kernels $(INTERPRETED)
+
+# Every kernel with bounds checked over generated tables; a tenth of them interpreted, with indexes below zero refused.
+bounds: TABLES ?= 100000
+bounds: $(VENV)/.dev
+	PYTHONPATH=tests SFUMATO_KERNELS=checked $(BIN)/python -m bounds $(TABLES)
+	PYTHONPATH=tests SFUMATO_KERNELS=interpreted $(BIN)/python -m bounds $$(( $(TABLES) / 10 ))
 
 # A system's package, where there is none and the system has packages: the tests download nothing themselves.
 browser: $(VENV)/.dev

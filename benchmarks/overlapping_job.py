@@ -20,10 +20,9 @@ from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from sfumato.anonymizers.protocol import Publisher
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
-from sfumato.evaluation.utility.classifiers import Accuracy, accuracies
+from sfumato.evaluation.utility.classifiers import Accuracy, Learner, accuracies
 from sfumato.evaluation.utility.correlations import correlations
 from sfumato.evaluation.utility.domains import domains_of
-from sfumato.evaluation.utility.learners import Learner
 from sfumato.evaluation.utility.views import original_joint, read_joint
 from sfumato.published import Published
 from sfumato.published.sliced import SlicedTable

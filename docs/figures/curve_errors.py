@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
-from sfumato.evaluation.attacks.curve_verdicts import curve_verdict
+from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, curve_verdict, draw_curve
 from sfumato.evaluation.attacks.verdicts import RELEVANT, verdict_of
 
 DRAWS = 1000
@@ -38,7 +37,7 @@ def curves(rights: Rights, of_others: Rights | None, guessed: float, kinds: int)
     for _ in range(DRAWS):
         outside = None if of_others is None else people(of_others, generator, kinds)
         inside = people(rights, generator, kinds)
-        yield curve_of(inside, outside, None, guessing=(guessed, guessed), bound=0.5)
+        yield draw_curve(inside, outside, None, guessing=(guessed, guessed), bound=0.5)
 
 
 def verdicts(drawn: Iterator[BeliefCurve]) -> tuple[Counter[str], float]:

@@ -15,7 +15,7 @@ import polars as pl
 from benchmarks.adult import QUASI_IDENTIFYING, read_adult
 
 import sfumato as sf
-from sfumato.anonymizers.problem import Problem
+from sfumato.anonymizers.feasibility import Problem
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing import Grown, Roster, grow
 from sfumato.series.growing_ground import tight_boxes

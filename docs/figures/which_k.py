@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import sfumato as sf
-from sfumato.evaluation.risk.thresholds import TOLERANCE, as_thresholds
+from sfumato.evaluation.risk.adversaries import TOLERANCE, as_thresholds
 
 ASKED = ("five", 0.1, "cms", "ema", 0.05, 0.01)
 USED = {

@@ -1,12 +1,24 @@
 """Every exception of the library.
 
 No message may carry a value of an identifying, quasi-identifying or sensitive attribute: messages hold counts, column
-names and row numbers only. Every exception gathers all problems that were found, one line each.
+names and row numbers only, and neither user nor password of an address. Every exception gathers all problems that were
+found, one line each.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_USER = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+.-]+:/*)(?=[^\s'\"])[^'\"\n]{0,2000}@", re.IGNORECASE)
+"""What stands before the @ of an address, well written or not; bounded, so that long messages cost little."""
+_NAMES = r"password|passwd|pwd|secret\w*|token|signature|sig|\w*access[_-]?key\w*|account[_-]?key"
+_PARAMETER = re.compile(rf"\b((?:{_NAMES})=)[^&;\s'\"]+", re.IGNORECASE)
+
+
+def without_credentials(text: str) -> str:
+    """Cut user and password out of every address, and secrets out of parameters."""
+    return _PARAMETER.sub(r"\1...", _USER.sub(r"\1...@", text))
 
 
 class SfumatoError(Exception):
@@ -26,8 +38,8 @@ class SfumatoError(Exception):
     exit_code = 2
 
     def __init__(self, *problems: str) -> None:
-        self.problems: tuple[str, ...] = problems
-        super().__init__("\n".join(problems))
+        self.problems: tuple[str, ...] = tuple(without_credentials(problem) for problem in problems)
+        super().__init__("\n".join(self.problems))
 
 
 class InputError(SfumatoError):

@@ -1,13 +1,66 @@
-"""Writing a file so that it is whole or as it was, for its owner alone unless it is to be given away; locks."""
+"""Reading regular files alone; writing a file so that it is whole or as it was, mostly for its owner alone; locks."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 PRIVATE, PUBLIC = 0o600, 0o666
+
+MOST_BYTES = 4 * 2**30
+"""What a file beside the table may hold: far more than any hierarchy or audit file of a real table."""
+
+
+def read_regular(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
+    """Read a file that stands beside a table; a device, a pipe or a socket is refused before anything is read.
+
+    Parameters
+    ----------
+    path
+        Links are followed.
+    most
+        More bytes are refused.
+
+    Raises
+    ------
+    OSError
+        Its ``strerror`` says in words what is wrong.
+    """
+    # Without O_NONBLOCK, opening a pipe waits for somebody who writes; opening a device may do something.
+    _check_regular(os.stat(path), path, most)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:
+        # Another file may have taken its place in the meantime.
+        _check_regular(os.fstat(descriptor), path, most)
+        content = file.read(most + 1) if most < MOST_BYTES else file.read()
+    if len(content) > most:
+        raise _too_large(path, most)
+    return content
+
+
+def read_regular_text(path: str | os.PathLike[str], encoding: str = "utf-8", errors: str = "strict") -> str:
+    """Read the text of such a file, with every line end as one character."""
+    text = str(read_regular(path), encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _check_regular(found: os.stat_result, path: str | os.PathLike[str], most: int) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(found.st_mode):
+        problem = "it is a pipe, a device or a socket; save its content to a file, and name that"
+        raise OSError(errno.EINVAL, problem, os.fspath(path))
+    if found.st_size > most:
+        raise _too_large(path, most)
+
+
+def _too_large(path: str | os.PathLike[str], most: int) -> OSError:
+    problem = f"it has more than the {most:,} bytes that such a file may have; check that it is the file that was meant"
+    return OSError(errno.EFBIG, problem, os.fspath(path))
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = PRIVATE) -> None:

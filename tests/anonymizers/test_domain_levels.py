@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.anonymizers.domain_levels import (
+from sfumato.anonymizers.full_domain.levels import (
     domain_levels,
     full_domain_classes,
     lattice_of,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.records import records_of
+from sfumato.anonymizers.layout import lay_out_records
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.encoding import EncodedTable, encode
@@ -35,7 +35,7 @@ rows = st.integers(1, 4).flatmap(
 def test_every_record_finds_its_codes_again(rows, models, collapse):
     table = table_of(rows)
     rules = compile_rules(models, table)
-    found = records_of(table, rules, collapse=collapse)
+    found = lay_out_records(table, rules, collapse=collapse)
     wanted = np.concatenate([table.codes, rules.codes], axis=1)
     width = wanted.shape[1]
     own = found.spread(np.arange(found.height, dtype=np.int32))
@@ -51,7 +51,8 @@ def test_every_record_finds_its_codes_again(rows, models, collapse):
 def test_records_stand_in_an_order_of_their_own(rows, models, collapse, random):
     moved = random.sample(rows, len(rows))
     one, two = (
-        records_of(table, compile_rules(models, table), collapse=collapse) for table in map(table_of, (rows, moved))
+        lay_out_records(table, compile_rules(models, table), collapse=collapse)
+        for table in map(table_of, (rows, moved))
     )
     # What a rule looks at in records that are not collapsed stands as it came.
     width = one.codes.shape[1] if collapse else len(rows[0]) - 1
@@ -63,7 +64,7 @@ def test_records_stand_in_an_order_of_their_own(rows, models, collapse, random):
 @examples(50)
 def test_words_are_the_same_memory_as_codes(rows):
     table = table_of(rows)
-    found = records_of(table, compile_rules(MODELS[0], table), collapse=False)
+    found = lay_out_records(table, compile_rules(MODELS[0], table), collapse=False)
     assert found.words.dtype == np.uint64
     assert np.shares_memory(found.words, found.codes)
     assert found.words.nbytes == found.codes.nbytes
@@ -72,18 +73,18 @@ def test_words_are_the_same_memory_as_codes(rows):
 def test_collapsing_keeps_one_record_of_each():
     table = table_of([(1, 2, 0), (3, 4, 0)] * 6)
     rules = compile_rules(MODELS[0], table)
-    assert records_of(table, rules, collapse=True).height == 2
-    assert records_of(table, rules, collapse=False).height == 12
+    assert lay_out_records(table, rules, collapse=True).height == 2
+    assert lay_out_records(table, rules, collapse=False).height == 12
 
 
 def test_records_that_differ_in_a_ruled_attribute_are_not_collapsed():
     table = table_of([(1, 1, 0), (1, 1, 1)] * 10)
-    assert records_of(table, compile_rules(MODELS[0], table), collapse=True).height == 1
-    assert records_of(table, compile_rules(MODELS[1], table), collapse=True).height == 2
+    assert lay_out_records(table, compile_rules(MODELS[0], table), collapse=True).height == 1
+    assert lay_out_records(table, compile_rules(MODELS[1], table), collapse=True).height == 2
 
 
 def test_wide_sensitive_codes_widen_all():
     table = table_of([(row % 3, row) for row in range(700)])
-    found = records_of(table, compile_rules([sf.DistinctLDiversity(1)], table), collapse=True)
+    found = lay_out_records(table, compile_rules([sf.DistinctLDiversity(1)], table), collapse=True)
     assert found.codes.dtype == np.uint16
     assert sorted(found.codes[:, 1].tolist()) == list(range(700))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.anonymizers.space import space_of
+from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.space import NUMERIC, SET, TREE, Space
 from sfumato.table.encoding import encode
 

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive.risk import pitman_log_likelihood
-from sfumato.classes.uniqueness.pitman import (
+from sfumato.classes.population_uniqueness import (
+    SizeCounts,
     _by_newton,
     _by_sign_changes,
     _digamma_gain,
     _inside,
     digamma,
+    most_alone,
     pitman_parameters,
+    sign_change,
+    zayatz,
 )
-from sfumato.classes.uniqueness.roots import sign_change
-from sfumato.classes.uniqueness.size_counts import SizeCounts
-from sfumato.classes.uniqueness.zayatz import most_alone, zayatz
 
 ALPHAS = (1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9)
 

@@ -65,6 +65,7 @@ EVERY = {
     "demo": ["demo --patients 300 --out demo"],
     "anonymize": ["anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml"],
     "verify": ["verify out"],
+    "settle": ["settle out"],
     "measure": ["measure in.csv out"],
     "utility": ["utility in.csv out --queries 20"],
     "describe": ["describe in.csv out"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,44 @@ def test_json(months: Path) -> None:
     told = json.loads(out)
     assert (code, told["ok"], told["ledger"]) == (0, True, None)
     assert told["recounted"]["releases"][0]["way"] == "append"
+
+
+def test_every_step_prints_the_head_and_verify_finds_it(months: Path) -> None:
+    _, _, err = run("start", "s", *ROLES, "-k", "3", "-l", "2")
+    heads = [head_in(err)]
+    for month in (0, 1):
+        _, _, err = run("append", "s", f"{month}.csv")
+        heads.append(head_in(err))
+    # Two people wait: nothing is published, and the head stays.
+    _, _, err = run("append", "s", "2.csv")
+    assert head_in(err) == heads[-1]
+    (months / "gone.csv").write_text("name\n" + (months / "1.csv").read_text().splitlines()[1].split(",")[0] + "\n")
+    _, out, err = run("withdraw", "s", "gone.csv", "--most-lost", "0.9", "--json")
+    heads.append(head_in(err))
+    assert json.loads(out)["head"] == heads[-1]
+    assert len({*heads}) == 4
+    code, out, _ = run("verify", "s", "--head", heads[-1])
+    assert (code, out.splitlines()[-1]) == (0, "the head, that of release 3, is the last")
+    code, out, _ = run("verify", "s", "--head", heads[0])
+    assert (code, out.splitlines()[-1]) == (
+        0,
+        "the head, that of the series without a release, stands before release 1",
+    )
+    code, out, _ = run("verify", "s", "--head", "0" * 64, "--json")
+    told = json.loads(out)
+    assert (code, told["ok"], told["head"]["stands"]) == (1, False, "nowhere")
+    assert run("verify", "s", "--head", "0" * 63)[0] == 2
+    run("start", "g", "0.csv", *ROLES, "-k", "3", "--way", "grow", "--quiet")
+    _, _, err = run("grow", "g", "1.csv")
+    assert run("verify", "g", "--head", head_in(err))[1].endswith("is the last\n")
+    run("start", "m", "0.csv", *ROLES, "-m", "2", "--way", "m-invariance", "--quiet")
+    _, _, err = run("republish", "m", "0.csv")
+    assert run("verify", "m", "--head", head_in(err))[1].endswith("is the last\n")
+
+
+def head_in(err: str) -> str:
+    [found] = re.findall(r"head of the series: sha256 ([0-9a-f]{64}); note it elsewhere, and publish it", err)
+    return str(found)
 
 
 def test_a_policy_file_is_what_the_series_keeps(months: Path) -> None:

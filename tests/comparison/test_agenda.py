@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.comparison.agenda import Agenda
+from sfumato.comparison.compare import Agenda
 from sfumato.comparison.plan import Run
 
 SECONDS = {"slow": 9.0, "middle": 3.0, "fast": 1.0}

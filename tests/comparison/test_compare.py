@@ -15,13 +15,11 @@ import sfumato as sf
 from sfumato import drawing
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.comparison import compare as module
-from sfumato.comparison import shared_work
-from sfumato.comparison.drawings import draw_comparison
-from sfumato.comparison.frontier import dominated
+from sfumato.comparison import runs as shared_work
+from sfumato.comparison.compare import fingerprint
+from sfumato.comparison.comparison import dominated, draw_comparison, recommend
 from sfumato.comparison.plan import Run, plan
-from sfumato.comparison.recommendation import recommend
-from sfumato.comparison.run_outcome import RunOutcome
-from sfumato.comparison.store import fingerprint
+from sfumato.comparison.runs import RunOutcome
 from sfumato.drawing import style_of
 from sfumato.evaluation.utility import classifiers
 
@@ -154,7 +152,7 @@ def test_a_stopped_comparison_of_several_threads_keeps_what_is_finished(table, t
 def test_what_no_release_changes_is_worked_out_once(table, threads, monkeypatch):
     read: list[int] = []
     trained: list[int] = []
-    real_prepared, real_predictions = shared_work.prepared, classifiers.predictions
+    real_prepared, real_predictions = shared_work.prepared, classifiers.predict_classes
 
     def prepared(part: sf.Table, shared: Any) -> Any:
         read.append(len(part.schema.quasi_identifying))
@@ -165,7 +163,7 @@ def test_what_no_release_changes_is_worked_out_once(table, threads, monkeypatch)
         return real_predictions(*given)
 
     monkeypatch.setattr(shared_work, "prepared", prepared)
-    monkeypatch.setattr(classifiers, "predictions", predictions)
+    monkeypatch.setattr(classifiers, "predict_classes", predictions)
     compared(table, queries=20, classifiers=True, threads=threads)
     assert read == [3]
     learners_and_targets, runs = 3 * 2, 4

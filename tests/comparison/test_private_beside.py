@@ -12,8 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PolicyError
 from sfumato.evaluation.utility.answers import Questions
-from sfumato.evaluation.utility.original import Original
-from sfumato.evaluation.utility.private_view import private_joint
+from sfumato.evaluation.utility.views import Original, private_joint
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 

@@ -15,10 +15,10 @@ import pytest
 
 import sfumato as sf
 from sfumato import drawing
-from sfumato.dossier import page
+from sfumato.dossier import content as page
+from sfumato.dossier.content import KINDS, promise_in_words
+from sfumato.dossier.release_report import doubts_of, summary_of
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
-from sfumato.dossier.summary import doubts_of, summary_of
-from sfumato.dossier.words import KINDS, promise_in_words
 from sfumato.models import MODELS as KNOWN
 from sfumato.published import KINDS as KNOWN_KINDS
 
@@ -163,7 +163,7 @@ def test_means_before_and_after_are_for_the_steward(report):
 
 
 def test_small_counts_are_masked():
-    from sfumato.dossier.public import public_edition
+    from sfumato.dossier.release_report import public_edition
 
     above = [{"threshold": "0.2", "source": "", "records": 3, "share": 0.01}]
     risk = {"highest": 0.5, "average": 0.1, "unique": 9, "records": 300, "classes": 40, "above": above}

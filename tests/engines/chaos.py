@@ -41,7 +41,8 @@ class DyingTwice:
 
 def _sends_parts_to_the_dying(marks: Path) -> Callable[..., Any]:
     """Have all parts of Mondrian, however small, solved by workers that die."""
-    from sfumato.anonymizers.mondrian import first_cuts, mondrian
+    from sfumato.anonymizers import mondrian as first_cuts
+    from sfumato.anonymizers import mondrian as mondrian
     from sfumato.engines.spark import engine, tasks
 
     marks.mkdir()

@@ -26,7 +26,7 @@ from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
-from sfumato.anonymizers.mondrian import mondrian
+from sfumato.anonymizers import mondrian as mondrian
 from sfumato.engines.disk import dealing, laying_out, solving
 from sfumato.errors import SfumatoError
 from sfumato.policy.people import People

@@ -15,9 +15,8 @@ import pytest
 
 import sfumato as sf
 from golden.runs import BLOCKS, TABLES
-from sfumato.anonymizers.blocks import blocks_of
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import RunsParts, solve_in_parts
+from sfumato.anonymizers.parts import RunsParts, cut_into_blocks, solve_in_parts
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
@@ -100,7 +99,7 @@ def test_algorithms_and_parts_can_be_sent_elsewhere(name: str) -> None:
     (start,) = feasible(problem)
     solve = BLOCKS[name].part_solver(problem)
     sent = pickle.loads(pickle.dumps(solve))
-    blocks = blocks_of(start, 150)
+    blocks = cut_into_blocks(start, 150)
     assert len(blocks) > 1
     for block in blocks:
         here, there = solve(block.start), sent(pickle.loads(pickle.dumps(block.start)))

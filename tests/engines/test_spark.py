@@ -30,7 +30,8 @@ from engines.test_engines import folder_of, task
 from golden.made_tables import town
 from golden.runs import ANONYMIZED, BLOCKS
 from guarantees.tables import Drawn, tables
-from sfumato.anonymizers.mondrian import first_cuts, mondrian
+from sfumato.anonymizers import mondrian as first_cuts
+from sfumato.anonymizers import mondrian as mondrian
 from sfumato.cli.app import app
 from sfumato.engines import LocalEngine
 from sfumato.engines.disk import dealing

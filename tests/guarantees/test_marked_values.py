@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from guarantees.combinations import PUBLISHER_SETTINGS, SETTINGS
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.cli.app import app
 from sfumato.hierarchy import HierarchyTable
 
@@ -716,7 +716,7 @@ def test_a_crash_in_the_middle_of_an_anonymizer(debug, tmp_path, monkeypatch):
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 def crash(*_):
     raise RuntimeError("SECRET" + "98765432")
 Mondrian.solve = crash

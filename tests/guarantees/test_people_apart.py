@@ -107,7 +107,7 @@ def test_people_left_are_those_in_all_classes(rows: list[tuple[int, int]], at_on
     class_of, people = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
     kept = class_of >= 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_records, "MOST_AT_ONCE", at_once)
+        patch.setattr(all_records, "_MOST_AT_ONCE", at_once)
         found = all_records.people_left(class_of, people)
     by_hand = dict(
         zip(people[kept].tolist(), left_by_hand(class_of[kept].tolist(), people[kept].tolist()), strict=True)

@@ -21,7 +21,7 @@ from guarantees.test_population_guarantees import (
     world,
 )
 from naive import risk as naive
-from sfumato.classes.uniqueness.population_uniqueness import population_uniqueness
+from sfumato.classes.population_uniqueness import population_uniqueness
 from sfumato.models.checks import Outcome
 
 FRACTION = 0.2

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-import sfumato.anonymizers.mondrian.mondrian as module
+import sfumato.anonymizers.mondrian as module
 
 SEED = 918_273_645
 ROWS = 4000

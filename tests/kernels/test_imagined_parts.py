@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.space import space_of
+from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.mondrian.cuts import Options, count_whole, imagine, imagined_holds, new_workspace
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import compile_rules

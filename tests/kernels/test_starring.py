@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive.cell_suppression import cheapest_for_rows
-from sfumato.anonymizers.cell_suppression.fewest_stars import (
+from sfumato.anonymizers.cell_suppression import (
+    DistinctRows,
+    Patterns,
     StarAssignment,
+    distinct_in_order,
     least_costs,
     nothing_assigned,
+    patterns_of,
     proof,
-    search,
+    search_stars,
 )
-from sfumato.anonymizers.cell_suppression.star_patterns import DistinctRows, Patterns, distinct_in_order, patterns_of
 from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment, group_members
 
 tables = st.integers(1, 3).flatmap(
@@ -88,7 +91,7 @@ def test_the_proof_costs_what_the_plain_twin_does(codes: np.ndarray, k: int) -> 
 def test_the_search_is_the_same_every_time() -> None:
     codes = np.random.default_rng(0).integers(0, 3, (12, 3)).astype(np.uint8)
     distinct, patterns, _ = prepared(codes, 2)
-    one, two = (search(distinct, patterns) for _ in range(2))
+    one, two = (search_stars(distinct, patterns) for _ in range(2))
     assert np.array_equal(one.counts, two.counts)
 
 

@@ -18,9 +18,8 @@ from examples import examples
 from recoding.small_tables import SmallTable, small_tables
 from sfumato.classes.partition import Partition
 from sfumato.metrics import measure_losses
-from sfumato.metrics.cells import UNIT, exact_sum
-from sfumato.metrics.losses import losses_of
-from sfumato.metrics.sums import LossSums, loss_sums
+from sfumato.metrics.cell_losses import UNIT, exact_sum
+from sfumato.metrics.losses import LossSums, loss_sums, losses_of
 from sfumato.recoding import TIGHT, Recoding, recode
 
 OTHERS = {"entropy", "squared_error", "classification"}

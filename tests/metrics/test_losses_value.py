@@ -13,7 +13,8 @@ from recoding.small_tables import ZONES, SmallTable, attributes_of
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError
-from sfumato.metrics import METRICS, certainty_penalty, measure_losses, squared_error
+from sfumato.metrics import METRICS, certainty_penalty, measure_losses
+from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import Recoding, generalize_published, publish, recode
 
 COLUMNS = {"age": [3, 10, 25, 26], "zone": ["n1", "n2", "sea", None], "word": ["a", "1", "a", "1"]}

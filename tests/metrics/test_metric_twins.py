@@ -24,9 +24,9 @@ from sfumato.metrics import (
     normalized_certainty_penalty,
     normalized_entropy,
     precision,
-    squared_error,
     utility,
 )
+from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import Recoding
 from sfumato.table.schema import Kind
 

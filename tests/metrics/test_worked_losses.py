@@ -22,9 +22,9 @@ from sfumato.metrics import (
     minimal_distortion,
     normalized_certainty_penalty,
     precision,
-    squared_error,
     utility,
 )
+from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import TIGHT, Recoding, generalize_published, recode
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind, Schema

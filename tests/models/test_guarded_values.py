@@ -17,7 +17,7 @@ import sfumato as sf
 from examples import examples
 from models.small_tables import HIERARCHY, TREE, Column, encode, statistics_of
 from naive.models import is_guarded
-from sfumato.anonymizers.balance import balanced_records
+from sfumato.anonymizers.feasibility import balanced_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.cli.app import app
 from sfumato.models.compiled import MOST_GUARDS, compile_rules

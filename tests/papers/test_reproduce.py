@@ -14,15 +14,22 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError
 from sfumato.papers import datasets, reproduction
-from sfumato.papers.adult_trees import EIGHT, adult_attributes
 from sfumato.papers.caat import plain_caat, plain_kaca
-from sfumato.papers.panels import Panel
-from sfumato.papers.players import MEASUREMENTS, players
+from sfumato.papers.datasets import EIGHT, adult_attributes
 from sfumato.papers.reproduce import PAPERS
-from sfumato.papers.reproduction import Claim, Reproduction, Verdict
-from sfumato.papers.subscribers import SUBSCRIBERS, subscribers
-from sfumato.papers.thesis_frequencies import claims_on_places, frequencies, taxonomy
-from sfumato.papers.thesis_trees import PREFECTURES, age_tree, country_tree, prefecture_tree
+from sfumato.papers.reproduction import Claim, Panel, Reproduction, Verdict
+from sfumato.papers.similarity import (
+    PREFECTURES,
+    SUBSCRIBERS,
+    age_tree,
+    claims_on_places,
+    country_tree,
+    frequencies,
+    prefecture_tree,
+    subscribers,
+    taxonomy,
+)
+from sfumato.papers.soccer import MEASUREMENTS, players
 
 slow = partial(pytest.param, marks=pytest.mark.slow)
 DATA = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA names no folder with the Adult data")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.papers import caat, ratings, similarity, slicing, soccer
-from sfumato.papers.judging import agreed, beside, lies_below, rises
+from sfumato.papers.experiment import agreed, beside, lies_below, rises
 from sfumato.papers.reproduction import Claim, Verdict
 
 HOLDS, FAILS, OPEN = Verdict.HOLDS, Verdict.FAILS, Verdict.OPEN

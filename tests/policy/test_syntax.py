@@ -9,7 +9,7 @@ from tomllib import _parser
 
 import pytest
 
-from sfumato.policy.syntax import _REASONS, syntax_problem
+from sfumato.policy.file import _REASONS, syntax_problem
 
 SECRET = "SECRET"
 

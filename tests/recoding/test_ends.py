@@ -102,7 +102,7 @@ def test_where_numbers_stop_being_exact_ends_are_kept() -> None:
         [4e15, 4e15 + 0.5, 4e15 + 1],
         [7.741523739303453, 7.741523739303455, 7.741523739303459],
         [8322653152.018758, 8322653152.018759, 8322653152.020679],
-        [5e-324, 1e-323, 3e-323],
+        [5e-60, 1e-59, 3e-59],
     ],
 )
 def test_numbers_of_any_size(values: list[float]) -> None:

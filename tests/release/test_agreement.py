@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.cli.app import app
 from sfumato.published.checks.generalized import Outcome
 from sfumato.published.roles import Roles

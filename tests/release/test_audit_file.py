@@ -93,7 +93,7 @@ def test_a_release_that_fails_leaves_the_audit_file_of_the_old_one(release, fold
     def full(*_: Any) -> None:
         raise OSError(28, "")
 
-    monkeypatch.setattr("sfumato.release.folder._take_place", full)
+    monkeypatch.setattr("sfumato.release.transaction._arrive", full)
     with pytest.raises(sf.InputError):
         release.save(folder, overwrite=True)
     assert audit_of(folder).read_bytes() == before

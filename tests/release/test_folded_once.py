@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.anonymizers import problem
+from sfumato.anonymizers import feasibility as problem
 from sfumato.policy.policy import Policy
 from sfumato.release import folding
 from sfumato.release.anonymize import made

@@ -188,11 +188,30 @@ def test_sizes_that_few_households_have_are_left_out_whole_or_refused():
         published(frame, sf.KAnonymity(3))
     assert "1 household with 9 records" in str(error.value)
     assert "palace" not in str(error.value)
-    data = published(frame, sf.KAnonymity(3), suppression_limit=0.03)
-    assert "palace" not in by_home(data)
+    people = sf.People(rows="household")
+    release = sf.anonymize(read(frame), sf.KAnonymity(3), people=people, seed=3, suppression_limit=0.03)
+    assert "palace" not in by_home(release.published.data)
+    # What is said counts those who are published, and how large these are.
+    households = len(by_home(release.published.data))
+    assert households < 200
+    assert f"{households} households of 1 to 4 members are published" in str(release.report)
     with pytest.raises(sf.UnsatisfiableError) as error:
         published(homes(20, 2), sf.KAnonymity(30), suppression_limit=1)
     assert "raise the suppression limit" not in str(error.value)
+
+
+def test_a_class_of_rows_may_mix_sizes_and_keeps_shares():
+    """Without a column of the size, households of several sizes are published alike: k of them, and 1/k of the rows."""
+    rows = [(f"home {home}", 30, "m", "a") for home in range(12) for _ in range(1 + home % 2)]
+    frame = pl.DataFrame(rows, schema=["home", "age", "sex", "disease"], orient="row")
+    frame = frame.with_columns(follows=pl.col("home"))
+    schema = sf.Schema(person="home", quasi_identifying=["age", "sex"], sensitive=["disease"], insensitive=["follows"])
+    people = sf.People(rows="household")
+    data = sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(3), people=people, seed=3).data
+    [own] = [part["follows"].value_counts()["count"] for part in data.partition_by("age", "sex")]
+    assert set(own) == {1, 2}
+    assert len(own) >= 3
+    assert own.max() * 3 <= own.sum()
 
 
 def test_what_is_not_promised_to_households_is_refused_at_once():

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are n
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from sfumato.release import folder
+from sfumato.release import folder, transaction
 
 base, way, started = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 if way == "renames":
-    folder._exchanged = lambda *_: False
+    transaction.exchanged = lambda *_: False
 
 def written(place, text):
     for name in ("release.json", "data.csv"):

@@ -199,7 +199,7 @@ def test_nor_does_a_policy_that_was_changed(folder, old, new):
 
 
 @pytest.mark.parametrize("asked", [LIMITED, PUBLISHED])
-@pytest.mark.parametrize("format", ["csv", "parquet"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "xlsx", "sav", "dta"])
 @pytest.mark.parametrize("suppressed", ["remove", "star"])
 def test_all_forms_are_verified(tmp_path, asked, format, suppressed):
     made = sf.anonymize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -18,8 +19,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release import folder as folder_module
 from sfumato.release import table_files as files_module
+from sfumato.release import transaction
+from sfumato.release.folder import check_target
 from sfumato.table import writing as writing_module
 
 FILES = {"release.json", "report.json", "report.txt", "policy.toml"}
@@ -124,6 +126,52 @@ def test_what_is_no_release_is_never_replaced(release, tmp_path, overwrite):
     assert content(letters) == {"letter.txt": b"dear"}
 
 
+UNPORTABLE = {
+    "CON": r"is the name of a device \(CON\)",
+    "nul.csv": r"is the name of a device \(NUL\)",
+    "Com1 .x": r"is the name of a device \(COM1\)",
+    "lpt¹": "is the name of a device",
+    "week:1": "holds a colon, a line end",
+    "a\\b": "holds a colon, a line end",
+    "what?": "holds a colon, a line end",
+    "out\n": "holds a colon, a line end",
+    "a\tb": "holds a colon, a line end",
+    "a\u2028b": "holds a colon, a line end",
+    "out ": "ends in a blank or a dot",
+    "out.": "ends in a blank or a dot",
+    "out\u00a0": "ends in a blank or a dot",
+}
+
+
+@pytest.mark.parametrize("name", UNPORTABLE, ids=repr)
+def test_names_that_no_other_system_can_hold_are_refused(release, tmp_path, name):
+    with pytest.raises(sf.InputError, match=UNPORTABLE[name]) as told:
+        release.save(tmp_path / name)
+    assert "\n" not in str(told.value)
+    with pytest.raises(sf.InputError, match=UNPORTABLE[name]):
+        sf.Series.start(tmp_path / name, sf.Schema(quasi_identifying=["age"], identifying=["id"]), sf.KAnonymity(2))
+    assert not list(tmp_path.iterdir())
+    # What an earlier version has written opens, and may be replaced.
+    old = release.save(tmp_path / "plain").rename(tmp_path / name)
+    assert sf.verify(old).ok
+    assert sf.verify(release.save(old, overwrite=True)).ok
+
+
+@pytest.mark.parametrize("name", ["console", "nullable.csv", "com10", "größe", ".hidden", "a.b", "2026-01"])
+def test_names_like_these_are_fine(release, tmp_path, name):
+    assert sf.verify(release.save(tmp_path / name)).ok
+
+
+def test_tables_with_such_names_are_refused(release, tmp_path):
+    class Named(type(release.published)):
+        tables = property(lambda self: {"con": self.data})
+
+    fields = dataclasses.fields(release.published)
+    own = Named(**{field.name: getattr(release.published, field.name) for field in fields})
+    with pytest.raises(sf.InputError, match="table 'con': its file name is the name of a device"):
+        files_module.write_tables(own, tmp_path, "csv")
+
+
 def test_names_that_the_system_refuses_are_an_input_error(release, tmp_path):
     with pytest.raises(sf.InputError):
         release.save(tmp_path / ("x" * 250))
@@ -186,7 +234,7 @@ def break_rename(number: int) -> Callable[[pytest.MonkeyPatch, BaseException], N
                 raise error
             return rename(self, target)
 
-        monkeypatch.setattr(folder_module, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(transaction, "exchanged", lambda one, other: False)
         monkeypatch.setattr(Path, "rename", counted)
 
     return arrange
@@ -239,7 +287,7 @@ def test_an_interruption_right_after_the_last_rename_leaves_the_new_release(rele
         return calls[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(folder_module, "_exchanged", lambda one, other: False)
+        patch.setattr(transaction, "exchanged", lambda one, other: False)
         patch.setattr(Path, "rename", then_stop)
         with pytest.raises(KeyboardInterrupt):
             other.save(target, overwrite=True)
@@ -276,7 +324,7 @@ import os, signal, sys
 from pathlib import Path
 import polars as pl
 import sfumato as sf
-from sfumato.release import folder, text_files
+from sfumato.release import text_files, transaction
 from sfumato.table import writing
 
 step, target = sys.argv[1], sys.argv[2]
@@ -290,11 +338,11 @@ def die(*_, **__):
 if step == "json":
     text_files._as_json = die
 elif step == "sync":
-    folder._sync = die
+    transaction._sync = die
 elif step == "hash":
     writing.sha256_of = die
 else:
-    folder._exchanged = lambda *_: False
+    transaction.exchanged = lambda *_: False
     rename, calls = Path.rename, []
     def counted(self, to):
         calls.append(to)
@@ -321,22 +369,23 @@ def test_a_kill_leaves_the_old_release_whole_or_no_release(release, tmp_path, st
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     left = [path for path in tmp_path.iterdir() if path.name.startswith(".out.")]
+    after = before
     if step == "2":
-        # Between the two renames there is none under the name; the old one is whole beside it.
+        # Between the two renames there is none under the name; both are whole beside it.
         assert not target.exists()
-        old = next(path for path in left if path.name.endswith(".old"))
-        assert content(old) == before
+        assert content(left[0] / "old") == before
+        after = content(left[0] / "new")
     else:
         assert content(target) == before
     assert left
-    # The next run puts the old release back, and leaves nothing else.
+    # The next run finishes what was decided or puts the old release back, and leaves nothing else.
     with pytest.raises(sf.InputError, match="already holds a release"):
         release.save(target)
-    assert content(target) == before
+    assert content(target) == after
     assert os.listdir(tmp_path) == ["out"]
 
 
 def test_the_check_before_the_work_agrees_with_the_writing(tmp_path):
-    folder_module.check_target(tmp_path / "new", overwrite=False)
+    check_target(tmp_path / "new", overwrite=False)
     with pytest.raises(sf.InputError):
-        folder_module.check_target(tmp_path / "a" / "b", overwrite=True)
+        check_target(tmp_path / "a" / "b", overwrite=True)

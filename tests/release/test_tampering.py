@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
+from sfumato.hierarchy import HierarchyTable
 from sfumato.models.checks import Outcome
 
 KINDS = ("generalized", "sliced", "bucketized", "marginals", "randomized", "ratings")
@@ -374,3 +375,52 @@ def test_an_old_folder_that_promises_nothing(tmp_path):
 def test_a_page_about_a_release_that_promises_nothing_is_still_made(tmp_path):
     folder = saved("randomized", tmp_path / "out")
     assert sf.report(folder, attacks=False).to_dict("public")
+
+
+# what could be read in two ways
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("number", [2.0, "2", [2], True])
+def test_a_format_that_is_no_whole_number(kind, number, tmp_path):
+    folder = saved(kind, tmp_path / "out")
+    edit("release.json", lambda content: content.update(format=number))(folder)
+    assert "release.json: is of a format" in refused(folder)
+
+
+def test_a_limit_that_is_no_number(tmp_path):
+    folder = saved("generalized", tmp_path / "out")
+    edit("release.json", lambda content: content.update(suppression_limit=False))(folder)
+    assert "damaged" in refused(folder)
+
+
+UNUSED = {
+    "another kind": {"kind": "flat"},
+    "no kind": {"kind": None},
+    "more than rows": {"more": 1},
+    "numbers": {"rows": [["flu", 1, "*"], ["cold", "1", "*"], ["gout", 2, "*"], ["burn", 2, "*"]]},
+    "nothing": {"rows": [["flu", None, "*"], ["cold", None, "*"], ["gout", "b", "*"], ["burn", "b", "*"]]},
+    "a mapping": {"rows": [{"flu": 1, "a": 1, "*": 1}, ["cold", "a", "*"], ["gout", "b", "*"], ["burn", "b", "*"]]},
+    "no root": {"rows": [["flu"], ["cold"], ["gout"], ["burn"]]},
+    "a value twice": {"rows": [["flu", "a", "*"], ["flu", "b", "*"], ["cold", "a", "*"], ["gout", "b", "*"]]},
+    "no rows": {"rows": []},
+}
+
+
+@pytest.mark.parametrize("change", UNUSED.values(), ids=UNUSED)
+def test_a_hierarchy_that_no_model_reads_and_that_has_two_readings(change, tmp_path):
+    rows = (("flu", "a", "*"), ("cold", "a", "*"), ("gout", "b", "*"), ("burn", "b", "*"))
+    tree = sf.Attribute(hierarchy=HierarchyTable(rows))
+    schema = sf.Schema(quasi_identifying=["age", "sex"], sensitive={"disease": tree}, others="drop")
+    release = sf.anonymize(sf.read_table(table().frame, schema), [sf.KAnonymity(3), sf.DistinctLDiversity(2)])
+    folder = release.save(tmp_path / "out")
+    assert sf.verify(folder).ok
+    edit("release.json", lambda content: content["sensitive"]["disease"]["hierarchy"].update(change))(folder)
+    assert "damaged" in refused(folder)
+
+
+def test_a_hierarchy_that_the_policy_does_not_know(tmp_path):
+    folder = saved("generalized", tmp_path / "out")
+    tree = {"kind": "table", "rows": [[name, "*"] for name in ("flu", "cold", "gout", "burn")]}
+    edit("release.json", lambda content: content["sensitive"]["disease"].update(hierarchy=tree))(folder)
+    assert "hierarchy of disease" in refused(folder)

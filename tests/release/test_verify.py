@@ -169,7 +169,7 @@ def test_a_file_that_may_not_be_read(folder, monkeypatch):
     def refuse(*_: object, **__: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_text", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(sf.VerificationError, match="Permission denied"):
         sf.verify(folder)
 

@@ -250,3 +250,52 @@ def test_no_folder_and_no_series(tmp_path: Path) -> None:
         sf.Series.open(tmp_path / "nowhere")
     with pytest.raises(sf.InputError, match="it is not a series"):
         sf.Series.open(tmp_path)
+
+
+def test_a_head_that_was_noted_tells_a_fork(tmp_path: Path) -> None:
+    tables = [write_csv(tmp_path / f"{n}.csv", people(20, first=100 * n, seed=n)) for n in range(4)]
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(3))
+    heads = [series.head]
+    assert heads[0] == hashlib.sha256((series.folder / "series.json").read_bytes()).hexdigest()
+    for table in tables[:2]:
+        step = series.append(table)
+        heads.append(series.head)
+        assert step.folder is not None
+        assert heads[-1] == hashlib.sha256((step.folder / "release.json").read_bytes()).hexdigest()
+    for place in ("s", "s.ledger"):
+        shutil.copytree(tmp_path / place, tmp_path / "old" / place)
+    series.append(tables[2])
+    heads.append(series.head)
+    # Folder and ledger are rolled back together: they agree, and the other branch goes on unseen by itself.
+    fork = sf.Series.open(tmp_path / "old" / "s", ledger=tmp_path / "old" / "s.ledger")
+    rolled_back = fork.verify(ledger=True)
+    assert rolled_back.ok
+    fork.append(tables[3])
+    for branch, ledger in ((series, True), (series, False), (fork, True), (fork, False)):
+        assert branch.verify(ledger=ledger).ok
+        assert [_stands(branch, head, ledger=ledger) for head in heads[:3]] == [
+            ("before", 0, 1, True),
+            ("before", 1, 2, True),
+            ("before", 2, 3, True),
+        ]
+    assert _stands(series, heads[3]) == ("last", 3, None, True)
+    assert _stands(fork, heads[3]) == ("nowhere", None, None, False)
+    assert _stands(series, fork.head) == ("nowhere", None, None, False)
+    found = fork.verify(head=heads[3])
+    with pytest.raises(sf.VerificationError, match="the head is not in this series"):
+        found.raise_unless_ok()
+    assert str(found).endswith("the head is not in this series: it was cut off, changed or forked")
+    assert str(series.verify(head=heads[3])).endswith("the head, that of release 3, is the last")
+    assert str(series.verify(head=heads[1])).endswith("the head, that of release 1, stands before release 2")
+    # As it is printed, too; anything else is a mistake, and not a fork.
+    assert _stands(series, f" SHA256 {heads[3].upper()}\n") == ("last", 3, None, True)
+    for wrong in ("", heads[3][:12], "g" * 64):
+        with pytest.raises(sf.PolicyError, match="64 hexadecimal digits"):
+            series.verify(head=wrong)
+
+
+def _stands(series: sf.Series, head: str, *, ledger: bool = False) -> tuple[object, ...]:
+    found = series.verify(ledger=ledger, head=head)
+    told = found.to_dict()["head"]
+    assert found.to_dict()["ok"] == found.ok
+    return told["stands"], told["release"], told["before"], found.ok

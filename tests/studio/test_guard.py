@@ -7,11 +7,12 @@ import re
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sfumato.studio.guard import IDLE, MOST, POLICY
+from sfumato.studio.guard import AT_ONCE, IDLE, MOST, PATIENCE, POLICY
 from sfumato.studio.serve import listening_socket
 from studio.desks import OURS, PORT, opened, people
 
@@ -223,6 +224,7 @@ def test_the_first_page_loads_no_model_anonymizer_or_attack(tmp_path):
     people(tmp_path / "people.csv")
     code = """
 import sys
+from contextlib import suppress
 from pathlib import Path
 from studio.desks import opened
 folder = Path(sys.argv[1])
@@ -300,3 +302,136 @@ def test_the_allocator_of_the_server_is_nobody_elses(before):
     surroundings = {**os.environ, "_RJEM_MALLOC_CONF": before}
     ran = subprocess.run([sys.executable, "-c", code], env=surroundings, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["True", *before.split()]
+
+
+class Serving:
+    """A studio as it is started, with a browser that only notes what it was started with."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self.folder, self.noted = folder, folder / "noted"
+        browser = folder / "browser.py"
+        browser.write_text(
+            f"#!{sys.executable}\n"
+            "import os, pathlib, stat, sys, urllib.parse\n"
+            "path = pathlib.Path(urllib.parse.urlsplit(sys.argv[1]).path)\n"
+            "there = path if path.exists() else pathlib.Path(__file__)\n"
+            "modes = [oct(stat.S_IMODE(each.stat().st_mode)) for each in (there, there.parent)]\n"
+            "lines = [sys.argv[1], *modes, there.read_text()]\n"
+            f"part = pathlib.Path({str(self.noted)!r} + '.part')\n"
+            "part.write_text('\\n'.join(lines))\n"
+            f"part.rename({str(self.noted)!r})\n"
+        )
+        browser.chmod(0o700)
+        # As many open files as systems allow by default.
+        limited = "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)); "
+        code = limited + "runpy.run_module('sfumato.cli', run_name='__main__')"
+        env = {**os.environ, "TMPDIR": str(folder), "BROWSER": f"{browser} %s"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, "studio", str(people(folder / "people.csv", rows=30)), *words],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        assert self.process.stderr is not None
+        [self.address] = re.findall(r"http://\S+", self.process.stderr.readline())
+        self.port = int(re.findall(r":(\d+)/", self.address)[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+
+def test_no_program_is_started_with_the_token(tmp_path):
+    import httpx
+
+    with Serving(tmp_path) as studio:
+        token = studio.address.partition("token=")[2]
+        while not studio.noted.exists():
+            assert studio.process.poll() is None
+        argument, mode, of_folder, content = studio.noted.read_text().split("\n", 3)
+        assert token not in argument
+        assert (mode, of_folder) == ("0o600", "0o700")
+        assert studio.address in content
+        # As a browser asks that a file sends on: what comes back makes it begin anew, so that the cookie goes along.
+        answer = httpx.get(studio.address, headers={"Sec-Fetch-Site": "cross-site"})
+        assert (answer.status_code, answer.headers["refresh"]) == (200, "0; url=/")
+        assert "samesite=strict" in answer.headers["set-cookie"].lower()
+        assert not list(tmp_path.glob("sfumato-open-*"))
+    with Serving(tmp_path):
+        pass
+    assert not list(tmp_path.glob("sfumato-*"))
+
+
+def test_a_thousand_half_open_connections_keep_nobody_out(tmp_path):
+    import resource
+
+    import httpx
+
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, allowed[1]), allowed[1]))
+    others = []
+    try:
+        with Serving(tmp_path, "--no-browser") as studio, httpx.Client(timeout=10) as client:
+            root = f"http://127.0.0.1:{studio.port}"
+            assert client.get(studio.address).status_code == 303
+            for number in range(1100):
+                others.append(socket.create_connection(("127.0.0.1", studio.port), timeout=10))
+                # Some say nothing, some begin and go no further.
+                others[-1].sendall(b"" if number % 2 else b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+            # By its own connection, and by a new one.
+            assert client.get(f"{root}/").status_code == 200
+            assert httpx.get(f"{root}/", timeout=10).status_code == 401
+            files = len(os.listdir(f"/proc/{studio.process.pid}/fd")) if sys.platform == "linux" else 0
+            assert files < AT_ONCE + 50
+            # Whoever stays is dropped in the end.
+            for other in others:
+                other.settimeout(PATIENCE * 3)
+                with suppress(ConnectionResetError):
+                    assert other.recv(1) == b""
+            assert client.get(f"{root}/").status_code == 200
+    finally:
+        for other in others:
+            other.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, allowed)
+
+
+def test_a_head_that_comes_drop_by_drop_is_not_waited_for(monkeypatch):
+    import asyncio
+
+    import uvicorn
+
+    from sfumato.studio import guard
+
+    monkeypatch.setattr(guard, "PATIENCE", 0.2)
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def served():
+        with listening_socket(0) as listening:
+            server = uvicorn.Server(uvicorn.Config(app, http=guard.Connection, lifespan="off", log_level="critical"))
+            task = asyncio.create_task(server.serve(sockets=[listening]))
+            reader, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b"204" in await reader.readuntil(b"\r\n\r\n")
+            # A second head on the same connection, without an end.
+            writer.write(b"GET / HTTP/1.1\r\n")
+            dripped = 0
+            try:
+                while not reader.at_eof():
+                    writer.write(b"X: y\r\n")
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+                    dripped += 1
+                    assert dripped < 1000
+            except ConnectionError:
+                pass
+            writer.close()
+            server.should_exit = True
+            await task
+
+    asyncio.run(served())

@@ -37,7 +37,8 @@ def hostile_release(folder):
 
 
 def test_a_receipt_says_how_to_check_what_is_promised_and_what_is_not_protected(tmp_path):
-    folder = hostile_release(tmp_path / "re<l>ease")
+    # Such a name is refused where a release is made; a receiver may still rename the folder.
+    folder = hostile_release(tmp_path / "release").rename(tmp_path / "re<l>ease")
     page = receipt(folder)
     assert "<script" not in page
     assert not re.search(r"\ssrc=|href=|url\(|https?:", page)

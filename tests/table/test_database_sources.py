@@ -116,6 +116,58 @@ def test_a_query_changes_nothing(database: Database, tmp_path: Path) -> None:
         assert database.run("SELECT COUNT(*) FROM visits") == [(5,)]
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_query_reaches_no_other_file(kind: str, tmp_path: Path) -> None:
+    database = in_file(kind, tmp_path / "hospital.db")
+    database.run(*VISITS)
+    in_file(kind, tmp_path / "other.db").run(f"CREATE TABLE t AS SELECT '{SECRET}' AS age, 1 AS zip, 2 AS disease")
+    other = tmp_path / "other.csv"
+    other.write_text(f"age,zip,disease\n{SECRET},2,3\n")
+    frame = pl.DataFrame({"age": [1], "zip": [2], "disease": [3]})
+    before = sorted(tmp_path.iterdir())
+    for sql in (
+        f"SELECT * FROM '{other}'",
+        f"SELECT * FROM read_csv('{other}')",
+        f"SELECT content AS age, filename AS zip, size AS disease FROM read_text('{other}')",
+        f"SELECT file AS age, 1 AS zip, 2 AS disease FROM glob('{tmp_path}/*')",
+        f"SELECT * FROM query('FROM read_csv(''{other}'')')",
+        f"SELECT readfile('{other}') AS age, 1 AS zip, 2 AS disease",
+        f"SELECT load_extension('{tmp_path}/none.so') AS age, 1 AS zip, 2 AS disease",
+        f"ATTACH '{tmp_path}/other.db' AS other",
+        f"ATTACH '{tmp_path}/new.db' AS other",
+        f"ATTACH 'file:{tmp_path}/newer.db?mode=rwc' AS other",
+        f"ATTACH '{tmp_path}/other.db' AS other; SELECT * FROM other.t",
+        f"VACUUM INTO '{tmp_path}/copy.db'",
+        f"COPY visits TO '{tmp_path}/copy.csv'",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT * FROM frame",
+    ):
+        refused(database, query=queried(tmp_path, sql))
+        (tmp_path / "query.sql").unlink()
+        assert sorted(tmp_path.iterdir()) == before, sql
+    assert frame.height
+    query = queried(tmp_path, "WITH old AS (SELECT * FROM visits WHERE age > 22) SELECT age, zip, disease FROM old")
+    assert sf.read_table(database.url, ROLES, query=query).height == 2
+
+
+def test_a_view_of_duckdb_that_reads_a_file_is_refused_in_words(tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(f"age,zip,disease\n{SECRET},2,3\n")
+    database = in_file("duckdb", tmp_path / "hospital.db")
+    database.run(f"CREATE VIEW visits AS FROM read_csv('{other}')")
+    assert "reads a file outside of the database" in refused(database, table="visits")
+
+
+def test_the_server_lets_its_user_read_files_only_with_that_right(clinic: Database, tmp_path: Path) -> None:
+    clinic.run(*VISITS, "DROP ROLE IF EXISTS reader", "CREATE ROLE reader LOGIN", "GRANT SELECT ON visits TO reader")
+    reader = Database(clinic.kind, f"{clinic.url}&user=reader", clinic.run)
+    sql = "SELECT pg_read_file('PG_VERSION') AS age, 'a' AS zip, 'b' AS disease"
+    assert "may not do this" in refused(reader, query=queried(tmp_path, sql))
+    assert "not valid SQL" in refused(reader, query=queried(tmp_path, "COPY visits TO '/tmp/visits.csv'"))
+
+
 def test_numbers_dates_and_texts_of_postgresql(clinic: Database) -> None:
     clinic.run(
         "CREATE TYPE mood AS ENUM ('sad', 'ok')",

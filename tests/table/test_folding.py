@@ -15,7 +15,7 @@ from examples import examples
 from kernels.test_predicates import judged
 from models.small_tables import CASES, Column, encode, members, memberships
 from naive import people as twins
-from sfumato.anonymizers.balance import balanced_records
+from sfumato.anonymizers.feasibility import balanced_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.people import counted_people, statistics_of
 from sfumato.classes.statistics import ClassStatistics

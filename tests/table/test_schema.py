@@ -81,7 +81,7 @@ def test_a_domain_suits_its_kind(kind, domain, expected):
 
 @pytest.mark.parametrize("weight", [True, np.bool_(True), 0, -1, math.inf, math.nan, "1", None, 10**400, [1]])
 def test_a_weight_is_a_finite_number_above_zero(weight):
-    with pytest.raises(SchemaError, match=r"^weight must be a number above 0$"):
+    with pytest.raises(SchemaError, match=r"^weight must be a number from 1e-06 to 1,000,000"):
         Attribute(weight=weight)
 
 

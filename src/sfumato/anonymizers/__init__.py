@@ -12,32 +12,29 @@ from sfumato.registry import Registry, loaded
 if TYPE_CHECKING:
     from sfumato.anonymizers.best import Best
     from sfumato.anonymizers.buckets.bucketization import Bucketization
-    from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
+    from sfumato.anonymizers.cell_suppression import CellSuppression
     from sfumato.anonymizers.clustering.caat import CAAT
     from sfumato.anonymizers.clustering.k_member import KMember
     from sfumato.anonymizers.clustering.kaca import KACA
     from sfumato.anonymizers.clustering.kmeans import KMeans
-    from sfumato.anonymizers.clustering.mdav import MDAV
+    from sfumato.anonymizers.clustering.mdav import MDAV, VMDAV
     from sfumato.anonymizers.clustering.oka import OKA
     from sfumato.anonymizers.clustering.sbc import SBC
     from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
-    from sfumato.anonymizers.clustering.v_mdav import VMDAV
     from sfumato.anonymizers.full_domain.datafly import Datafly
     from sfumato.anonymizers.full_domain.heuristic import Heuristic
     from sfumato.anonymizers.full_domain.incognito import Incognito
     from sfumato.anonymizers.full_domain.optimal import Optimal
     from sfumato.anonymizers.full_domain.samarati import Samarati
     from sfumato.anonymizers.marginals.marginals import Marginals
-    from sfumato.anonymizers.mondrian.mondrian import Mondrian
+    from sfumato.anonymizers.mondrian import Mondrian
     from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
-    from sfumato.anonymizers.randomization.coding import TopBottomCoding
     from sfumato.anonymizers.randomization.noise import Noise
     from sfumato.anonymizers.randomization.pram import PRAM
-    from sfumato.anonymizers.randomization.rank_swapping import RankSwapping
-    from sfumato.anonymizers.randomization.rounding import Rounding
+    from sfumato.anonymizers.randomization.rounding import Rounding, TopBottomCoding
     from sfumato.anonymizers.randomization.sampling import Sampling
     from sfumato.anonymizers.randomization.shuffling import Shuffling
-    from sfumato.anonymizers.randomization.swapping import Swapping
+    from sfumato.anonymizers.randomization.swapping import RankSwapping, Swapping
     from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
     from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
@@ -85,16 +82,16 @@ __all__ = [
 
 ANONYMIZERS = Registry(
     {
-        "mondrian": "sfumato.anonymizers.mondrian.mondrian:Mondrian",
+        "mondrian": "sfumato.anonymizers.mondrian:Mondrian",
         "optimal": "sfumato.anonymizers.full_domain.optimal:Optimal",
         "heuristic": "sfumato.anonymizers.full_domain.heuristic:Heuristic",
-        "cell-suppression": "sfumato.anonymizers.cell_suppression.cell_suppression:CellSuppression",
+        "cell-suppression": "sfumato.anonymizers.cell_suppression:CellSuppression",
         "datafly": "sfumato.anonymizers.full_domain.datafly:Datafly",
         "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
         "k-member": "sfumato.anonymizers.clustering.k_member:KMember",
         "k-means": "sfumato.anonymizers.clustering.kmeans:KMeans",
         "mdav": "sfumato.anonymizers.clustering.mdav:MDAV",
-        "v-mdav": "sfumato.anonymizers.clustering.v_mdav:VMDAV",
+        "v-mdav": "sfumato.anonymizers.clustering.mdav:VMDAV",
         "oka": "sfumato.anonymizers.clustering.oka:OKA",
         "caat": "sfumato.anonymizers.clustering.caat:CAAT",
         "kaca": "sfumato.anonymizers.clustering.kaca:KACA",
@@ -116,12 +113,12 @@ PUBLISHERS = Registry(
         "overlapping-slicing": "sfumato.anonymizers.slicing.overlapping:OverlappingSlicing",
         "marginals": "sfumato.anonymizers.marginals.marginals:Marginals",
         "swapping": "sfumato.anonymizers.randomization.swapping:Swapping",
-        "rank-swapping": "sfumato.anonymizers.randomization.rank_swapping:RankSwapping",
+        "rank-swapping": "sfumato.anonymizers.randomization.swapping:RankSwapping",
         "shuffling": "sfumato.anonymizers.randomization.shuffling:Shuffling",
         "noise": "sfumato.anonymizers.randomization.noise:Noise",
         "pram": "sfumato.anonymizers.randomization.pram:PRAM",
         "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",
-        "top-bottom-coding": "sfumato.anonymizers.randomization.coding:TopBottomCoding",
+        "top-bottom-coding": "sfumato.anonymizers.randomization.rounding:TopBottomCoding",
         "sampling": "sfumato.anonymizers.randomization.sampling:Sampling",
     },
     group="sfumato.publishers",

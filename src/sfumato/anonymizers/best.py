@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.clustering.distances import Loss
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
-from sfumato.anonymizers.clustering.numeric_space import numeric_space
+from sfumato.anonymizers.clustering.numeric import numeric_space
 from sfumato.anonymizers.clustering.refinement import ROUNDS, refine
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.parts import solve_in_parts
@@ -38,28 +38,22 @@ TRIED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("kaca", {}),
 )
 """What is tried, in this order; the default comes first, the slowest last."""
-REFINED = 3
+_REFINED = 3
 """So many of the best are refined, where rounds are counted."""
-SEARCHING = 1 / 3
+_SEARCHING = 1 / 3
 """Share of the time after which nothing more is tried, and the best so far is refined."""
-MOST_BOUNDED = 100_000
+_MOST_BOUNDED = 100_000
 """Records up to which it is worked out how little any recoding must lose."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trial:
+class _Trial:
     """One anonymizer's solution.
 
-    Attributes
-    ----------
-    said : str
-        The anonymizer and its options, as on the command line.
-    partition : Partition or None
-        None where it does not admit the table or the models, or where time was up.
-    loss : float
-        Under the objective; infinite without a solution.
-    why : str
-        Why there is no solution.
+    * `said`: the anonymizer and its options, as on the command line.
+    * `partition`: None where it does not admit the table or the models, or where time was up.
+    * `loss`: under the objective; infinite without a solution.
+    * `why`: why there is no solution.
     """
 
     said: str
@@ -131,38 +125,38 @@ class Best(Checked):
             notes=(*_notes(best, trials, refined), *_bound(problem, best, self.objective), *best.partition.notes),
         )
 
-    def _trials(self, problem: Problem, begun: float) -> Iterator[tuple[int, Trial]]:
+    def _trials(self, problem: Problem, begun: float) -> Iterator[tuple[int, _Trial]]:
         """Try one after the other on each thread; the first, which is the default, is never cut short."""
         alone = replace(problem, threads=1)
-        until = None if self.within is None else begun + SEARCHING * self.within
+        until = None if self.within is None else begun + _SEARCHING * self.within
 
-        def tried(place: int) -> Trial:
+        def tried(place: int) -> _Trial:
             name, options = TRIED[place]
             said = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
             try:
                 timed = alone if until is None or place == 0 else replace(alone, progress=_Deadline(until))
                 partition = _solution(ANONYMIZERS[name](**options), timed)
             except _TimeIsUp:
-                return Trial(said, None, why="time was up")
+                return _Trial(said, None, why="time was up")
             except (PolicyError, UnsatisfiableError):
-                return Trial(said, None, why="does not admit the table or the models")
-            return Trial(said, partition, self._loss(problem, partition))
+                return _Trial(said, None, why="does not admit the table or the models")
+            return _Trial(said, partition, self._loss(problem, partition))
 
         for done, (place, trial) in enumerate(as_done(tried, range(len(TRIED)), problem.threads), start=1):
             problem.progress("trying anonymizers", done, len(TRIED))
             yield place, trial
 
-    def _refined(self, problem: Problem, solved: Sequence[Trial], begun: float) -> Iterator[Trial]:
+    def _refined(self, problem: Problem, solved: Sequence[_Trial], begun: float) -> Iterator[_Trial]:
         """Refine the best: several by rounds, or one in the time that is left."""
-        for trial in solved[: REFINED if self.within is None else 1]:
+        for trial in solved[: _REFINED if self.within is None else 1]:
             if self.within is None:
                 partition, how = self._refine(problem, trial, rounds=self.rounds), f"--refine {self.rounds}"
             else:
                 left = max(0.0, begun + self.within - time.monotonic())
                 partition, how = self._refine(problem, trial, seconds=left), f"refined for {left:.0f} s"
-            yield Trial(f"{trial.said} {how}", partition, self._loss(problem, partition))
+            yield _Trial(f"{trial.said} {how}", partition, self._loss(problem, partition))
 
-    def _refine(self, problem: Problem, trial: Trial, rounds: int = 0, seconds: float | None = None) -> Partition:
+    def _refine(self, problem: Problem, trial: _Trial, rounds: int = 0, seconds: float | None = None) -> Partition:
         assert trial.partition is not None
         loss: Loss = "loss" if self.objective == "lm" else "ncp"
         space = (
@@ -201,7 +195,7 @@ def _solution(anonymizer: Anonymizer, problem: Problem) -> Partition:
     return anonymizer.solve(problem)
 
 
-def _notes(best: Trial, trials: Sequence[Trial], refined: Sequence[Trial]) -> Iterator[str]:
+def _notes(best: _Trial, trials: Sequence[_Trial], refined: Sequence[_Trial]) -> Iterator[str]:
     """Say what was tried, and what gives the same again."""
     done = sorted((trial for trial in (*trials, *refined) if trial.partition is not None), key=lambda trial: trial.loss)
     yield "Tried, with their losses: " + "; ".join(f"{trial.said} {trial.loss:.6g}" for trial in done) + "."
@@ -210,13 +204,13 @@ def _notes(best: Trial, trials: Sequence[Trial], refined: Sequence[Trial]) -> It
     yield f"The best is --anonymizer {best.said}."
 
 
-def _bound(problem: Problem, best: Trial, objective: str) -> Iterator[str]:
+def _bound(problem: Problem, best: _Trial, objective: str) -> Iterator[str]:
     """Say how far from the least loss the best is, where that is known."""
     k = least_class_size(problem.models)
     if (
         objective != "normalized-ncp"
         or not k
-        or problem.table.height > MOST_BOUNDED
+        or problem.table.height > _MOST_BOUNDED
         or problem.table.people is not None
     ):
         return

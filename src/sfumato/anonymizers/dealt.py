@@ -42,17 +42,12 @@ class ColumnSource(Protocol):
 class DealtColumn:
     """Attributes whose values stay together.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the table.
-    labels : tuple of str
-        Under which they are published.
-    order : callable
-        Returns int64 (n,), the record in each row: a random order. It is the same whenever it is asked for only under a
-        seed, so it is asked for once.
-    generalized : GeneralizedTable or None
-        Of the same records, what those attributes publish that it has; None where all are published as they are.
+    * `names`: of the table.
+    * `labels`: under which they are published.
+    * `order`: returns int64 (n,), the record in each row: a random order. It is the same whenever it is asked for only
+      under a seed, so it is asked for once.
+    * `generalized`: of the same records, what those attributes publish that it has; None where all are published as
+      they are.
     """
 
     names: tuple[str, ...]
@@ -65,13 +60,8 @@ class DealtColumn:
 class DealtTable:
     """A table with a row for each record, whose columns may have orders of their own.
 
-    Attributes
-    ----------
-    columns : tuple of DealtColumn
-    bucket_of : numpy.ndarray
-        Integers (n,): published number of the bucket of each record. In each row all columns name records of one.
-    leading : bool
-        Whether the column of buckets is the first one, or the last.
+    `bucket_of`, integers (n,): published number of the bucket of each record. In each row all columns name records of
+    one. `leading`: whether the column of buckets is the first one, or the last.
     """
 
     columns: tuple[DealtColumn, ...]
@@ -83,14 +73,7 @@ class DealtTable:
 class BucketCounts:
     """How often each sensitive value occurs in each bucket, sorted by bucket and value.
 
-    Attributes
-    ----------
-    buckets : numpy.ndarray
-        int64 (z,): published number.
-    codes : numpy.ndarray
-        int64 (z,): code of the value.
-    counts : numpy.ndarray
-        int64 (z,).
+    `buckets`, int64 (z,): published number. `codes`, int64 (z,): code of the value. `counts`, int64 (z,).
     """
 
     buckets: NDArray[np.int64]
@@ -102,12 +85,7 @@ class BucketCounts:
 class CountedTable:
     """A table of the counts of one sensitive attribute, which are counted when they are asked for.
 
-    Attributes
-    ----------
-    sensitive : str
-    pairs : int
-        Number of rows z.
-    counted : callable
+    `pairs`: number of rows z.
     """
 
     sensitive: str
@@ -119,15 +97,8 @@ class CountedTable:
 class Dealing:
     """The solution of an algorithm that :class:`Deals`.
 
-    Attributes
-    ----------
-    rows : DealtTable
-    structure : mapping
-        As the published kind says it.
-    counts : CountedTable or None
-        None where sensitive values stand in `rows`.
-    notes, figures
-        See :class:`~sfumato.anonymizers.protocol.Publication`.
+    `structure`: as the published kind says it. `counts`: None where sensitive values stand in `rows`. `notes`,
+    `figures`: see :class:`~sfumato.anonymizers.protocol.Publication`.
     """
 
     rows: DealtTable

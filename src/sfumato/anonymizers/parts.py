@@ -1,24 +1,51 @@
-"""Large tables in parts: cut into blocks, have an algorithm solve each, join the solutions, and say what that cost."""
+"""Large tables in parts: cut into blocks or strata, each solved by itself, and joined; and what that cost.
+
+Blocks are cut by a coarse Mondrian. Strata are records that agree in some columns, which no class mixes with others.
+Each part is a problem of its own. What blocks have cost is estimated from a few of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Protocol
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
-from sfumato.anonymizers.block_cost import block_cost
-from sfumato.anonymizers.blocks import Block, blocks_of, joined
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
+from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.protocol import Problem, Progress, SolvesParts, silent
-from sfumato.anonymizers.selection import least_loss
-from sfumato.anonymizers.strata import strata_of
+from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import statistics_of
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.kernels.mondrian.cuts import Options
+from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
-from sfumato.numbers import figure
+from sfumato.numbers import counted, figure
+from sfumato.randomness import permutation
 from sfumato.recoding import TIGHT, recode
+from sfumato.table.encoding import EncodedTable
 
 LARGE = 100_000
 """Records in one piece from which on a run says first that it may take long."""
+
+UNLIMITED = 2**62
+
+MANY = 8
+"""Blocks from which on two of them may be solved as one to estimate what cuts cost."""
+
+MOST_TRIALS = 4
+"""Pairs of blocks that are solved as one at most."""
+
+SMALL = 2_000
+"""Records that are solved once more without anybody noticing."""
+
+Item = TypeVar("Item")
 
 
 class RunsParts(Protocol):
@@ -63,7 +90,7 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
     UnsatisfiableError
         When not even all records as one class satisfy the models, see
         :func:`~sfumato.anonymizers.feasibility.feasible`; for strata, see
-        :func:`~sfumato.anonymizers.strata.strata_of`.
+        :func:`~sfumato.anonymizers.parts.strata_of`.
     PolicyError
         When an option does not fit the columns.
 
@@ -77,14 +104,14 @@ def solve_in_parts(solver: SolvesParts, problem: Problem, run: RunsParts) -> Par
         return _solved_in_strata(solver, problem, names, run)
     solve = solver.part_solver(problem)
     solutions = [_solved(start, solver.block_size, solve, run) for start in feasible(problem)]
-    return solutions[0] if len(solutions) == 1 else least_loss(problem.table, solutions)
+    return solutions[0] if len(solutions) == 1 else least_loss_solution(problem.table, solutions)
 
 
 def _solved(
     start: FeasibleProblem, block_size: int | None, solve: Callable[[FeasibleProblem], Partition], run: RunsParts
 ) -> Partition:
     height = start.problem.table.height
-    blocks = blocks_of(start, block_size) if block_size and height > block_size else []
+    blocks = cut_into_blocks(start, block_size) if block_size and height > block_size else []
     if len(blocks) < 2:
         if height >= LARGE:
             start.problem.progress(f"clustering {height:,} records in one piece, which can take long", 0, height)
@@ -94,7 +121,7 @@ def _solved(
         return _in_order(run(solve, [block.start for block in some]), some, progress)
 
     solutions = each_solved(blocks, start.problem.progress)
-    whole = joined(height, blocks, solutions)
+    whole = join_blocks(height, blocks, solutions)
     total = normalized_certainty_penalty(recode(start.problem.table, whole, TIGHT, threads=start.problem.threads))
     note = _note(blocks, block_cost(start, blocks, solutions, each_solved), total)
     return replace(whole, notes=(note, *_common_notes(solutions)))
@@ -105,7 +132,7 @@ def _solved_in_strata(solver: SolvesParts, problem: Problem, names: Sequence[str
     blocks = strata.cut(solver.block_size)
     parts = run(solver.part_solver(strata.problem), [block.start for block in blocks])
     solutions = _in_order(parts, blocks, problem.progress)
-    whole = strata.put_back(joined(len(strata.rows), blocks, solutions), problem.table.height)
+    whole = strata.put_back(join_blocks(len(strata.rows), blocks, solutions), problem.table.height)
     return replace(whole, notes=(strata.note(blocks, problem.table.height), *_common_notes(solutions)))
 
 
@@ -139,3 +166,275 @@ def _note(blocks: Sequence[Block], cost: float | None, total: float) -> str:
     without = max(total - cost, 0.0)
     change = f"from an estimated {figure(without, 3)} to {figure(total, 3)}"
     return f"{made}; that raised the information loss, with tight ends, {change}."
+
+
+def least_loss_solution(table: EncodedTable, solutions: Sequence[Partition]) -> Partition:
+    """Return the solution with the least normalized NCP, suppressed records charged; the first of equal ones.
+
+    Classes are measured as intervals, common ancestors and value sets, however they will be published.
+    """
+    return min(solutions, key=lambda solution: normalized_certainty_penalty(recode(table, solution, TIGHT)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Block:
+    """A part of a table that is solved by itself.
+
+    `rows`: int64: its records in the whole table, in random order. `start`: its problem.
+    """
+
+    rows: NDArray[np.int64]
+    start: FeasibleProblem
+
+
+def cut_into_blocks(start: FeasibleProblem, block_size: int) -> list[Block]:
+    """Cut a problem into blocks of at most `block_size` records where the models allow it."""
+    parts = _cut(start, block_size)
+    return [Block(rows, part_problem(start, rows, number)) for number, rows in enumerate(parts)]
+
+
+def join_blocks(height: int, blocks: Sequence[Block], solutions: Sequence[Partition]) -> Partition:
+    """Join the solutions of all blocks, their classes numbered one after the other."""
+    class_of = np.empty(height, dtype=np.int32)
+    cover = np.empty(height, dtype=np.int32)
+    count = 0
+    for block, solution in zip(blocks, solutions, strict=True):
+        assert solution.regions is None, "blocks are for anonymizers that leave the regions to the recoding"
+        for whole, part in ((class_of, solution.class_of), (cover, solution.covered_by)):
+            whole[block.rows] = np.where(part < 0, part, part + np.int32(count))
+        count += solution.count
+    covers = any(solution.cover is not None for solution in solutions)
+    return Partition(class_of, count, cover if covers else None)
+
+
+def part_problem(start: FeasibleProblem, rows: NDArray[np.int64], number: int) -> FeasibleProblem:
+    """Return the problem of some records, int64 rows, with the rules of the whole one and a seed of its own."""
+    problem, rules = start.problem, start.rules
+    seed = None if problem.seed is None else problem.seed + number + 1
+    part = replace(problem, table=problem.table.take(rows), suppression_limit=0, seed=seed, threads=1, progress=silent)
+    kept = None if start.kept is None else start.kept[rows]
+    return FeasibleProblem(part, replace(rules, codes=rules.codes[rows]), kept)
+
+
+def _cut(start: FeasibleProblem, block_size: int) -> list[NDArray[np.int64]]:
+    """Cut strictly, then halve what is still too large; int64 rows of every block."""
+    table = start.problem.table
+    # Halving depends on the order of equal records, and the input's order is nobody's business.
+    order = permutation(table.height, start.problem.seed)
+    records = lay_out_records(table, start.rules, collapse=False, kept=start.kept, order=order)
+    starts = np.zeros(table.height, dtype=np.bool_)
+    # Sizes of sides are counted in the records that are kept.
+    counted = int(records.weights.sum())
+    cut = partial(_cut_range, start, records, starts, max(start.smallest, block_size // 2 * counted // table.height))
+    cut(0, table.height, relaxed=False)
+    for low, high in _ranges(starts):
+        if high - low > block_size and start.kept is None:
+            cut(low, high, relaxed=True)
+    return [records.rows[low:high].astype(np.int64) for low, high in _ranges(starts)]
+
+
+def _cut_range(
+    start: FeasibleProblem,
+    records: Records,
+    starts: NDArray[np.bool_],
+    smallest: int,
+    low: int,
+    high: int,
+    *,
+    relaxed: bool,
+) -> None:
+    options = Options(
+        smallest=smallest, ruled=start.ruled, relaxed=relaxed, fallback=True, least_loss=not relaxed,
+        everywhere=False, regions=False, by_tree=False,
+    )  # fmt: skip
+    table = start.problem.table
+    partition_range(
+        records.laid, low, high, np.zeros((len(table.attributes), 2)), UNLIMITED, space_of(table.attributes),
+        start.rules.arrays, options, starts,
+    )  # fmt: skip
+
+
+def _ranges(starts: NDArray[np.bool_]) -> Iterable[tuple[int, int]]:
+    return [(int(low), int(high)) for low, high in pairwise([*np.flatnonzero(starts), len(starts)])]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strata:
+    """The strata of a problem that satisfy every model, each a problem of its own.
+
+    `problem`: of the records in these strata. `rows`: int64, rising: these records in the problem as it was. `blocks`:
+    one for each stratum, its records counted in `problem`.
+    """
+
+    problem: Problem
+    rows: NDArray[np.int64]
+    blocks: list[Block]
+
+    def cut(self, block_size: int | None) -> list[Block]:
+        """Return the strata, those of more records than `block_size` cut into blocks."""
+        return [part for stratum in self.blocks for part in _parts_of(stratum, block_size)]
+
+    def put_back(self, partition: Partition, height: int) -> Partition:
+        """Return the solution for all `height` records of the problem as it was; those of other strata are left out."""
+        class_of, cover = (np.full(height, -1, dtype=np.int32) for _ in range(2))
+        class_of[self.rows], cover[self.rows] = partition.class_of, partition.covered_by
+        return replace(partition, class_of=class_of, cover=None if partition.cover is None else cover)
+
+    def note(self, blocks: Sequence[Block], height: int) -> str:
+        """Say how many strata there are, how many were left out, and what blocks were made of them."""
+        sizes = sorted(len(stratum.rows) for stratum in self.blocks)
+        told = f"{_strata(len(sizes))} of {sizes[0]:,} to {sizes[-1]:,} records; no class holds records of two."
+        if len(self.rows) < height:
+            told += (
+                f" Strata too small for the models were left out, with {counted(height - len(self.rows), 'record')}."
+            )
+        if len(blocks) > len(sizes):
+            told += f" Large strata were cut into blocks, {len(blocks):,} in all, and each was solved by itself."
+        return told
+
+
+def strata_of(problem: Problem, names: Sequence[str]) -> Strata:
+    """Divide a problem by the values of some columns; what satisfies no model by itself is left out.
+
+    `problem`: its suppression limit is for whole strata. `names`: quasi-identifying attributes. Raises ``PolicyError``
+    when a name is no quasi-identifying attribute, or records are people. Raises ``UnsatisfiableError`` when strata
+    break a model and hold more records than may be left out. Models that compare with the whole table compare with all
+    strata that stay. Where some are left out, the others are judged anew. Cost O(q n) for each time that some are left
+    out.
+    """
+    raise_all(PolicyError, _problems(problem.table, names))
+    places = [place for place, attribute in enumerate(problem.table.attributes) if attribute.name in names]
+    rows = np.arange(problem.table.height)
+    among = problem
+    while True:
+        stratum_of, count = group_records(np.ascontiguousarray(among.table.codes[:, places]))
+        statistics = statistics_of(among.table, stratum_of, count)
+        fits = np.ones(count, dtype=np.bool_)
+        for model in among.models:
+            fits &= model.holds(statistics)
+        if fits.all():
+            break
+        kept = fits[stratum_of]
+        if not fits.any() or problem.table.height - len(rows) + int((~kept).sum()) > problem.suppression_limit:
+            raise UnsatisfiableError(_too_small(problem, fits, int((~kept).sum())))
+        rows = rows[kept]
+        among = replace(problem, table=problem.table.take(rows), suppression_limit=0)
+    start = FeasibleProblem(among, among.rules, None)
+    by_stratum = np.argsort(stratum_of, kind="stable")
+    parts = np.split(by_stratum, np.flatnonzero(np.diff(stratum_of[by_stratum])) + 1)
+    return Strata(among, rows, [Block(part, part_problem(start, part, number)) for number, part in enumerate(parts)])
+
+
+def _parts_of(stratum: Block, block_size: int | None) -> list[Block]:
+    if not block_size or len(stratum.rows) <= block_size:
+        return [stratum]
+    return [Block(stratum.rows[part.rows], part.start) for part in cut_into_blocks(stratum.start, block_size)]
+
+
+def _problems(table: EncodedTable, names: Sequence[str]) -> Iterator[str]:
+    known, sensitive = ([each.name for each in some] for some in (table.attributes, table.sensitive))
+    for name in names:
+        if name in sensitive:
+            yield f"strata: column {name!r} is sensitive, and every class would have one value of it; name another"
+        elif name not in known:
+            yield (
+                f"strata: {name!r} is no quasi-identifying column; give it that role, since whoever sees a class sees "
+                "its stratum, or name another column"
+            )
+    if table.people is not None:
+        yield (
+            "strata: the records of a person may lie in several strata, and share one class; leave strata out, or let "
+            "each record be a person of its own (without the person column)"
+        )
+
+
+def _too_small(problem: Problem, fits: NDArray[np.bool_], records: int) -> str:
+    failing = " and ".join(dict.fromkeys(model.name for model in problem.models))
+    few = int(np.count_nonzero(~fits))
+    many = counted(records, "record")
+    advice = "name fewer or coarser columns, or lower the models' parameters"
+    if fits.any():
+        advice += f", or let {many} or more be left out (suppression limit)"
+    return f"strata: {few:,} of {_strata(len(fits))}, with {many}, cannot satisfy {failing} by themselves; {advice}"
+
+
+def _strata(count: int) -> str:
+    return f"{count:,} stratum" if count == 1 else f"{count:,} strata"
+
+
+EachSolved = Callable[[Sequence[Block]], list[Partition]]
+
+
+def block_cost(
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved
+) -> float | None:
+    """Estimate the loss that all cuts together have added, normalized NCP, from what the last ones added.
+
+    A part of twice the size has 2^(1/q) times less border for each record, in q dimensions: cuts cost less by that
+    factor with every level further up.
+    """
+    if len(blocks) >= MANY:
+        tried = _neighbours_together(start, blocks, solutions, each_solved)
+        nearest_level = 0
+    else:
+        tried = _cut_once_more(blocks, solutions, each_solved)
+        nearest_level = 1
+    if not tried:
+        return None
+    shrinking = 2.0 ** (-1.0 / len(start.problem.table.attributes))
+    levels = np.arange(round(math.log2(len(blocks)))) + nearest_level
+    added = sum(trial.added for trial in tried) / sum(trial.cuts for trial in tried)
+    return float(added * np.sum(shrinking**levels))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What solving some records apart has added to their loss, times their number, and the cuts, times that."""
+
+    added: float
+    cuts: float
+
+
+def _neighbours_together(
+    start: FeasibleProblem, blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved
+) -> list[_Trial]:
+    """Solve some pairs of neighbouring blocks as one, those of middle size."""
+    numbers = range(0, len(blocks) - 1, 2)
+    chosen = _middle(numbers, [len(blocks[number].rows) + len(blocks[number + 1].rows) for number in numbers])
+    together, apart = [], []
+    for count, number in enumerate(chosen):
+        parts = blocks[number : number + 2]
+        rows = np.concatenate([block.rows for block in parts])
+        together.append(Block(rows, part_problem(start, rows, len(blocks) + count)))
+        inner = np.split(np.arange(len(rows)), [len(parts[0].rows)])
+        placed = [Block(places, block.start) for places, block in zip(inner, parts, strict=True)]
+        apart.append(join_blocks(len(rows), placed, solutions[number : number + 2]))
+    return [
+        _Trial(_loss(both, cut) - _loss(both, whole), float(len(both.rows)))
+        for both, cut, whole in zip(together, apart, each_solved(together), strict=True)
+    ]
+
+
+def _cut_once_more(blocks: Sequence[Block], solutions: Sequence[Partition], each_solved: EachSolved) -> list[_Trial]:
+    """Cut blocks of middle size further: together, neighbouring blocks would be most of the table."""
+    trials = []
+    for number in _middle(range(len(blocks)), [len(block.rows) for block in blocks]):
+        block = blocks[number]
+        parts = cut_into_blocks(block.start, max(2, len(block.rows) // 2))
+        if len(parts) > 1:
+            apart = join_blocks(len(block.rows), parts, each_solved(parts))
+            cuts = math.log2(len(parts)) * len(block.rows)
+            trials.append(_Trial(_loss(block, apart) - _loss(block, solutions[number]), cuts))
+    return trials
+
+
+def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
+    """Return a few items of middle size; more of them where they are small."""
+    taken = min(MOST_TRIALS, len(items) if max(sizes) <= SMALL else max(1, len(items) // 8))
+    first = (len(items) - taken) // 2
+    return [items[place] for place in np.argsort(sizes, kind="stable")[first : first + taken]]
+
+
+def _loss(block: Block, solution: Partition) -> float:
+    """Loss of a block on the scale of the whole table, times its records."""
+    return len(block.rows) * normalized_certainty_penalty(recode(block.start.problem.table, solution, TIGHT))

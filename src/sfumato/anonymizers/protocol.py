@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.problem import Problem as Problem
+from sfumato.anonymizers.feasibility import Problem as Problem
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.table.encoding import ValueSets
 from sfumato.table.folding import distinct_numbers, numbered_sets
 
-MOST_AT_ONCE = 1 << 22
+_MOST_AT_ONCE = 1 << 22
 """Pairs of sets of classes that are compared at once."""
 
 
@@ -91,7 +91,7 @@ def _in_portions(
     if not len(chosen):
         return
     _, work = _rarest(sets, chosen, holding)
-    portion = (np.cumsum(work) - work) // MOST_AT_ONCE
+    portion = (np.cumsum(work) - work) // _MOST_AT_ONCE
     yield from np.split(chosen, np.flatnonzero(np.diff(portion)) + 1)
 
 

@@ -175,7 +175,7 @@ def anonymize(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Memory that may be used, e.g. 4GB; default 60 % of what is free.",
+            help="Memory to aim at, e.g. 4GB; more may be taken. Default 60 % of what is free.",
             rich_help_panel=METHOD,
         ),
     ] = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import inspect
 import logging
@@ -26,6 +27,7 @@ COMMANDS = {
     "demo": "demo",
     "anonymize": "anonymize",
     "verify": "verify",
+    "settle": "settle",
     "measure": "measure",
     "utility": "utility",
     "describe": "describe",
@@ -75,6 +77,7 @@ A short tour:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
+  sfumato settle patients-release/  end a run that was interrupted
   sfumato measure patients.csv patients-release/
   sfumato utility patients.csv patients-release/
   sfumato describe patients.csv patients-release/
@@ -185,6 +188,7 @@ def __getattr__(name: str) -> typer.Typer:
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    _start_in_utf8()
     # A library's warning may quote a value, and a report may hold letters that the terminal cannot show.
     warnings.simplefilter("ignore")
     # It says where it keeps its fonts, if there is no home.
@@ -208,6 +212,15 @@ def main() -> None:
         if log_lines.is_on():
             log_lines.log_end(" ".join(named), end.code if isinstance(end.code, int) else 0, began)
         raise
+
+
+def _start_in_utf8() -> None:
+    """Start again in Python's UTF-8 mode where the locale knows ASCII alone: no file could be named with an umlaut."""
+    if codecs.lookup(sys.getfilesystemencoding()).name != "ascii" or os.environ.get("PYTHONUTF8") == "1":
+        return
+    if sys.executable:
+        words = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, words, {**os.environ, "PYTHONUTF8": "1"})
 
 
 def _without_log_option(words: list[str]) -> list[str]:

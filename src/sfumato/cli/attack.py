@@ -256,7 +256,7 @@ def _on_release(
 
 def _on_policy(table: str, words: Words, hold_out: float, register: Path | None, common: dict[str, Any]) -> Attacks:
     from sfumato.cli.words import policy_of
-    from sfumato.evaluation.attacks.hold_out import attack_policy
+    from sfumato.evaluation.attacks.play import attack_policy
     from sfumato.table.databases.address import is_database
     from sfumato.table.reading import label_of
 
@@ -280,6 +280,7 @@ def _table(
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.person_column import number_people
+    from sfumato.table.person_keys import person_keys
     from sfumato.table.reading import read_table
     from sfumato.table.sources import open_source
 
@@ -301,7 +302,8 @@ def _table(
         table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
         if not named:
             return table
-        people = None if columns.person is None else number_people(table.frame[columns.person])
+        own = None if columns.person is None else person_keys(table.frame[columns.person], columns.key_form)
+        people = None if own is None else number_people(own)
         return replace(table, schema=meant.to_schema(), people=people, repeated=None)
     except SfumatoError as error:
         errors.append(said_of(what, error))

@@ -35,7 +35,7 @@ def check(
     by commas. To recount what a release promises, use sfumato verify.
     """
     from sfumato.cli.words import Words
-    from sfumato.evaluation.checking.check import check as measure
+    from sfumato.evaluation.check import check as measure
 
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
     with progress_bar(quiet=as_json, told=told) as progress:
@@ -46,7 +46,7 @@ def check(
 
 def _read(path: str, words: Words) -> Table:
     from sfumato.cli.words import columns_alone
-    from sfumato.evaluation.checking.inputs import read_texts
+    from sfumato.evaluation.check import read_as_texts
     from sfumato.policy.parts import Column, Columns
 
     policy = columns_alone(words)
@@ -55,4 +55,4 @@ def _read(path: str, words: Words) -> Table:
         quasi_identifying=quasi, sensitive=policy.columns.sensitive, others="drop", person=policy.columns.person
     )
     schema = policy.model_copy(update={"columns": columns}).to_schema()
-    return read_texts(path, schema, **policy.reading())
+    return read_as_texts(path, schema, **policy.reading())

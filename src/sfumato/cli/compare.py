@@ -26,8 +26,7 @@ from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import Progressing, Told, progress_bar
 
 if TYPE_CHECKING:
-    from sfumato.comparison.comparison import Comparison
-    from sfumato.comparison.private_runs import PrivateWay
+    from sfumato.comparison.comparison import Comparison, PrivateWay
     from sfumato.policy.policy import Policy
 
 Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from sfumato.errors import without_credentials
+
 OPTION = "--log-json"
 LOG = logging.getLogger("sfumato.cli")
 
@@ -23,7 +25,7 @@ class _Lines(logging.Handler):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": without_credentials(record.getMessage()),
             **getattr(record, "fields", {}),
         }
         with contextlib.suppress(OSError, ValueError):

@@ -160,6 +160,15 @@ Person = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+KeyForm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="With --person: exact or fold; whether keys that differ in capitals, blanks, zeros and the like are one "
+        "person's. By kind: fold:capitals,exact:zeros.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 WishedK = Annotated[
     str | None,
     typer.Option(
@@ -353,6 +362,7 @@ class RoleOptions:
     publish: Publish = None
     others: Others = None
     person: Person = None
+    key_form: KeyForm = None
     wished_k: WishedK = None
     wished_l: WishedL = None
     categorical: Categorical = None
@@ -370,6 +380,7 @@ class RoleOptions:
             "publish": self.publish or (),
             "others": self.others,
             "person": self.person,
+            "key_form": self.key_form,
             "wished_k": self.wished_k,
             "wished_l": self.wished_l,
             "kinds": {

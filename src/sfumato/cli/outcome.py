@@ -17,13 +17,11 @@ from typer.core import TyperGroup
 
 from sfumato.cli import log_lines
 from sfumato.cli.interrupted import SENTENCE, STOPPED
-from sfumato.errors import SfumatoError
+from sfumato.errors import SfumatoError, without_credentials
 
 INPUT = 2
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_SECRET = re.compile(r"(?<=:/)/?[^/\s]*:[^/\s]*(?=@)|(?<=password=)[^&\s]+", re.IGNORECASE)
-"""User and password in a URL, wherever it was typed."""
 
 _PLAIN = {
     "Value error, ": "",
@@ -92,11 +90,12 @@ def explained(error: BaseException) -> tuple[list[str], int]:
 
 def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
     """Print lines to stderr, or log them with ``--log-json``; a terminal is never sent control characters."""
+    lines = [without_credentials(line) for line in lines]
     if log_lines.is_on():
         return log_lines.log(lines, is_error=is_error)
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
-            print(f"sfumato: {_SECRET.sub('...', printable(line))}", file=sys.stderr)
+            print(f"sfumato: {printable(line)}", file=sys.stderr)
         sys.stderr.flush()
 
 

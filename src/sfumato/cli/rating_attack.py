@@ -104,8 +104,7 @@ def attack(
     """
     from sfumato.cli.rating_anonymize import seed_problem, words_of
     from sfumato.cli.rating_words import rating_policy_of
-    from sfumato.evaluation.attacks.ratings.holding_out import hold_out_ratings
-    from sfumato.evaluation.attacks.ratings.scoring import attack_ratings
+    from sfumato.evaluation.attacks.ratings import attack_ratings, hold_out_ratings
     from sfumato.release.ratings.anonymize import anonymize_ratings
     from sfumato.table.ratings.reading import read_ratings
 

@@ -138,8 +138,8 @@ def risk(
     """
     from sfumato.cli.released import is_release
     from sfumato.cli.words import Words, all_names, names_in
+    from sfumato.evaluation.risk.adversaries import DEFAULT
     from sfumato.evaluation.risk.measure import risk as measure
-    from sfumato.evaluation.risk.thresholds import DEFAULT
     from sfumato.table.writing import write_data
 
     problems = _target_problems(records, overwrite=overwrite)
@@ -230,7 +230,12 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
     said = policy.columns
     left = tuple(name for name in said.identifying if name not in kept)
     columns = Columns.model_construct(
-        identifying=left, quasi_identifying=quasi, insensitive=kept, others="drop", person=said.person
+        identifying=left,
+        quasi_identifying=quasi,
+        insensitive=kept,
+        others="drop",
+        person=said.person,
+        key_form=said.key_form,
     )
     return policy.model_copy(update={"columns": columns})
 

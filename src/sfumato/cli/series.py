@@ -15,6 +15,7 @@ from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+    from sfumato.series.series import Series
     from sfumato.series.step import Step
 
 HELP = """Publish every month: releases of one policy that withstand each other.
@@ -191,9 +192,11 @@ def start(
             how=Running(seed, None, progress, most_counterfeits),
         )  # fmt: skip
     if step is not None:
-        _tell(step, quiet=quiet, as_json=as_json)
+        _tell(step, series, quiet=quiet, as_json=as_json)
     elif as_json:
-        say_json({"folder": str(series.folder), "ledger": str(series.ledger)})
+        say_json({"folder": str(series.folder), "ledger": str(series.ledger), "head": series.head})
+    elif not quiet:
+        _tell_head(series)
     if not quiet:
         complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
 
@@ -267,7 +270,7 @@ def _next(
         series = Series.open(folder, ledger=private[0], ledger_key=private[1])
         how = Running(seed, threads, progress)
         step = next_step(series, table, way, how, policy=said, reading=reading.words, leave_out_known=known)
-    _tell(step, quiet=quiet, as_json=as_json)
+    _tell(step, series, quiet=quiet, as_json=as_json)
 
 
 def republish(
@@ -295,7 +298,7 @@ def republish(
         series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
         how = Running(seed, threads, progress, most_counterfeits)
         step = next_step(series, table, "m-invariance", how, reading=reading.words)
-    _tell(step, quiet=quiet, as_json=as_json)
+    _tell(step, series, quiet=quiet, as_json=as_json)
 
 
 def withdraw(
@@ -322,8 +325,9 @@ def withdraw(
     """
     from sfumato.series.series import Series
 
-    step = Series.open(folder, ledger=ledger, ledger_key=ledger_key).withdraw(people, most_lost=most_lost, seed=seed)
-    _tell(step, quiet=quiet, as_json=as_json)
+    series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
+    step = series.withdraw(people, most_lost=most_lost, seed=seed)
+    _tell(step, series, quiet=quiet, as_json=as_json)
 
 
 def verify(
@@ -333,16 +337,23 @@ def verify(
         typer.Option(metavar="FOLDER", help="The steward's ledger, to check what it attests.", rich_help_panel=OUTPUT),
     ] = None,
     ledger_key: LedgerKey = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHA256", help="The head that was noted when a release was the last one: is it in this series?"
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every release, every pair of neighbours, and what holds them together, from the folder alone.
 
     Exit code 0: everything holds that can be recounted. 1: something does not, or a release is missing, was changed or
-    exchanged, or is of another series.
+    exchanged, or is of another series; or the head that was given is not in this series, so that the series was cut off
+    or forked.
     """
     from sfumato.series.series import Series
 
-    found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None)
+    found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None, head=head)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -516,11 +527,17 @@ def _models_of(m: int | None) -> tuple[str, ...]:
     return f"k-anonymity:k={m}", f"distinct-l-diversity:l={m}", f"probabilistic-l-diversity:l={m}"
 
 
-def _tell(step: Step, *, quiet: bool, as_json: bool) -> None:
+def _tell(step: Step, series: Series, *, quiet: bool, as_json: bool) -> None:
     if as_json:
-        say_json(step.to_dict())
+        say_json({**step.to_dict(), "head": series.head})
     elif not quiet:
         say(str(step))
     if not quiet and step.folder is not None:
         folder = step.folder.parent
         complain([f"release {step.number} written to {step.folder}; check it with: sfumato series verify {folder}"])
+    if not quiet:
+        _tell_head(series)
+
+
+def _tell_head(series: Series) -> None:
+    complain([f"head of the series: sha256 {series.head}; note it elsewhere, and publish it"])

@@ -48,7 +48,7 @@ def attack(
     and attacked, too; otherwise the original alone is. It is played with one item more as well, beyond the promise.
     """
     from sfumato.cli.rating_anonymize import seed_problem
-    from sfumato.evaluation.attacks.sets.known_items import attack_sets
+    from sfumato.evaluation.attacks.sets import attack_sets
     from sfumato.release.sets.anonymize import anonymize_sets
     from sfumato.table.sets.reading import read_sets
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +53,9 @@ def studio(
     from sfumato.studio.serve import check_installed, load_polars, run_studio
 
     check_installed()
+    with suppress(ValueError):  # another thread than the main one
+        # As Ctrl-C: else what lies in temporary folders would stay.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     load_polars()  # before anything else does
     problems = [] if 0 <= port < 65_536 else ["--port: must be from 0 to 65535"]
     if verify is not None and (table is not None or project is not None or policy is not None):

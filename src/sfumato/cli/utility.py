@@ -95,7 +95,7 @@ def utility(
     """
     from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
-    from sfumato.evaluation.utility.learners import LEARNERS
+    from sfumato.evaluation.utility.classifiers import LEARNERS
     from sfumato.evaluation.utility.measure import measure_utility
     from sfumato.table.reading import read_table
 

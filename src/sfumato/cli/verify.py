@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Population
+from sfumato.cli.outcome import complain
 from sfumato.cli.population import original_people
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import InputError, PolicyError
@@ -58,12 +59,16 @@ def verify(
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.cli.released import release_problem
+    from sfumato.release.transaction import interrupted
     from sfumato.release.verify import verify as recount
+    from sfumato.table.databases.address import is_database
     from sfumato.table.sources.other_files import scheme_of
 
     elsewhere = engine == "spark" or scheme_of(release)
     if not elsewhere and (problem := release_problem(release)):
         raise InputError(problem)
+    if not elsewhere and not is_database(release) and (line := interrupted(Path(release))):
+        complain([line])
     if audit is not None and not elsewhere:
         _refuse_audit_of_series(release)
     if policy is not None and population is None:

@@ -103,6 +103,7 @@ class Words:
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
+    key_form: str | None = None
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
@@ -264,7 +265,8 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if not isinstance(given, Mapping):
         return
     people = {"person": words.person, "wished-k": words.wished_k, "wished-l": words.wished_l}
-    columns = {**given, **{key: text for key, text in {"others": words.others, **people}.items() if text}}
+    texts = {"others": words.others, **people, "key-form": words.key_form}
+    columns = {**given, **{key: text for key, text in texts.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     if published := all_names(words.publish):
@@ -281,7 +283,7 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     mapping["columns"] = columns
     if words.policy is None:
         names.update({("columns", role): option for role, option in ROLES.items()})
-        names.update({("columns", key): f"--{key}" for key in ("others", *people)})
+        names.update({("columns", key): f"--{key}" for key in texts})
 
 
 def _moved_roles(

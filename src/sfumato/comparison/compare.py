@@ -1,29 +1,32 @@
-"""Comparing anonymizers: the same table, many releases, one table of figures."""
+"""Compare anonymizers over a parameter, the number of records or of attributes: runs side by side, kept on disk.
+
+Finished runs are kept, so that an interrupted comparison continues where it stopped.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from types import MappingProxyType
 from typing import Any
 
-from sfumato.comparison.agenda import Agenda
-from sfumato.comparison.comparison import Comparison
-from sfumato.comparison.own_metrics import Metric, metrics_of
-from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Plan, Run, Value, Way, plan
-from sfumato.comparison.private_runs import PrivateWay, private_frame, private_problems
-from sfumato.comparison.run_outcome import RunOutcome, outcome_of, released
-from sfumato.comparison.shared_work import PreparedTables, SharedWork, part_of
-from sfumato.comparison.store import RunStore, fingerprint
-from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.evaluation.utility.original import Original
+import polars as pl
+
+from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame, private_problems
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Metric, Plan, Run, Value, Way, metrics_of, plan
+from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, part_of, released
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.utility.splitting import hold_out
+from sfumato.evaluation.utility.views import Original
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
@@ -32,11 +35,12 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.row_order import settled
 from sfumato.table.table import Table
+from sfumato.whole_files import PRIVATE, write_whole
 
-WARM = 200
+_WARM = 200
 """Records of the runs that only warm up."""
 
-HELD_OUT = 1 / 3
+_HELD_OUT = 1 / 3
 """Share of the records that classifiers are tested on."""
 
 
@@ -137,8 +141,8 @@ def compare(
     kept = None
     if folder is not None:
         told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
-        kept = RunStore(Path(folder), _identity(*told))
-    used, holdout = hold_out(table, HELD_OUT, seed=drawn) if classifiers else (table, None)
+        kept = _RunStore(Path(folder), _identity(*told))
+    used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
         used = settled(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
@@ -154,7 +158,7 @@ class _Runs:
 
     plan: Plan
     ground: SharedWork
-    store: RunStore | None
+    store: _RunStore | None
     progress: Progress
 
     def all(self, threads: int) -> list[RunOutcome]:
@@ -192,7 +196,7 @@ class _Worker:
 
     plan: Plan
     ground: SharedWork
-    store: RunStore | None
+    store: _RunStore | None
     agenda: Agenda
     tables: PreparedTables
     warmed: Once[str, None] = field(default_factory=Once)
@@ -213,7 +217,7 @@ class _Worker:
     def _warm_up(self, run: Run) -> None:
         """Run the anonymizer on a few records, so that compiling at first use does not count as its time."""
         table = self.ground.table
-        few = table.take(slice(WARM))
+        few = table.take(slice(_WARM))
         # Errors with so few records do not matter: the run itself reports what is wrong with the table.
         with suppress(SfumatoError):
             original = Original.of(part_of(few, self.plan, run))
@@ -269,3 +273,161 @@ def _identity(
         **({"drawn": "settled"} if laid.vary == RECORDS or classifiers else {}),
         **({"people": "both"} if laid.promises else {} if laid.people == People() else {"people": repr(laid.people)}),
     }
+
+
+class Agenda:
+    """Runs that wait, and how long each anonymizer is known to take.
+
+    A long run spends most of its time in kernels, a short one in the interpreter, which only one thread can use at a
+    time, so two short runs would wait for each other. Therefore as many long runs go on as short ones. Each kind starts
+    from its own end of the list, so the runs of medium length are left for the end.
+
+    Parameters
+    ----------
+    runs
+        In the order in which runs of one anonymizer are begun. All of one repetition come before those of the next.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._waiting = list(runs)
+        self._seconds: dict[str, float] = {}
+        self._balance = 0
+        self._is_long: dict[Run, int] = {}
+        self._lock = Lock()
+
+    def begin(self) -> Run:
+        """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
+
+        Raises
+        ------
+        IndexError
+            When none is left.
+        """
+        with self._lock:
+            now = self._waiting[0].repetition
+            own = [run for run in self._waiting if run.repetition == now]
+            firsts = {run.anonymizer: run for run in reversed(own)}
+            unknown = [run for run in own if run.anonymizer not in self._seconds]
+            chosen = unknown[0] if unknown else self._chosen(list(firsts.values()))
+            self._waiting.remove(chosen)
+            return chosen
+
+    def end(self, run: Run, seconds: float) -> None:
+        """Note how long a run took."""
+        with self._lock:
+            self._seconds[run.anonymizer] = seconds
+            self._balance -= self._is_long.pop(run, 0)
+
+    def _chosen(self, firsts: list[Run]) -> Run:
+        long = self._balance <= 0
+        chosen = (max if long else min)(firsts, key=lambda run: self._seconds[run.anonymizer])
+        self._is_long[chosen] = 1 if long else -1
+        self._balance += self._is_long[chosen]
+        return chosen
+
+
+MARK = "comparison.json"
+_RUNS = "runs.jsonl"
+
+
+class _RunStore:
+    """The finished runs of one comparison in one folder; one line each, written as soon as a run is done.
+
+    Parameters
+    ----------
+    folder
+        Created if it does not exist; its parent must exist.
+    identity
+        What distinguishes this comparison from every other: settings, and a fingerprint of the table.
+
+    Raises
+    ------
+    InputError
+        When the folder holds another comparison, or something else, or cannot be written.
+    """
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self._identity = json.loads(json.dumps(identity))
+        _said_plainly(folder, self._open)
+
+    def finished(self) -> dict[str, RunOutcome]:
+        """Return the runs that were finished before, by their keys; a line that was cut off is ignored."""
+        path = self._folder / _RUNS
+        if not path.is_file():
+            return {}
+        found = {}
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                outcome = RunOutcome.from_dict(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                continue
+            found[outcome.run.key] = outcome
+        return found
+
+    def add(self, outcome: RunOutcome) -> None:
+        """Record a finished run on disk."""
+        _said_plainly(self._folder, lambda: self._append(json.dumps(outcome.to_dict())))
+
+    def _append(self, line: str) -> None:
+        with self._lock, (self._folder / _RUNS).open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _open(self) -> None:
+        if not self._folder.parent.is_dir():
+            raise InputError(f"{self._folder.parent}: there is no such folder; make it first")
+        mark = self._folder / MARK
+        if self._folder.exists() and not mark.is_file() and _holds_something(self._folder):
+            raise InputError(f"{self._folder}: already exists and holds no comparison; name another folder")
+        if mark.is_file() and _read(mark) != self._identity:
+            raise InputError(
+                f"{self._folder}: holds a comparison with other settings or of another table; name another folder, or "
+                "repeat the settings to continue it"
+            )
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        if not mark.is_file():
+            write_whole(mark, json.dumps(self._identity, indent=2) + "\n")
+        (self._folder / _RUNS).touch(mode=PRIVATE)
+        self._end_last_line()
+
+    def _end_last_line(self) -> None:
+        """Close a line that a killed run left open, so that the next one does not run on in it."""
+        path = self._folder / _RUNS
+        if path.is_file() and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
+            with path.open("a", encoding="utf-8") as file:
+                file.write("\n")
+
+
+def fingerprint(frame: pl.DataFrame) -> str:
+    """Return what distinguishes one table from another: the sha256 of its columns. It stays with the data steward."""
+    digest = hashlib.sha256()
+    for name in frame.columns:
+        digest.update(name.encode())
+        column = frame.get_column(name)
+        text = column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
+        for part in text.rechunk().to_arrow().buffers():
+            digest.update(part if part is not None else b"-")
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
+def _holds_something(folder: Path) -> bool:
+    entries: Iterable[Path] = folder.iterdir() if folder.is_dir() else (folder,)
+    return any(True for _ in entries)
+
+
+def _said_plainly(folder: Path, work: Any) -> None:
+    try:
+        work()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"{folder}: the comparison cannot be written ({reason})") from None

@@ -1,24 +1,33 @@
-"""What a comparison found: a tidy table, the efficient frontier, and a recommendation."""
+"""What a comparison found: a tidy table, drawings, the efficient frontier, and a recommendation.
+
+Releases under differential privacy stand beside the others: what they lose, and at which value others lose as much.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
-from sfumato.comparison.drawings import draw_comparison
-from sfumato.comparison.frontier import dominated, frontier_of
-from sfumato.comparison.plan import Plan
-from sfumato.comparison.private_runs import private_lines
-from sfumato.comparison.promises import Promise, promise_lines
-from sfumato.comparison.recommendation import recommend
-from sfumato.comparison.run_outcome import DONE, RunOutcome
-from sfumato.errors import InputError
-from sfumato.numbers import figure
+from sfumato.comparison.plan import Plan, Promise, promise_lines
+from sfumato.comparison.runs import DONE, RunOutcome, SharedWork, prepared
+from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
+from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.utility.release_view import error_figures
+from sfumato.evaluation.utility.views import private_joint
+from sfumato.numbers import figure, percent
+from sfumato.policy.private_policy import PrivatePolicy
+from sfumato.policy.sample_policy import PrivateSamplePolicy
+from sfumato.progress import Progress, silent
+from sfumato.release.private.publish import publish_privately
+from sfumato.release.private.sample_publish import publish_private_sample
 from sfumato.whole_files import write_whole
 
 
@@ -148,7 +157,7 @@ class Comparison:
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
         people = promise_lines(self.means(), self.promises, self.vary)
         beaten = dominated(self.means(), self.vary)
-        beside = private_lines(self.private, self.means(), self.vary)
+        beside = _private_lines(self.private, self.means(), self.vary)
         return "\n".join([*parts, *self._failures(), *beaten, *people, *beside, *self.notes, self.recommendation])
 
     def _repr_html_(self) -> str:
@@ -157,10 +166,10 @@ class Comparison:
         from sfumato.notebook import card
 
         people = promise_lines(self.means(), self.promises, self.vary)
-        beside = private_lines(self.private, self.means(), self.vary)
+        beside = _private_lines(self.private, self.means(), self.vary)
         more = [*self._failures(), *dominated(self.means(), self.vary), *people, *beside, *self.notes]
         return card(
-            "Comparison", f"{self.frame.height} runs over {self.vary}", *comparison_parts(self, TITLES, [*more])
+            "Comparison", f"{self.frame.height} runs over {self.vary}", *comparison_parts(self, _TITLES, [*more])
         )
 
     def _failures(self) -> list[str]:
@@ -176,9 +185,9 @@ class Comparison:
         means = self.means()
         values = sorted(self.frame[self.vary].unique().to_list())
         labels = list(dict.fromkeys(self.frame["anonymizer"].to_list()))
-        width = max(len(TITLES[name]), *(len(label) for label in labels))
+        width = max(len(_TITLES[name]), *(len(label) for label in labels))
         found = {(row["anonymizer"], row[self.vary]): row[name] for row in means.to_dicts()}
-        lines = [f"{TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
+        lines = [f"{_TITLES[name]:<{width}}" + "".join(f"{f'{self.vary} = {figure(value)}':>12}" for value in values)]
         for label in labels:
             cells = [found.get((label, value)) for value in values]
             written = ["–" if cell is None else f"{cell:.4g}" for cell in cells]
@@ -186,4 +195,217 @@ class Comparison:
         return "\n".join([*lines, ""])
 
 
-TITLES = {"loss": "Information loss", "count_error": "Median error of counts", "seconds": "Seconds"}
+_TITLES = {"loss": "Information loss", "count_error": "Median error of counts", "seconds": "Seconds"}
+
+
+def draw_comparison(means: pl.DataFrame, vary: str) -> dict[str, str]:
+    """Draw every figure against what varies, and risk against loss.
+
+    Parameters
+    ----------
+    means
+        One row for each anonymizer and value, with the figures.
+    vary
+        Name of the column of values.
+
+    Returns
+    -------
+    dict of str to str
+        Name without ending → SVG.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    drawn = {}
+    for name in ("loss", "discernibility", "count_error", "seconds"):
+        rows = means.drop_nulls(name) if name in means.columns else means.clear()
+        if rows.height:
+            drawn[f"{name}-by-{vary}"] = curves_svg(_curves(rows, vary, name), vary, name)
+    for name in ("loss", "count_error"):
+        if {"average_risk", name} <= {*means.columns}:
+            rows = means.drop_nulls(["average_risk", name])
+            if rows.height:
+                drawn[f"risk-and-{name}"] = _frontier_svg(rows, "average_risk", name)
+    return drawn
+
+
+def _curves(rows: pl.DataFrame, vary: str, name: str) -> dict[str, tuple[list[float], list[float]]]:
+    return {
+        str(label): (curve[vary].to_list(), curve[name].to_list())
+        for (label,), curve in rows.sort(vary).group_by(["anonymizer"], maintain_order=True)
+    }
+
+
+def _frontier_svg(rows: pl.DataFrame, risk: str, loss: str) -> str:
+    figure, axes = canvas(risk, loss)
+    for (label,), points in rows.group_by(["anonymizer"], maintain_order=True):
+        axes.plot(points[risk], points[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
+    best = frontier_of(rows, risk, loss)
+    axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
+    axes.set_xscale("log")
+    legend(axes, rows["anonymizer"].n_unique() + 1)
+    return svg_of(figure)
+
+
+_CRITERIA = {"count_error": "median error of counts", "loss": "information loss"}
+"""The criteria: the first that was measured for all decides; less is better."""
+
+_CLOSE = 1.05
+"""Anonymizers within 5 % of the best count as equally good; the fastest of them is taken."""
+
+
+def recommend(means: pl.DataFrame, vary: str) -> str:
+    """Recommend the anonymizer with the lowest average loss over the values that every candidate reached.
+
+    Parameters
+    ----------
+    means
+        One row for each anonymizer and value, with the figures.
+    vary
+        Name of the column of values.
+    """
+    if means.is_empty():
+        return "Recommendation: none; no anonymizer satisfied the models at any value."
+    criterion = next((name for name in _CRITERIA if name in means.columns and not means[name].null_count()), None)
+    if criterion is None:
+        return "Recommendation: none; the releases have no figure in common."
+    reached = means.group_by("anonymizer", maintain_order=True).agg(pl.len(), pl.col(criterion, "seconds").mean())
+    complete = reached.filter(pl.col("len") == reached["len"].max())
+    best = complete[criterion].min()
+    assert isinstance(best, float)  # a column of floats without nulls
+    close = complete.filter(pl.col(criterion) <= best * _CLOSE).sort("seconds", criterion)
+    chosen = close.row(0, named=True)
+    words = _CRITERIA[criterion]
+    reasons = [f"its {words} is {percent(chosen[criterion], 3)} on average over {vary}"]
+    if chosen[criterion] == best:
+        reasons[0] += ", the lowest"
+    else:
+        reasons[0] += f", within 5% of the lowest ({percent(best, 3)}), and it is the fastest of those"
+    others = complete.filter(pl.col("anonymizer") != chosen["anonymizer"]).sort(criterion)
+    if others.height:
+        second = others.row(0, named=True)
+        times = second["seconds"] / chosen["seconds"]
+        pace = f"{figure(times, 2)} times slower" if times >= 1 else f"{figure(1 / times, 2)} times faster"
+        reasons.append(f"{second['anonymizer']} comes next with {percent(second[criterion], 3)} and is {pace}")
+    failed = reached.height - complete.height
+    if failed:
+        reasons.append(f"{failed} of {reached.height} did not reach every value")
+    return f"Recommendation: {chosen['anonymizer']}; {'; '.join(reasons)}."
+
+
+_STRICTER = {"k": 1, "l": 1, "t": -1, "alpha": -1, "beta": -1, "delta": -1}
+"""Whether a model promises more where a parameter is larger, or where it is smaller."""
+
+
+def frontier_of(rows: pl.DataFrame, risk: str, loss: str) -> pl.DataFrame:
+    """Return the rows that no other row beats by lower risk at no more loss, by rising risk.
+
+    Parameters
+    ----------
+    rows
+        With two columns of figures of which less is better; rows without one of them are left out.
+    """
+    sorted_rows = rows.drop_nulls([risk, loss]).sort(risk, loss)
+    best_before = sorted_rows[loss].cum_min().shift(1, fill_value=np.inf)
+    return sorted_rows.filter(sorted_rows[loss] < best_before)
+
+
+def dominated(means: pl.DataFrame, vary: str) -> Iterator[str]:
+    """Say which releases promise less than another one of the same anonymizer, and yet lose more.
+
+    Parameters
+    ----------
+    means
+        One row for each anonymizer and value, with the figure ``loss``; without it there is nothing to say.
+    vary
+        The parameter that varies.
+    """
+    if vary not in _STRICTER or "loss" not in means.columns:
+        return
+    for rows in means.drop_nulls("loss").partition_by("anonymizer", maintain_order=True):
+        by_strictness = rows.sort(pl.col(vary) * _STRICTER[vary])
+        values, losses = by_strictness[vary].to_list(), by_strictness["loss"].to_list()
+        for place, (value, loss) in enumerate(zip(values, losses, strict=True)):
+            better = min(range(place, len(losses)), key=losses.__getitem__)
+            if losses[better] < loss:
+                yield (
+                    f"{by_strictness['anonymizer'][0]}, {vary} = {figure(value)}: {vary} = {figure(values[better])} "
+                    f"promises more and loses less, {percent(losses[better], 3)} instead of {percent(loss, 3)}"
+                )
+
+
+PrivateWay = PrivatePolicy | PrivateSamplePolicy
+_ERROR = "count_error"
+
+
+def private_problems(private: object) -> list[str]:
+    """Say what is wrong with the policies that are compared, if anything is."""
+    if not isinstance(private, Mapping):
+        return ["private: must be a mapping of labels to PrivatePolicy or PrivateSamplePolicy"]
+    return [
+        f"private: {label!r} is neither a PrivatePolicy nor a PrivateSamplePolicy"
+        for label, policy in private.items()
+        if not isinstance(policy, (PrivatePolicy, PrivateSamplePolicy))
+    ]
+
+
+def private_frame(
+    private: Mapping[str, PrivateWay], ground: SharedWork, repetitions: int, progress: Progress
+) -> pl.DataFrame:
+    """Make each release so often, and return a row for each.
+
+    No seed makes them the same again. Figures are for the steward: they tell of the original beyond what was spent.
+    """
+    columns = {"release": pl.String, "repetition": pl.Int64, "epsilon": pl.Float64, "delta": pl.Float64}
+    columns |= {"status": pl.String, "reason": pl.String, _ERROR: pl.Float64, "seconds": pl.Float64}
+    if not private:
+        return pl.DataFrame(schema=columns)
+    table = prepared(ground.table, ground)
+    rows: list[dict[str, Any]] = []
+    for label, policy in private.items():
+        for repetition in range(repetitions):
+            progress(f"comparing: {label}", len(rows), len(private) * repetitions)
+            model = policy.to_model()
+            row = {"release": label, "repetition": repetition, "epsilon": model.epsilon, "delta": model.delta}
+            began = time.perf_counter()
+            try:
+                release = (
+                    publish_privately(ground.table, policy, progress=silent)
+                    if isinstance(policy, PrivatePolicy)
+                    else publish_private_sample(ground.table, policy, progress=silent)
+                )
+                row |= {"status": "done", "seconds": time.perf_counter() - began}
+                if table.questions is not None:
+                    errors, _ = error_figures(table.questions, private_joint(release, table.original))
+                    row |= {f"{name}_error": each.median for name, each in errors.items() if name == "count"}
+            except PolicyError as error:
+                row |= {"status": "refused", "reason": "; ".join(error.problems)}
+            rows.append(row)
+    return pl.DataFrame(rows, schema=columns)
+
+
+def _private_lines(private: pl.DataFrame, means: pl.DataFrame, vary: str) -> Iterator[str]:
+    """Say of each release by how much counts are off, and at which value each anonymizer is off by no more."""
+    if not private.height:
+        return
+    for rows in private.partition_by("release", maintain_order=True):
+        first = rows.row(0, named=True)
+        promise = f"{first['release']} (ε = {first['epsilon']:g}, δ = {first['delta']:g})"
+        refused = rows.filter(pl.col("status") != "done")["reason"].unique(maintain_order=True).to_list()
+        yield from (f"{promise}: {reason}" for reason in refused)
+        error: Any = rows[_ERROR].mean()
+        if error is not None:
+            others = "; ".join(_as_good(means, vary, error)) if _ERROR in means.columns else ""
+            yield f"{promise}: counts are off by {percent(error, 3)} (median){others and '; no worse are '}{others}"
+
+
+def _as_good(means: pl.DataFrame, vary: str, error: float) -> Iterator[str]:
+    for rows in means.drop_nulls(_ERROR).partition_by("anonymizer", maintain_order=True):
+        good = rows.filter(pl.col(_ERROR) <= error)
+        label = rows["anonymizer"][0]
+        if not good.height:
+            continue
+        by_strictness = good.sort(pl.col(vary) * _STRICTER.get(vary, 1))
+        yield f"{label} up to {vary} = {figure(by_strictness[vary][-1])}"

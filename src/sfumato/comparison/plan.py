@@ -1,21 +1,27 @@
-"""Which runs a comparison consists of: anonymizers, a parameter with its values, repetitions."""
+"""Which runs a comparison consists of: anonymizers, a parameter with its values, repetitions, promises to people."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any, Literal, get_args
+
+import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
-from sfumato.comparison.own_metrics import Metric
-from sfumato.comparison.promises import Promise, models_for, promises_of
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import KAnonymity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import figure, percent
 from sfumato.policy.people import People
+from sfumato.registry import Registry
+from sfumato.release.release import Release
+from sfumato.table.table import Table
 
 RECORDS, ATTRIBUTES = "records", "attributes"
 """What may vary besides parameters of models: how much of the table is used."""
@@ -103,7 +109,7 @@ class Plan:
         """Return the models with the parameter that varies set for a run."""
         models = self.models if self.vary in (RECORDS, ATTRIBUTES) else _models_at(self.models, self.vary, run.value)
         _, promise = self.promises.get(run.anonymizer, ("", None))
-        return models if promise is None else models_for(models, promise)
+        return models if promise is None else _models_for(models, promise)
 
     def people_of(self, run: Run) -> People:
         """Return what is done about people in a run."""
@@ -142,8 +148,8 @@ def plan(
     if people != "both":
         asked = people if isinstance(people, People) else People()
         return Plan(labelled, given, vary, chosen, repetitions, people=asked)
-    models_for(given, Promise.SHARES)
-    promises = promises_of(labelled)
+    _models_for(given, Promise.SHARES)
+    promises = _promises_of(labelled)
     ways = {label: labelled[name] for label, (name, _) in promises.items()}
     return Plan(ways, given, vary, chosen, repetitions, promises)
 
@@ -211,3 +217,138 @@ def _models_at(models: Sequence[PrivacyModel], parameter: str, value: Value) -> 
         else model
         for model in models
     )
+
+
+class Promise(StrEnum):
+    """One of the releases that a comparison of promises makes of everything that it compares."""
+
+    RECORDS = "k records"
+    """Counts records, and promises nothing to people."""
+    TOGETHER = "together"
+    """Puts all records of a person into one class and promises nothing else: what folding alone costs."""
+    PEOPLE = "k people"
+    """Classes of k people."""
+    SHARES = "nobody above 1/k"
+    """Classes in which nobody has more than 1/k of the records, either: the default."""
+    APART = "rows apart"
+    """The same where records of a person may lie in different classes; made where an anonymizer can do so."""
+
+
+def _promises_of(anonymizers: Mapping[str, object]) -> dict[str, tuple[str, Promise]]:
+    """Return the labels of what is compared: for each anonymizer and promise one, with what it stands for."""
+    return {
+        f"{label}, {promise}": (label, promise)
+        for label, anonymizer in anonymizers.items()
+        for promise in Promise
+        if promise is not Promise.APART or getattr(anonymizer, "people_apart", False)
+    }
+
+
+def _models_for(models: Sequence[PrivacyModel], promise: Promise) -> tuple[PrivacyModel, ...]:
+    """Return the models of a promise.
+
+    Raises
+    ------
+    PolicyError
+        When no model is k-anonymity.
+    """
+    if not any(isinstance(model, KAnonymity) for model in models):
+        raise PolicyError("people: 'both' compares what k-anonymity promises; name that model, e.g. KAnonymity(5)")
+    if promise is Promise.TOGETHER:
+        return (KAnonymity(1),)
+    shares = False if promise is Promise.PEOPLE else None
+    return tuple(replace(model, shares=shares) if isinstance(model, KAnonymity) else model for model in models)
+
+
+def without_people(table: Table) -> Table:
+    """Return the table as one in which every record is another person."""
+    return replace(table, schema=replace(table.schema, person=None), people=None)
+
+
+def promise_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise]], vary: str) -> list[str]:
+    """Say for each anonymizer what it costs to promise something to people, and how much of it is folding.
+
+    Parameters
+    ----------
+    means
+        One row for each label and value, with the figures.
+    promises
+        What the labels stand for.
+    vary
+        Name of the column of values. An average is over those that all of an anonymizer's reached.
+    """
+    lines = []
+    for name in dict.fromkeys(name for name, _ in promises.values()):
+        own = {promise: label for label, (other, promise) in promises.items() if other == name}
+        rows = (
+            means.filter(pl.col("anonymizer").is_in(list(own.values()))) if "loss" in means.columns else pl.DataFrame()
+        )
+        complete = rows.filter(pl.len().over(vary) == len(own)) if rows.height else rows
+        if complete.height:
+            losses = dict(complete.group_by("anonymizer").agg(pl.col("loss").mean()).iter_rows())
+            lines.append(_line(name, vary, {promise: losses[label] for promise, label in own.items()}))
+    return lines
+
+
+def _line(name: str, vary: str, loss: Mapping[Promise, float]) -> str:
+    four = (Promise.RECORDS, Promise.TOGETHER, Promise.PEOPLE, Promise.SHARES)
+    records, together, people, shares = (loss[promise] for promise in four)
+    apart = f"; the same with rows apart {percent(loss[Promise.APART], 3)}" if Promise.APART in loss else ""
+    times = f", {figure(shares / people, 3)} times that of k people" if people else ""
+    return (
+        f"People, {name}, information loss on average over {vary}: k records {percent(records, 3)}, which promises "
+        f"nothing to people; k people {percent(people, 3)}; nobody above 1/k {percent(shares, 3)}{times}{apart}. "
+        f"To put all records of a person into one class loses {percent(together, 3)} by itself, without any k: the "
+        "class covers all that the person's records say, so that nobody learns more by knowing several of them."
+    )
+
+
+Metric = Callable[[Release, Table], float]
+"""Returns one number. It is called on several threads, with one release on each."""
+
+_METRICS = Registry({}, group="sfumato.metrics")
+"""Names that plug-ins give to metrics."""
+
+_TAKEN = frozenset({"anonymizer", "repetition", "status", "reason", "records", "suppressed", "seconds", "cpu_seconds"})
+_TAKEN_TOO = frozenset(
+    {"loss", "discernibility", "average_class_size", "classes", "highest_risk", "average_risk", "count_error"}
+)
+
+
+def metrics_of(given: Mapping[str, Metric] | Sequence[str], vary: str) -> dict[str, Metric]:
+    """Return metrics by their names, those of plug-ins looked up.
+
+    Raises
+    ------
+    PolicyError
+        With every one that is unknown, no function, or named like another figure.
+    """
+    if isinstance(given, str) or not isinstance(given, (Mapping, Sequence)):
+        raise PolicyError("metrics: give functions by their names, such as {'suppressed cells': count_stars}")
+    if not isinstance(given, Mapping):
+        unknown = [f"metrics: {name!r} is not the name of a plug-in's metric" for name in given if name not in _METRICS]
+        raise_all(PolicyError, unknown)
+        given = {name: _METRICS[name] for name in given}
+    problems = [f"metrics: {name!r} is no function" for name, metric in given.items() if not callable(metric)]
+    taken = {*_TAKEN, *_TAKEN_TOO, vary}
+    problems += [f"metrics: {name!r} is the name of another figure" for name in given if name in taken]
+    raise_all(PolicyError, problems)
+    return dict(given)
+
+
+def measured(metrics: Mapping[str, Metric], release: Release, table: Table) -> dict[str, float]:
+    """Measure a release, raising PolicyError where a metric fails; what it says of that may hold values."""
+    return {name: _number(name, metric, release, table) for name, metric in metrics.items()}
+
+
+def _number(name: str, metric: Metric, release: Release, table: Table) -> float:
+    try:
+        found: Any = metric(release, table)
+        number = float(found)
+    except SfumatoError:
+        raise
+    except Exception as error:
+        raise PolicyError(f"metrics: {name!r} failed ({type(error).__name__}); mend it, or leave it out") from None
+    if math.isnan(number):
+        raise PolicyError(f"metrics: {name!r} returned no number; mend it, or leave it out")
+    return number

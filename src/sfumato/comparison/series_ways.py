@@ -27,12 +27,12 @@ from sfumato.table.reading import label_of, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.sources import open_source
 
-FEWEST_MONTHS = 2
+_FEWEST_MONTHS = 2
 _KEPT_OF_SOURCE = ("missing", "strip", "decimal", "thousands", "dates")
 
 
 @dataclass(frozen=True)
-class MonthOfWay:
+class _MonthOfWay:
     """What a way made of one month.
 
     Attributes
@@ -85,7 +85,7 @@ class WayCompared:
     """
 
     way: str
-    months: tuple[MonthOfWay, ...]
+    months: tuple[_MonthOfWay, ...]
     attacks: SeriesAttacks | None = None
     refused: str | None = None
 
@@ -179,7 +179,7 @@ def compare_ways(
     chosen = tuple(ways) or tuple(ways_of_series())
     raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen
                             if way not in ways_of_series()])  # fmt: skip
-    if len(tables) < FEWEST_MONTHS:
+    if len(tables) < _FEWEST_MONTHS:
         raise InputError("series compare: give the tables of two months or more, the first month first")
     column = key_column(policy, key)
     with TemporaryDirectory() as folder:
@@ -275,7 +275,7 @@ def _compared(
         months, attack = made(way, arrivals, policy, folder, most_counterfeits, seed)
     except SfumatoError as error:
         return WayCompared(way, (), refused=" ".join(error.problems))
-    if sum(month.number is not None for month in months) < FEWEST_MONTHS:
+    if sum(month.number is not None for month in months) < _FEWEST_MONTHS:
         return WayCompared(way, months, refused="fewer than two releases came of it")
     try:
         return WayCompared(way, months, attack())
@@ -283,35 +283,37 @@ def _compared(
         return WayCompared(way, months, refused=" ".join(error.problems))
 
 
-Made = tuple[tuple[MonthOfWay, ...], Callable[[], SeriesAttacks]]
+_Made = tuple[tuple[_MonthOfWay, ...], Callable[[], SeriesAttacks]]
 
 
-def _made_of_newcomers(way: str, arrivals: _Arrivals, policy: Policy, folder: Path, _: float, seed: int | None) -> Made:
+def _made_of_newcomers(
+    way: str, arrivals: _Arrivals, policy: Policy, folder: Path, _: float, seed: int | None
+) -> _Made:
     """Publish newcomers month by month; who waits comes with the next release, all together."""
     series = Series.start(folder, policy, way=way, key=arrivals.key)
-    months, came, waiting = list[MonthOfWay](), list[Path](), list[pl.DataFrame]()
+    months, came, waiting = list[_MonthOfWay](), list[Path](), list[pl.DataFrame]()
     for number, frame in enumerate(arrivals.frames):
         waiting.append(frame)
         step = getattr(series, way)(arrivals.written(frame, "month"), seed=seed, progress=silent)
         if step.number is None:
-            months.append(MonthOfWay(frame.height, None, _rows(series), step.waiting, 0, None, step.reason))
+            months.append(_MonthOfWay(frame.height, None, _rows(series), step.waiting, 0, None, step.reason))
             continue
         came.append(arrivals.written(pl.concat(waiting, how="vertical_relaxed"), f"{way}-{number}"))
         waiting = []
         ncp = arrivals.losses_on(arrivals.so_far[number], series.releases[-1])
-        months.append(MonthOfWay(frame.height, step.number, _rows(series), step.waiting, 0, ncp))
+        months.append(_MonthOfWay(frame.height, step.number, _rows(series), step.waiting, 0, ncp))
     return tuple(months), lambda: attack_releases(series.releases, came, arrivals.policy)
 
 
 def _made_present(
     way: str, arrivals: _Arrivals, policy: Policy, folder: Path, most_counterfeits: float, seed: int | None
-) -> Made:
+) -> _Made:
     """Publish everybody so far month by month; a month that cannot be published is left out."""
     from sfumato.series.next_release import Running
     from sfumato.series.starting import started
 
     series = Series(folder, folder.with_name(f"{folder.name}.ledger"))
-    months, there, published = list[MonthOfWay](), list[Path](), 0
+    months, there, published = list[_MonthOfWay](), list[Path](), 0
     for number, everybody in enumerate(arrivals.so_far):
         table, arrived = arrivals.written(everybody, f"{way}-{number}"), arrivals.frames[number].height
         try:
@@ -325,14 +327,14 @@ def _made_present(
         except UnsatisfiableError as error:
             waiting = everybody.height - published
             reason = " ".join(error.problems)
-            months.append(MonthOfWay(arrived, None, _rows(series) if there else 0, waiting, 0, None, reason))
+            months.append(_MonthOfWay(arrived, None, _rows(series) if there else 0, waiting, 0, None, reason))
             continue
         assert step is not None
         assert step.report is not None
         there.append(table)
         published = everybody.height
         rows, losses = _rows(series), step.report.losses
-        months.append(MonthOfWay(arrived, step.number, rows, 0, rows - published, losses.normalized_ncp))
+        months.append(_MonthOfWay(arrived, step.number, rows, 0, rows - published, losses.normalized_ncp))
     return tuple(months), lambda: attack_with_keys(series.releases, there, arrivals.key, arrivals.policy)
 
 

@@ -1,34 +1,36 @@
-"""The content of the report: every figure as plain values, measured once."""
+"""What reports and receipts say, as plain values, and the page that shows it: no script, no network."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from sfumato.anonymizers.clustering.lower_bound import lower_bound
 from sfumato.dossier.decisions import Decision
-from sfumato.dossier.repeated import repeated_key
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
-from sfumato.dossier.words import KINDS, LIMITS, ROLES, promise_in_words
 from sfumato.errors import PolicyError, VerificationError
+from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import attack
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.losses import measure
 from sfumato.evaluation.risk.measure import risk
-from sfumato.evaluation.risk.risk_report import RiskReport
+from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.describe import describe
-from sfumato.evaluation.utility.measure import measure_utility
-from sfumato.evaluation.utility.utility_report import Utility
+from sfumato.evaluation.utility.measure import Utility, measure_utility
 from sfumato.evaluation.utility.workload import query_workload
 from sfumato.metrics import Losses
-from sfumato.models import known_models
+from sfumato.models import known_model, known_models
 from sfumato.models.checks import Outcome
-from sfumato.models.limits import limits_of_values
-from sfumato.models.says import least_class_size
+from sfumato.models.says import least_class_size, limits_of_values, says, smallest_allowed
+from sfumato.numbers import counted, figure, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.published import Published, PublishedTable
@@ -43,11 +45,11 @@ from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 
-DIGITS = 6
+_DIGITS = 6
 LEAST = 10
 """Original records that a subgroup must have to be reported."""
 
-QUERIES = 500
+_QUERIES = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +129,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "recounted_from": _recounted_from(subject),
         "risk": risks,
         **_people(subject),
-        **repeated_key(subject.original, subject.published, subject.description, subject.policy),
+        **_repeated_key(subject.original, subject.published, subject.description, subject.policy),
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
@@ -149,7 +151,7 @@ def limits_of(published: Published, description: Description) -> list[str]:
     sensitive = tuple(description.sensitive)
     models = list(filter(None, map(build_model, description.models)))
     of_people = () if description.people is None else limits_of_people(models, sensitive)
-    return [*published.limits, *limits_of_values(models, sensitive), *of_people, *LIMITS]
+    return [*published.limits, *limits_of_values(models, sensitive), *of_people, *_LIMITS]
 
 
 def refuse_broken(verification: Verification) -> None:
@@ -202,7 +204,7 @@ def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
     return {
         "name": name,
         "role": role,
-        "treatment": ROLES[role],
+        "treatment": _ROLES[role],
         "kind": None if attribute is None else str(attribute.kind),
         "distinct": None if attribute is None else attribute.cardinality,
         "levels": None if hierarchy is None else len(hierarchy.levels),
@@ -232,6 +234,15 @@ def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
             "detail": check.detail,
         }
         for check in subject.verification.checks
+    ] + [
+        {
+            "promise": wishes.promise,
+            "meaning": OF_WISHES[wishes.letter],
+            "outcome": str(wishes.outcome),
+            "achieved": [],
+            "detail": wishes.detail,
+        }
+        for wishes in subject.verification.wishes
     ]
 
 
@@ -294,7 +305,7 @@ def _losses(subject: ReportedRelease) -> dict[str, Any] | None:
         losses = measure(subject.original, subject.release)
     else:
         losses = None
-    return loss_figures(losses, DIGITS) if isinstance(losses, Losses) else None
+    return loss_figures(losses, _DIGITS) if isinstance(losses, Losses) else None
 
 
 def _bound(
@@ -313,7 +324,7 @@ def _kept(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any] | N
     if subject.original is None:
         return None
     try:
-        queries = query_workload(subject.original, QUERIES, seed=wishes.seed)
+        queries = query_workload(subject.original, _QUERIES, seed=wishes.seed)
     except PolicyError:
         # Nothing can be asked of a table whose columns have no value.
         return None
@@ -389,3 +400,118 @@ def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, 
             entry["attacks"] = [_result(result) for result in played.results]
         found.append(entry)
     return found
+
+
+def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = "page.html") -> str:
+    """Fill in a page; everything but drawings is escaped.
+
+    Raises
+    ------
+    PolicyError
+        When Jinja is not installed.
+    """
+    jinja = _jinja()
+    environment = jinja.Environment(
+        loader=jinja.FunctionLoader(_template),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja.StrictUndefined,
+    )
+    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_told)
+    safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
+    return str(environment.get_template(page).render(**content, drawings=safe))
+
+
+def _template(name: str) -> str:
+    return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
+
+
+def _told(value: float | str | None) -> str:
+    return value if isinstance(value, str) else _figure(value)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else percent(share, 3)
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else figure(value, 4)
+
+
+def _count(number: object) -> str:
+    return f"{number:,}" if isinstance(number, int) else "–" if number is None else str(number)
+
+
+def _jinja() -> Any:
+    try:
+        return import_module("jinja2")
+    except ImportError:
+        raise PolicyError(
+            "report: Jinja is not installed; install what reports need with: pip install 'sfumato[report]'"
+        ) from None
+
+
+KINDS = {
+    "generalized-table": "one row for each record, with values made coarser so that several records share them",
+    "sliced-table": "groups of attributes whose values are combined at random within buckets of people; a "
+    "row is not a person",
+    "bucketized-tables": "two tables that share only a bucket number: exact values that may identify people in one, "
+    "counts of sensitive values in the other",
+    "marginal-tables": "tables that count how many people have each combination of values, and no row for any person",
+    "randomized-table": "one row for each record, with values that were exchanged, changed or drawn at random",
+}
+
+_ROLES = {
+    "identifying": "removed",
+    "quasi-identifying": "others may know it: made coarser, or its link to the rest broken",
+    "sensitive": "its link to a person is hidden",
+    "insensitive": "published as it is",
+}
+
+_LIMITS = (
+    "The promises hold against somebody who knows the quasi-identifying columns of people, and nothing more. Somebody "
+    "who knows more may learn more.",
+    "A second release of the same people can break what each release alone keeps.",
+    "Attacks that were not played, or fail today, may work tomorrow. An attack that does not succeed here is no proof.",
+)
+
+
+OF_WISHES = {
+    "k": "A class promises the largest k, rounded up to a step, that somebody in it wishes for: so many people, none "
+    "of whom has a larger share of its rows than 1 in k.",
+    "l": "A class promises the largest l, rounded up to a step, that somebody in it wishes for.",
+}
+"""What classes promise where people wish for more than others, by what they wish for."""
+
+
+def promise_in_words(entry: Mapping[str, Any]) -> str:
+    """Say what a privacy model promises, from its name and parameters; its name if it is unknown."""
+    model = known_model(entry)
+    return str(entry.get("name")) if model is None else says(model).sentence()
+
+
+def _repeated_key(
+    original: Table | None, published: Published, description: Description, policy: PublishedPolicy
+) -> dict[str, Any]:
+    """Say that a column repeats, and how few people classes have by it; nothing where none does.
+
+    Classes are counted if their labels and sizes leave no doubt which records of the original they hold.
+    """
+    repeated = None if original is None else original.repeated
+    if original is None or repeated is None:
+        return {}
+    if not isinstance(published, PublishedTable):
+        return {"repeated": repeated.sentence()}
+    placed = place_people(published, original.frame, original.schema, policy.recoding())
+    sure = np.flatnonzero(placed.filled)
+    held = pl.DataFrame({"class": placed.class_of, "person": repeated.people}).filter(pl.col("class").is_in(sure))
+    people = held.group_by("class").agg(pl.col("person").n_unique())["person"]
+    if not len(people):
+        return {"repeated": repeated.sentence()}
+    k = smallest_allowed(known_models(description.models))
+    few = int((people < k).sum())
+    return {
+        "repeated": f"{repeated.sentence()} By that column, of {counted(len(people), 'class')} whose records are known "
+        f"for sure, the smallest has {counted(int(people.min()), 'person')}, and {few:,} have fewer than {k:,}."  # type: ignore[arg-type]
+    }

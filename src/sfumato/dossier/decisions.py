@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError
+from sfumato.whole_files import read_regular_text
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def read_decisions(path: Path) -> list[Decision]:
         When it is something else.
     """
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        said = json.loads(read_regular_text(path))
         found = [Decision(**entry) for entry in said]
     except (OSError, ValueError, TypeError):
         found = None

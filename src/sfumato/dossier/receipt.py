@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.dossier.content import limits_of, refuse_broken
-from sfumato.dossier.page import render
-from sfumato.dossier.words import KINDS, promise_in_words
+from sfumato.dossier.content import KINDS, limits_of, promise_in_words, refuse_broken, render
 from sfumato.release.description import versions
 from sfumato.release.opening import open_folder
 from sfumato.release.verify import verify

@@ -1,23 +1,27 @@
-"""Make a report that somebody can sign from a release and its original."""
+"""The report on a release: one self-contained page for the steward, or the edition for others.
+
+The edition for others holds no figure that was counted on the original, and no small count.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, content_of, refuse_broken
+from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, content_of, refuse_broken, render
 from sfumato.dossier.decisions import Decision
-from sfumato.dossier.drawings import draw_report
-from sfumato.dossier.page import render
-from sfumato.dossier.public import public_edition
-from sfumato.dossier.summary import doubts_of, summary_of
+from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
+from sfumato.published.roles import named
 from sfumato.release.agreement import policy_contradictions
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_release
@@ -61,7 +65,7 @@ class ReleaseReport:
     def html(self, edition: Edition = "internal") -> str:
         """Return the page: one file without scripts or anything loaded from elsewhere. Needs Jinja and matplotlib."""
         told = self.to_dict(edition)
-        return render(told, draw_report(told) if edition == "internal" else {})
+        return render(told, _draw_report(told) if edition == "internal" else {})
 
     def save(self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False) -> Path:
         """Write the page, or, under a name that ends in ``.json``, the plain values.
@@ -197,3 +201,384 @@ def _subject(
         control,
         named,
     )
+
+
+_MASKED = 10
+"""Counts below this are masked."""
+_REPEATED = "People may have several records: a column of the original repeats. Promises and risks count records here."
+
+
+def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what may be given to others.
+
+    Left out: risks, losses, answers, subgroups and what was decided on the way, which were measured on the original. An
+    attacker who knows all records but one could try every value for that one and see which gives the same figures. Of
+    attacks, only the verdict is kept. What remains can be computed from the release, or is not a figure of the data.
+    """
+    return {
+        **content,
+        "records": {"original": None, "published": _masked(content["records"]["published"])},
+        "columns": [{**column, "distinct": None} for column in content["columns"]],
+        "unprotected": [{**column, "looks": None} for column in content.get("unprotected", ())],
+        "risk": _published_risk(content["risk"]),
+        **_attested(content),
+        **({"repeated": _REPEATED} if "repeated" in content else {}),
+        "attacks": _verdicts(content["attacks"]),
+        "losses": None,
+        "bound": None,
+        "utility": None,
+        "described": [],
+        "suppression": _published_suppression(content["suppression"]),
+        "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
+        "policy": content["published_policy"],
+        "decisions": [],
+    }
+
+
+def _attested(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what was counted of people, who are not in the published table."""
+    if "people" not in content:
+        return {}
+    return {"people": {}, "promises": [{**promise, "achieved": []} for promise in content["promises"]]}
+
+
+def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Keep the risks that any recipient can count."""
+    if not risk or "after" not in risk:
+        return None
+    after = {**risk["after"], "unique": _masked(risk["after"]["unique"]), "above": []}
+    after["above"] = [{**one, "records": _masked(one["records"])} for one in risk["after"]["above"]]
+    return {"after": after}
+
+
+def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not attacks:
+        return None
+    kept = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
+    results = [{key: result[key] for key in kept if key in result} for result in attacks["results"]]
+    return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
+
+
+def _published_suppression(suppression: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if suppression is None else {"attributes": dict(suppression["attributes"]), "subgroups": []}
+
+
+def _masked(number: int) -> int | str:
+    return number if number == 0 or number >= _MASKED else f"fewer than {_MASKED}"
+
+
+def summary_of(content: Mapping[str, Any]) -> list[str]:
+    """Return a few sentences: promises, risk, attacks, loss."""
+    return [
+        *_promises(content),
+        *_unprotected(content.get("unprotected", ())),
+        *_risk(content["risk"], content.get("repeated")),
+        *_risk_of_people(content.get("people")),
+        *_attacks(content["attacks"]),
+        *_loss(content["losses"]),
+    ]
+
+
+def doubts_of(content: Mapping[str, Any]) -> bool:
+    """Tell whether something in the report should keep a steward from signing at once."""
+    attacks = content["attacks"] or {"results": []}
+    beyond = any(not _settled(result) for result in attacks["results"])
+    undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
+    beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
+    return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
+
+
+def _beats(earlier: Mapping[str, Any]) -> bool:
+    return not earlier["holds"] or any(
+        result["succeeds"] or _undecided(result) for result in earlier.get("attacks", ())
+    )
+
+
+def _settled(result: Mapping[str, Any]) -> bool:
+    """Tell whether an attack does no better than guessing, is within what is promised, or was not played."""
+    return result["is_allowed"] or not (result["succeeds"] or _undecided(result))
+
+
+def _undecided(result: Mapping[str, Any]) -> bool:
+    return result["verdict"] == "undecided" and result["unplayed"] is None
+
+
+def _promises(content: Mapping[str, Any]) -> list[str]:
+    models = [promise for promise in content["promises"] if promise["meaning"]]
+    if not models:
+        return ["This release promises no privacy model."]
+    holding, source = [promise for promise in models if promise["outcome"] == "holds"], content["recounted_from"]
+    if len(holding) == len(models):
+        return [f"Every promise holds, recounted from {source}: {_listed(holding)}."]
+    return [
+        f"{len(holding)} of {counted(len(models), 'promise')} hold, recounted from {source}; the others "
+        "cannot be decided from it."
+    ]
+
+
+def _unprotected(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say which columns no promise speaks of."""
+    if not columns:
+        return []
+    looking = f" {counted(sum(bool(column['looks']) for column in columns), 'column')}"
+    doubtful = f" Of these,{looking} may identify people; see below." if any(one["looks"] for one in columns) else ""
+    return [f"No promise protects {named(column['name'] for column in columns)}: published as they are.{doubtful}"]
+
+
+def _listed(promises: list[Mapping[str, Any]]) -> str:
+    return "; ".join(promise["promise"] for promise in promises)
+
+
+def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
+    if not risk or "after" not in risk:
+        return [repeated] if repeated else []
+    highest = percent(risk["after"]["highest"], 3)
+    who = "If every record is another person, one who" if repeated else "A person who"
+    after = f"{who} is known to be in the table is found with a chance of {highest} at most"
+    if "before" not in risk:
+        told = f"{after}, {percent(risk['after']['average'], 3)} on average."
+    else:
+        told = (
+            f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on "
+            f"average ({percent(risk['before']['average'], 3)} before)."
+        )
+    return [told, repeated] if repeated else [told]
+
+
+def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
+    if people is None:
+        return []
+    if not people:
+        return ["The risk of people is not counted: they may have several records, and who is who is not published."]
+    highest, average = percent(people["highest"], 3), percent(people["average"], 3)
+    return [
+        f"A person who is known to be in the table is found with a chance of {highest} at most, {average} on average."
+    ]
+
+
+def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
+    if not attacks:
+        return ["No attack was played."]
+    results = [result for result in attacks["results"] if result["unplayed"] is None]
+    told = counted(len(results), "attack")
+    undecided = [result for result in results if _undecided(result)]
+    doubt = f"; too few people to tell: {_names(undecided)}" if undecided else ""
+    beating = [result for result in results if result["succeeds"]]
+    if not beating:
+        return [
+            f"None of {told} is known to do better than guessing{doubt}."
+            if undecided
+            else f"None of {told} does better than guessing."
+        ]
+    beyond = [result for result in beating if not result["is_allowed"]]
+    more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
+    return [f"{len(beating)} of {told} do better than guessing{more}{doubt}."]
+
+
+def _names(results: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(dict.fromkeys(result["attack"] for result in results))
+
+
+def _loss(losses: Mapping[str, Any] | None) -> list[str]:
+    return [f"{percent(losses['normalized_ncp'], 3)} of the information was lost."] if losses else []
+
+
+_BEFORE, _AFTER = "#999999", COLOURS[0]
+_MARKS: dict[Verdict, dict[str, Any]] = {
+    "succeeds": {"marker": "o", "color": COLOURS[1]},
+    "no better": {"marker": "o", "color": COLOURS[0]},
+    "undecided": {"marker": "o", "color": COLOURS[0], "markerfacecolor": "white"},
+}
+_CURVES: dict[str, tuple[str, dict[str, Any]]] = {
+    "inside": ("attacker", {"color": COLOURS[1], "marker": "o"}),
+    "control": ("on people not in the data", {"color": COLOURS[4], "marker": "D", "linestyle": "--"}),
+    "population": ("somebody who knows only those", {"color": COLOURS[0], "marker": "s", "linestyle": "-."}),
+}
+_CURVES_ABREAST = 2
+_HEAD = re.compile(r"^.*?(?=<svg)", re.DOTALL)
+_NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
+
+
+def _draw_report(content: Mapping[str, Any]) -> dict[str, str]:
+    """Draw the figures of the content; name → inline SVG.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    drawn = {
+        "losses": _losses(content.get("losses")),
+        "risk": _draw_risk(content.get("risk"), "record" if content.get("repeated") else "person"),
+        "attacks": _draw_attacks(content.get("attacks")),
+        "curves": _curves(content.get("attacks")),
+        "distributions": _distributions(content.get("utility")),
+        "associations": _associations(content.get("utility")),
+    }
+    return {name: svg for name, svg in drawn.items() if svg}
+
+
+def _losses(losses: Mapping[str, Any] | None) -> str:
+    shares = dict(losses["attribute_ncp"]) if losses else {}
+    if not shares:
+        return ""
+    return _bars("losses", list(shares), list(shares.values()), "information lost (share of what there was to lose)")
+
+
+def _distributions(utility: Mapping[str, Any] | None) -> str:
+    found = utility["correlations"]["distributions"] if utility else []
+    if not found:
+        return ""
+    names = [one["attribute"] for one in found]
+    return _bars(
+        "distributions", names, [one["total_variation"] for one in found], "change of the distribution (share)"
+    )
+
+
+def _bars(name: str, labels: Sequence[str], widths: Sequence[float], across: str) -> str:
+    figure, axes = canvas(across, "", height=0.8 + 0.3 * len(labels))
+    places = range(len(labels))
+    axes.barh(places, widths, color=_AFTER, height=0.62)
+    for place, width in zip(places, widths, strict=True):
+        axes.annotate(f"{100 * width:.3g}%", (width, place), (4, 0), textcoords="offset points", va="center", size=8)
+    axes.set_yticks(list(places), labels)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(1e-3, max(widths)) * 1.12)
+    axes.grid(visible=False, axis="y")
+    return _inline(figure, name)
+
+
+def _draw_risk(risk: Mapping[str, Any] | None, counted: str) -> str:
+    """Draw the share of people, or of records where these are counted, above each threshold, before and after."""
+    if not risk or "after" not in risk or "before" not in risk:
+        return ""
+    everybody = "people" if counted == "person" else "records"
+    rows = [
+        (f"highest risk of a {counted}", risk["before"]["highest"], risk["after"]["highest"]),
+        ("average risk", risk["before"]["average"], risk["after"]["average"]),
+        *(
+            (f"{everybody} above {one['threshold']}", one["share"], other["share"])
+            for one, other in zip(risk["before"]["above"], risk["after"]["above"], strict=True)
+        ),
+    ]
+    figure, axes = canvas(f"probability, or share of the {everybody}", "", height=0.9 + 0.42 * len(rows))
+    for place, (_, before, after) in enumerate(rows):
+        axes.barh(place - 0.19, before, color=_BEFORE, height=0.34, label="before" if not place else None)
+        axes.barh(place + 0.19, after, color=_AFTER, height=0.34, label="after" if not place else None, hatch="//")
+        for shift, width in ((-0.19, before), (0.19, after)):
+            axes.annotate(
+                f"{100 * width:.3g}%", (width, place + shift), (4, 0), textcoords="offset points", va="center", size=8
+            )
+    axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.12)
+    axes.grid(visible=False, axis="y")
+    axes.legend(frameon=False, fontsize="small", loc="lower right")
+    return _inline(figure, "risk")
+
+
+def _draw_attacks(attacks: Mapping[str, Any] | None) -> str:
+    """Draw every attack's success with its interval and its verdict, beside guessing and the control group."""
+    played = [result for result in attacks["results"] if result["unplayed"] is None] if attacks else []
+    results = [result for result in played if result["success"]["people"]]
+    if not results:
+        return ""
+    figure, axes = canvas(f"share of the {_counted(results)}", "", height=1.0 + 0.34 * len(results))
+    for place, result in enumerate(results):
+        success, control, mark = result["success"], result.get("control"), _MARKS[result["verdict"]]
+        axes.plot([success["low"], success["high"]], [place, place], color=mark["color"], linewidth=2.2)
+        axes.plot(success["share"], place, **mark, zorder=3)
+        axes.plot(
+            success["baseline"], place, "|", color="#000000", markersize=13, label="guessing" if not place else None
+        )
+        if control and control["people"]:
+            axes.plot(control["share"], place, "D", color=COLOURS[4], markersize=5, markerfacecolor="none")
+    axes.set_yticks(range(len(results)), [_named(result, results) for result in results])
+    axes.invert_yaxis()
+    axes.set_xlim(-0.02, 1.02)
+    if any(result.get("control") for result in results):
+        axes.plot([], [], "D", color=COLOURS[4], markersize=5, markerfacecolor="none", label="people not in the data")
+    for verdict in dict.fromkeys(result["verdict"] for result in results):
+        axes.plot([], [], **_MARKS[verdict], linestyle="-", label=IN_WORDS[verdict])
+    axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return _inline(figure, "attacks")
+
+
+def _curves(attacks: Mapping[str, Any] | None) -> str:
+    """Draw how often attackers are right about the people of whom they are surest, a drawing beside the other."""
+    results = attacks["results"] if attacks else []
+    drawn = [result for result in results if result.get("curve") and result["curve"]["looks"]]
+    if not drawn:
+        return ""
+    rows = -(-len(drawn) // _CURVES_ABREAST)
+    figure, places = canvases(rows, _CURVES_ABREAST, height=0.6 + 2.5 * rows)
+    for place, result in zip(places, drawn, strict=False):
+        _curve(place, result["curve"], result["success"]["baseline"])
+        place.set_xlabel(f"surest % of the {_counted([result])}")
+        place.set_title(_named(result, results), fontsize="medium", loc="left")
+    for place in places[len(drawn) :]:
+        place.set_visible(False)
+    named = dict(zip(*reversed(_legend(places[: len(drawn)])), strict=True))
+    figure.legend(named.values(), named.keys(), frameon=False, fontsize="small", loc="outside upper left", ncols=3)
+    return _inline(figure, "curves")
+
+
+def _curve(axes: Any, curve: Mapping[str, Any], guessing: float) -> None:
+    """Draw one: the attacker with intervals, the same of others, and who knows only others; promise and guessing."""
+    looks = [look for look in curve["looks"] if look["surest"] is not None]
+    shares = [100 * look["surest"] for look in looks]
+    low, high = ([look["inside"][end] for look in looks] for end in ("low", "high"))
+    axes.fill_between(shares, low, high, color=COLOURS[1], alpha=0.2, linewidth=0)
+    for name, (label, look) in _CURVES.items():
+        there = [one[name]["share"] if name in one else None for one in looks]
+        if None not in there:
+            axes.plot(shares, there, label=label, markersize=4, **look)
+    axes.axhline(guessing, color="#000000", linewidth=1, linestyle=":", label="guessing")
+    if curve["bound"] is not None:
+        axes.axhline(curve["bound"], color=COLOURS[2], linewidth=1.6, label="promised at most")
+    axes.set_xscale("log")
+    axes.set_xticks(shares, [f"{share:g}" for share in shares])
+    axes.minorticks_off()
+    axes.set_ylim(-0.03, 1.05)
+    axes.set_ylabel("right")
+
+
+def _counted(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return what attacks count: records where all of them do, else people."""
+    return "records" if all(result["counts"] == "records" for result in results) else "people"
+
+
+def _legend(places: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    handles, labels = [], []
+    for place in places:
+        one, name = place.get_legend_handles_labels()
+        handles += one
+        labels += name
+    return handles, labels
+
+
+def _named(result: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> str:
+    """Name a result; those of one attack are numbered."""
+    alike = [one for one in results if one["attack"] == result["attack"]]
+    number = f" {1 + alike.index(result)}" if len(alike) > 1 else ""
+    return f"{result['attack']}{number}"
+
+
+def _associations(utility: Mapping[str, Any] | None) -> str:
+    """Draw the association of every pair before against after."""
+    pairs = utility["correlations"]["associations"] if utility else []
+    if not pairs:
+        return ""
+    figure, axes = canvas("association of a pair before (φ²)", "after (φ²)", width=4.6, height=4.0)
+    before, after = [pair["before"] for pair in pairs], [pair["after"] for pair in pairs]
+    most = max([*before, *after, 1e-3]) * 1.06
+    axes.plot([0, most], [0, most], color="#999999", linewidth=1, linestyle="--")
+    axes.plot(before, after, "o", color=_AFTER, markersize=5, markerfacecolor="none")
+    axes.set_xlim(0, most)
+    axes.set_ylim(0, most)
+    return _inline(figure, "associations")
+
+
+def _inline(figure: Any, name: str) -> str:
+    """Return the drawing without what only a separate file needs, and with inner names of its own."""
+    return _NAMES.sub(rf"\g<1>{name}-", _HEAD.sub("", svg_of(figure, name), count=1))

@@ -10,11 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
-from sfumato.evaluation.attacks.placing import NOWHERE, SEVERAL, place
-from sfumato.evaluation.utility.bins import Bins, coarse
-from sfumato.evaluation.utility.domains import Domain, domains_of
+from sfumato.evaluation.attacks.placement import NOWHERE, SEVERAL, place_people
+from sfumato.evaluation.utility.domains import AttributeDomain, Bins, coarse, domains_of
 from sfumato.kernels.grouping import first_records
-from sfumato.metrics.penalty import cell_penalties
+from sfumato.metrics.cell_losses import cell_penalties
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
 from sfumato.recoding.published import generalize_published
@@ -22,13 +21,13 @@ from sfumato.table.encoding import encode
 from sfumato.table.kinds import text_of
 from sfumato.table.table import Table
 
-STAR = "*"
-GROUPS = 6
+_STAR = "*"
+_GROUPS = 6
 """Most subgroups of an attribute that are distinguished."""
 
 
 @dataclass(frozen=True)
-class Subgroup:
+class _Subgroup:
     """A subgroup of people, and how many of them were left out.
 
     Attributes
@@ -56,7 +55,7 @@ class Subgroup:
 
 
 @dataclass(frozen=True)
-class SubgroupLoss:
+class _SubgroupLoss:
     """A subgroup, and how much of the information about its records was lost.
 
     Attributes
@@ -78,13 +77,14 @@ def starred_shares(published: PublishedTable) -> dict[str, float]:
     """Return the share of the published records whose value of each quasi-identifying attribute is ``*``."""
     height = max(1, published.data.height)
     return {
-        name: float((text_of(published.data[name]) == STAR).sum() or 0) / height for name in published.quasi_identifying
+        name: float((text_of(published.data[name]) == _STAR).sum() or 0) / height
+        for name in published.quasi_identifying
     }
 
 
 def suppressed_subgroups(
     published: PublishedTable, original: Table, recoding: Recoding, least: int
-) -> tuple[Subgroup, ...]:
+) -> tuple[_Subgroup, ...]:
     """Count how many people of each subgroup were certainly left out, if any were.
 
     A person whom no published record covers was left out; records whose quasi-identifying values are all ``*`` cover
@@ -97,7 +97,7 @@ def suppressed_subgroups(
         return ()
     left_out = np.ones(original.frame.height, dtype=np.bool_)
     if kept.data.height:
-        left_out = place(kept, original.frame, original.schema, recoding).class_of == NOWHERE
+        left_out = place_people(kept, original.frame, original.schema, recoding).class_of == NOWHERE
     domains = domains_of(encode(original))
     return tuple(
         group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], left_out, least)
@@ -106,7 +106,7 @@ def suppressed_subgroups(
 
 def subgroup_losses(
     published: PublishedTable, original: Table, recoding: Recoding, least: int
-) -> tuple[SubgroupLoss, ...]:
+) -> tuple[_SubgroupLoss, ...]:
     """Average what is lost over the records of each subgroup, those that lose most first.
 
     A record is looked for in the published table by its original values, as an attacker does. One that fits several
@@ -122,7 +122,7 @@ def subgroup_losses(
     if not kept.data.height or recoding.numeric is Form.MEAN:
         return ()
     encoded = encode(original)
-    placed = place(kept, original.frame, original.schema, recoding)
+    placed = place_people(kept, original.frame, original.schema, recoding)
     found = generalize_published(kept.data, encoded, recoding)
     of_class = np.mean([cell_penalties(column)[column.per_class] for column in found.columns], axis=0)
     firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
@@ -131,10 +131,10 @@ def subgroup_losses(
     told = placed.class_of != SEVERAL
     lost_of = lost[placed.class_of[told]]
     losses = [
-        SubgroupLoss(name, label, int(records), float(total / records))
+        _SubgroupLoss(name, label, int(records), float(total / records))
         for name, domain in domains_of(encoded).items()
         if name in published.quasi_identifying
-        for bins in (coarse(domain, GROUPS, GROUPS),)
+        for bins in (coarse(domain, _GROUPS, _GROUPS),)
         for label, records, total in zip(
             _labels(domain, bins),
             np.bincount(bins.bin_of[domain.codes][told], minlength=bins.count + 1),
@@ -148,24 +148,24 @@ def subgroup_losses(
 
 def _kept(published: PublishedTable) -> PublishedTable:
     """Leave out the records of which every quasi-identifying value is ``*``."""
-    starred = [(text_of(published.data[name]) == STAR).fill_null(False) for name in published.quasi_identifying]
+    starred = [(text_of(published.data[name]) == _STAR).fill_null(False) for name in published.quasi_identifying]
     everywhere = pl.Series(np.logical_and.reduce([column.to_numpy() for column in starred]))
     return PublishedTable(published.data.filter(~everywhere), published.quasi_identifying, published.sensitive)
 
 
-def _of_attribute(name: str, domain: Domain, left_out: NDArray[np.bool_], least: int) -> list[Subgroup]:
-    bins = coarse(domain, GROUPS, GROUPS)
+def _of_attribute(name: str, domain: AttributeDomain, left_out: NDArray[np.bool_], least: int) -> list[_Subgroup]:
+    bins = coarse(domain, _GROUPS, _GROUPS)
     group_of = bins.bin_of[domain.codes]
     records = np.bincount(group_of, minlength=bins.count + 1)
     gone = np.bincount(group_of[left_out], minlength=bins.count + 1)
     return [
-        Subgroup(name, label, int(all_of_them), float(lost / all_of_them))
+        _Subgroup(name, label, int(all_of_them), float(lost / all_of_them))
         for label, all_of_them, lost in zip(_labels(domain, bins), records, gone, strict=True)
         if all_of_them >= max(1, least)
     ]
 
 
-def _labels(domain: Domain, bins: Bins) -> list[str]:
+def _labels(domain: AttributeDomain, bins: Bins) -> list[str]:
     """Name each bin by its values, and the last bin as that of missing values."""
     texts = domain.attribute.labels.to_list()
     named = []

@@ -9,8 +9,7 @@ import polars as pl
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts, class_statistics
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.checking.inputs import private_part
-from sfumato.evaluation.generalized_only import generalized_file, generalized_table
+from sfumato.evaluation.inputs import generalized_file, generalized_table, private_part
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import smallest_allowed
 from sfumato.published.checks.generalized import read_published

@@ -23,7 +23,7 @@ from sfumato.table.kinds import text_of
 from sfumato.table.raw_table import RawTable
 from sfumato.table.schema import Attribute, AttributeLike, Kind, Schema
 
-Chosen = Sequence[str] | Mapping[str, AttributeLike]
+_Chosen = Sequence[str] | Mapping[str, AttributeLike]
 _Codes = tuple[NDArray[np.integer], int]
 """Non-negative numbers (n,), and a number that all of them are below."""
 _WORD = 31
@@ -121,7 +121,7 @@ class Preview:
         self._distinct: dict[tuple[str, Kind | None], tuple[Distinct, Kind]] = {}
         self._trees: dict[tuple[str, Kind | None], tuple[object, Hierarchy, NDArray[np.int64]]] = {}
 
-    def sizes(self, quasi_identifying: Chosen, levels: Mapping[str, int] | None = None) -> ClassSizes:
+    def sizes(self, quasi_identifying: _Chosen, levels: Mapping[str, int] | None = None) -> ClassSizes:
         """Count the classes of records that are equal in some columns.
 
         Parameters
@@ -144,7 +144,9 @@ class Preview:
         columns = self._columns(quasi_identifying, levels or {})
         return _sizes(self._joined(columns)[0])
 
-    def without_each(self, quasi_identifying: Chosen, levels: Mapping[str, int] | None = None) -> dict[str, ClassSizes]:
+    def without_each(
+        self, quasi_identifying: _Chosen, levels: Mapping[str, int] | None = None
+    ) -> dict[str, ClassSizes]:
         """Count the classes with each of the columns left out: whose removal leaves the fewest alone tells most.
 
         Parameters and errors are those of :meth:`sizes`.
@@ -161,7 +163,7 @@ class Preview:
         }
 
     def also_known(
-        self, quasi_identifying: Chosen, others: Sequence[str], levels: Mapping[str, int] | None = None
+        self, quasi_identifying: _Chosen, others: Sequence[str], levels: Mapping[str, int] | None = None
     ) -> dict[str, ClassSizes]:
         """Count the classes with each of some other columns added, as if somebody knew that one, too.
 
@@ -200,7 +202,7 @@ class Preview:
             self._distinct[name, kind] = replace(distinct, raw=raw, rank_of=ranks), found
         return self._distinct[name, kind]
 
-    def _columns(self, chosen: Chosen, levels: Mapping[str, int]) -> list[_Codes]:
+    def _columns(self, chosen: _Chosen, levels: Mapping[str, int]) -> list[_Codes]:
         if not chosen:
             return []
         attributes = Schema(quasi_identifying=chosen).quasi_identifying

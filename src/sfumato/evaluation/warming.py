@@ -22,7 +22,7 @@ from sfumato.table.table import Table
 USUAL = ("mondrian", "measure", "risk")
 """The jobs that are compiled by default; verifying is part of every anonymizer."""
 
-WIDTHS = (60, 600)
+_WIDTHS = (60, 600)
 """Values of the widest attribute of a table: codes of one byte and of two bytes."""
 
 _RECORDS = 900
@@ -31,28 +31,15 @@ _RECORDS = 900
 def warm(names: Sequence[str] = USUAL, *, progress: Progress = shown) -> dict[str, float]:
     """Compile the kernels of jobs, for this machine and this version, into the user's cache folder.
 
-    Parameters
-    ----------
-    names
-        Anonymizers and publishers as policies name them; ``verify``, ``measure``, ``risk``.
-    progress
-        Called with (what, done, total).
-
-    Returns
-    -------
-    dict
-        Name of each kernel that was compiled → seconds; empty if all were compiled before.
-
-    Raises
-    ------
-    InputError
-        With every name that is not known.
+    `names`: Anonymizers and publishers as policies name them; ``verify``, ``measure``, ``risk``. `progress`: Called
+    with (what, done, total). Result: Name of each kernel that was compiled → seconds; empty if all were compiled
+    before. Raises InputError with every name that is not known.
     """
-    unknown = sorted(set(names) - set(known()))
+    unknown = sorted(set(names) - set(_known()))
     if unknown:
-        raise InputError(*(f"{name}: unknown; allowed: {', '.join(known())}" for name in unknown))
+        raise InputError(*(f"{name}: unknown; allowed: {', '.join(_known())}" for name in unknown))
     before = set(TAKEN.compiled)
-    jobs = [(name, size) for name in names for size in WIDTHS]
+    jobs = [(name, size) for name in names for size in _WIDTHS]
     with always("compiled"):
         for done, (name, size) in enumerate(jobs):
             progress(f"compiling for {name}", done, len(jobs))
@@ -61,7 +48,7 @@ def warm(names: Sequence[str] = USUAL, *, progress: Progress = shown) -> dict[st
     return {name: seconds for name, seconds in TAKEN.compiled.items() if name not in before}
 
 
-def known() -> list[str]:
+def _known() -> list[str]:
     """Return the names that :func:`warm` takes."""
     return [*ANONYMIZERS, *PUBLISHERS, *_OTHERS]
 

@@ -3,8 +3,7 @@
 from sfumato.hierarchy.code_prefixes import Prefixes, prefixes
 from sfumato.hierarchy.date_units import Dates, dates
 from sfumato.hierarchy.draft import draft_hierarchy, draft_rule
-from sfumato.hierarchy.flat_tree import Flat, flat
-from sfumato.hierarchy.level_table import HierarchyTable
+from sfumato.hierarchy.level_table import Flat, HierarchyTable, flat
 from sfumato.hierarchy.numeric_intervals import Intervals, intervals
 from sfumato.hierarchy.policy import HIERARCHY_KINDS, hierarchy_from_policy
 from sfumato.hierarchy.specification import HierarchySpecification

@@ -10,11 +10,10 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.text import distinct_values, text_of
+from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
-MASK = "*"
+_MASK = "*"
 
 
 def prefixes(*keep: int) -> HierarchySpecification:
@@ -82,7 +81,7 @@ class Prefixes:
 
 
 def _masked(code: str, kept: int) -> str:
-    return code[:kept] + MASK * (len(code) - kept) if kept else ROOT
+    return code[:kept] + _MASK * (len(code) - kept) if kept else ROOT
 
 
 def _keep_problems(keep: object) -> list[str]:

@@ -10,8 +10,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.text import distinct_values, text_of
+from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
 

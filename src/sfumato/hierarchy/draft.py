@@ -9,16 +9,14 @@ import polars as pl
 
 from sfumato.hierarchy.code_prefixes import prefixes
 from sfumato.hierarchy.date_units import dates, is_iso_day
-from sfumato.hierarchy.exact_scale import Number, check_finite
-from sfumato.hierarchy.flat_tree import flat
-from sfumato.hierarchy.numeric_intervals import intervals
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.text import distinct_values
+from sfumato.hierarchy.level_table import flat
+from sfumato.hierarchy.numeric_intervals import Number, check_finite, intervals
+from sfumato.hierarchy.specification import HierarchySpecification, distinct_values
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
-MOST_INTERVALS = 20
-MOST_PREFIXES = 4
-FEWEST_GROUPED = 3
+_MOST_INTERVALS = 20
+_MOST_PREFIXES = 4
+_FEWEST_GROUPED = 3
 
 # After a first width of 1, 2 or 5 (times a power of ten): the next ones, round numbers too, as its multiples.
 _MULTIPLES = {1: (1, 5), 2: (1, 5), 5: (1, 2, 4)}
@@ -89,7 +87,7 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
         return _round_intervals(distinct.to_list(), whole=distinct.dtype.is_integer())
     if distinct.dtype == pl.Date:
         return dates()
-    if distinct.dtype != pl.String or len(distinct) < FEWEST_GROUPED:
+    if distinct.dtype != pl.String or len(distinct) < _FEWEST_GROUPED:
         return flat()
     if is_iso_day(distinct).all():
         return dates()
@@ -107,7 +105,7 @@ def _years(distinct: pl.Series) -> pl.Series | None:
 def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpecification:
     """Choose nested widths for sorted numbers: at least a twentieth of their span, and at most half of it."""
     span = numbers[-1] - numbers[0]
-    rough = span / MOST_INTERVALS
+    rough = span / _MOST_INTERVALS
     if rough == 0 or not math.isfinite(rough):  # constant, or further apart than a float can express
         return flat()
     digit, exponent = _round_up(rough)
@@ -133,7 +131,7 @@ def _code_prefixes(texts: pl.Series) -> HierarchySpecification | None:
     length = texts.str.len_chars()
     if length.min() != length.max() or length[0] < 2 or not texts.str.contains(_CODE).all():
         return None
-    levels = min(length[0] - 1, MOST_PREFIXES)
+    levels = min(length[0] - 1, _MOST_PREFIXES)
     return prefixes(*(length[0] * (levels - level) // (levels + 1) for level in range(levels)))
 
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato.hierarchy.lattice import Lattice, Levels
 
-DENSE = 1 << 22
+_DENSE = 1 << 22
 """Largest lattice whose states are kept in an array; a larger one keeps the nodes that were visited."""
 
-SHOWN = 5
+_SHOWN = 5
 """Minimal nodes that are printed before the rest is only counted."""
 
-TOLD = 10_000
+_TOLD = 10_000
 """Nodes that are told one by one in JSON, unless another number is asked for."""
 
 States = NDArray[np.int8] | dict[int, int]
@@ -66,7 +66,7 @@ SATISFYING = (NodeState.SATISFIES, NodeState.INFERRED_SATISFIES)
 
 def blank_states(lattice: Lattice) -> States:
     """Return states of which nothing is known yet: int8 (size,) up to `DENSE` nodes, else an empty dictionary."""
-    return np.zeros(lattice.size, dtype=np.int8) if lattice.size <= DENSE else {}
+    return np.zeros(lattice.size, dtype=np.int8) if lattice.size <= _DENSE else {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,7 +182,7 @@ class LatticeSearch:
             }
         )
 
-    def to_dict(self, *, most: int = TOLD) -> dict[str, Any]:
+    def to_dict(self, *, most: int = _TOLD) -> dict[str, Any]:
         """Return plain values, for JSON; it holds levels and counts, no value of the data.
 
         Parameters
@@ -239,8 +239,8 @@ class LatticeSearch:
     def _minimal_in_words(self) -> list[str]:
         if not self.minimal:
             return []
-        more = len(self.minimal) - SHOWN
-        lines = ["minimal:", *(f"  {self._in_words(node)}" for node in self.minimal[:SHOWN])]
+        more = len(self.minimal) - _SHOWN
+        lines = ["minimal:", *(f"  {self._in_words(node)}" for node in self.minimal[:_SHOWN])]
         return [*lines, f"  and {more:,} more"] if more > 0 else lines
 
     def _in_words(self, levels: Levels) -> str:

@@ -1,20 +1,23 @@
-"""Intervals of numbers: of equal width or with given borders, on one or more nested levels."""
+"""Intervals of numbers: of equal width or with given borders, on one or more nested levels.
+
+Arithmetic is exact: values, widths and borders are scaled by one power of ten and compared as whole numbers. So 0.3 is
+the left border of the fourth bin of width 0.1 and not, by rounding, a member of the third.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.exact_scale import DecimalScale, Number, check_finite
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.text import distinct_values, text_of
+from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
 
@@ -114,7 +117,7 @@ class Intervals:
             raise HierarchyError(f"{what}: intervals need a column of numbers; declare its kind as numeric")
         numbers = distinct.to_list()
         check_finite(numbers, what)
-        scale = DecimalScale.fitting(
+        scale = _DecimalScale.fitting(
             [*numbers, *self.widths, *(value for line in self.borders for value in line), self.start]
         )
         places = [scale.whole(number) for number in numbers]
@@ -129,14 +132,14 @@ class Intervals:
             return {"kind": "intervals", "widths": list(self.widths), "start": self.start}
         return {"kind": "intervals", "borders": [list(line) for line in self.borders], "open-ends": self.open_ends}
 
-    def _labelers(self, scale: DecimalScale) -> list[Callable[[int], str]]:
+    def _labelers(self, scale: _DecimalScale) -> list[Callable[[int], str]]:
         start = scale.whole(self.start)
         return [
             *(_equal_width_label(scale.whole(width), start, scale) for width in self.widths),
             *(_border_label([scale.whole(value) for value in line], scale) for line in self.borders),
         ]
 
-    def _outside_problems(self, places: list[int], scale: DecimalScale, what: str) -> list[str]:
+    def _outside_problems(self, places: list[int], scale: _DecimalScale, what: str) -> list[str]:
         if not self.borders or self.open_ends:
             return []
         first, last = scale.whole(self.borders[0][0]), scale.whole(self.borders[0][-1])
@@ -149,7 +152,7 @@ class Intervals:
         ]
 
 
-def _equal_width_label(width: int, start: int, scale: DecimalScale) -> Callable[[int], str]:
+def _equal_width_label(width: int, start: int, scale: _DecimalScale) -> Callable[[int], str]:
     def label(place: int) -> str:
         low = (place - start) // width * width + start
         return f"[{scale.text(low)}..{scale.text(low + width)})"
@@ -157,7 +160,7 @@ def _equal_width_label(width: int, start: int, scale: DecimalScale) -> Callable[
     return label
 
 
-def _border_label(borders: list[int], scale: DecimalScale) -> Callable[[int], str]:
+def _border_label(borders: list[int], scale: _DecimalScale) -> Callable[[int], str]:
     texts = [scale.text(border) for border in borders]
     inner = [f"[{low}..{high})" for low, high in pairwise(texts)]
     labels = [f"<{texts[0]}", *inner, f">={texts[-1]}"]
@@ -204,7 +207,7 @@ def _choice_problems(given: Intervals) -> list[str]:
 def _width_problems(widths: Sequence[Number]) -> list[str]:
     if any(width <= 0 for width in widths):
         return ["intervals: every width must be above 0"]
-    scale = DecimalScale.fitting(widths)
+    scale = _DecimalScale.fitting(widths)
     wholes = [scale.whole(width) for width in widths]
     pairs = list(pairwise(wholes))
     return [
@@ -230,3 +233,49 @@ def _border_problems(given: Intervals) -> list[str]:
         elif coarse and not given.open_ends and (coarse[0], coarse[-1]) != (fine[0], fine[-1]):
             problems.append(f"intervals: border list {level + 1} must keep the first and last border, or set open_ends")
     return problems
+
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class _DecimalScale:
+    """Finite numbers as exact whole numbers of ``10 ** -decimals``.
+
+    Attributes
+    ----------
+    decimals : int
+        Digits behind the point, 0 or more.
+    """
+
+    decimals: int
+
+    @classmethod
+    def fitting(cls, numbers: Iterable[Number]) -> _DecimalScale:
+        """Choose the smallest scale on which all of `numbers` are whole."""
+        exponents = (_decimal(number).as_tuple().exponent for number in numbers if not isinstance(number, int))
+        return cls(max((-exponent for exponent in exponents if isinstance(exponent, int) and exponent < 0), default=0))
+
+    def whole(self, number: Number) -> int:
+        """Scale up a number on whose decimals the scale was fitted."""
+        if isinstance(number, int):
+            return number * int(10**self.decimals)
+        return int(_decimal(number).scaleb(self.decimals))
+
+    def text(self, whole: int) -> str:
+        """Write a scaled number as a plain decimal, without a point where it is whole."""
+        before, after = divmod(abs(whole), 10**self.decimals)
+        digits = f"{after:0{self.decimals}d}".rstrip("0") if after else ""
+        return f"{'-' if whole < 0 else ''}{before}{'.' if digits else ''}{digits}"
+
+
+def check_finite(numbers: Iterable[Number], what: str) -> None:
+    """Raise a :class:`~sfumato.errors.HierarchyError` for `what` that counts the numbers that are not finite."""
+    endless = sum(not math.isfinite(number) for number in numbers)
+    if endless:
+        raise HierarchyError(f"{what}: {endless} value(s) are not finite numbers; make them missing")
+
+
+def _decimal(number: float) -> Decimal:
+    """Read a float as the shortest decimal that names it, which is what its text shows."""
+    return Decimal(repr(number))

@@ -10,8 +10,7 @@ from typing import Any
 from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy.code_prefixes import Prefixes
 from sfumato.hierarchy.date_units import Dates
-from sfumato.hierarchy.flat_tree import Flat
-from sfumato.hierarchy.level_table import HierarchyTable
+from sfumato.hierarchy.level_table import Flat, HierarchyTable
 from sfumato.hierarchy.numeric_intervals import Intervals
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.table_file import read_hierarchy

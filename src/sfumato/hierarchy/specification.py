@@ -1,12 +1,15 @@
-"""The protocol of all descriptions of hierarchies: build one for the values of a column."""
+"""How every description of a hierarchy is used, and how original values are written as text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
+from sfumato.errors import HierarchyError
 from sfumato.hierarchy.tree import Hierarchy
 
 
@@ -22,7 +25,7 @@ class HierarchySpecification(Protocol):
 
         `values` is a series of strings, categories, numbers, booleans or dates; order and repetition do not matter,
         missing values are left out. Every value becomes a leaf whose label is its text
-        (:func:`sfumato.hierarchy.text.text_of`). Descriptions that list values (groups, tables) also keep the leaves
+        (:func:`text_of`). Descriptions that list values (groups, tables) also keep the leaves
         that the column does not have: the tree is the declared domain. Errors name the attribute and count the
         offending values, never show one.
         """
@@ -31,3 +34,49 @@ class HierarchySpecification(Protocol):
     def to_policy(self) -> Mapping[str, Any]:
         """Return the same description as plain TOML-writable values, with its ``kind``."""
         ...
+
+
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_LONGEST_NUMBER = 400
+
+
+def value_text(value: object) -> str:
+    """Write one original value as text: whole numbers without a point, floats as short as exact, dates in ISO form."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        whole = value.is_integer() and -(2.0**63) <= value < 2.0**63
+        return str(int(value)) if whole else repr(float(value))
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def text_of(values: pl.Series) -> pl.Series:
+    """Write original values as text, nulls staying null: :func:`value_text` for a whole series."""
+    if values.dtype == pl.Boolean or values.dtype.is_float():
+        texts = [None if value is None else value_text(value) for value in values.to_list()]
+        return pl.Series(values.name, texts, dtype=pl.String)
+    return values.cast(pl.String)
+
+
+def number_of(text: str) -> int | float | None:
+    """Read a plain decimal number; None for any other text. Whole numbers stay exact."""
+    plain = text.strip()
+    if len(plain) > _LONGEST_NUMBER or not _NUMBER.fullmatch(plain):
+        return None
+    return int(plain) if plain.lstrip("+-").isdigit() else float(plain)
+
+
+def distinct_values(values: pl.Series, name: str) -> pl.Series:
+    """Sort the values, once each, without missing ones; categories as strings.
+
+    Raises
+    ------
+    HierarchyError
+        When no value is left.
+    """
+    if isinstance(values.dtype, (pl.Categorical, pl.Enum)):
+        values = values.cast(pl.String)
+    distinct = values.drop_nulls().unique().sort()
+    if distinct.is_empty():
+        raise HierarchyError(f"{name}: the column has only missing values; leave it out of the hierarchies")
+    return distinct

@@ -10,11 +10,11 @@ from pathlib import Path
 from sfumato.errors import HierarchyError
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.hierarchy.tree import ROOT, Hierarchy
-from sfumato.whole_files import write_whole
+from sfumato.whole_files import read_regular, write_whole
 
-SEPARATORS = (";", ",", "\t")
+_SEPARATORS = (";", ",", "\t")
 
-Rows = list[tuple[str, ...]]
+_Rows = list[tuple[str, ...]]
 
 
 def read_hierarchy(
@@ -89,15 +89,15 @@ def _check_separator(separator: object) -> None:
 
 def _text(file: Path, name: str) -> str:
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return read_regular(file).decode("utf-8-sig")
     except OSError as error:
         raise HierarchyError(f"hierarchy file {name}: cannot be read ({error.strerror})") from None
     except ValueError:
         raise HierarchyError(f"hierarchy file {name}: is not UTF-8 text; save it as UTF-8") from None
 
 
-def _split(text: str, separator: str, name: str) -> Rows:
-    rows: Rows = []
+def _split(text: str, separator: str, name: str) -> _Rows:
+    rows: _Rows = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True):
             if row:
@@ -109,9 +109,9 @@ def _split(text: str, separator: str, name: str) -> Rows:
     return rows
 
 
-def _best_split(text: str, name: str) -> Rows:
+def _best_split(text: str, name: str) -> _Rows:
     candidates, problems = [], []
-    for separator in SEPARATORS:
+    for separator in _SEPARATORS:
         try:
             candidates.append(_split(text, separator, name))
         except HierarchyError as error:
@@ -123,7 +123,7 @@ def _best_split(text: str, name: str) -> Rows:
     return best
 
 
-def _fitness(rows: Rows) -> tuple[bool, bool, int]:
+def _fitness(rows: _Rows) -> tuple[bool, bool, int]:
     """Order separators: even rows of several cells first, then rows that end in ``*``, then how many rows are split."""
     split = sum(len(row) > 1 for row in rows)
     even = split == len(rows) and len({len(row) for row in rows}) == 1

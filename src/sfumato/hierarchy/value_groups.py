@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.listed_values import hierarchy_of_listed
-from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.hierarchy.text import value_text
+from sfumato.hierarchy.level_table import hierarchy_of_listed
+from sfumato.hierarchy.specification import HierarchySpecification, value_text
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
-MOST_LEVELS = 50
+_MOST_LEVELS = 50
 
 
 def groups(members: Mapping[str, Any]) -> HierarchySpecification:
@@ -117,8 +116,8 @@ def _listed(members: Mapping[str, Any]) -> dict[str, Any]:
 def _shape_problems(members: object, place: tuple[int, ...]) -> list[str]:
     """Return the problems of a mapping, with places as numbers, since its labels may be values."""
     where = f"group {'.'.join(map(str, place))}" if place else "the mapping"
-    if len(place) > MOST_LEVELS:
-        return [f"groups: more than {MOST_LEVELS} levels are nested in each other"]
+    if len(place) > _MOST_LEVELS:
+        return [f"groups: more than {_MOST_LEVELS} levels are nested in each other"]
     if isinstance(members, Mapping):
         if not members:
             return [f"groups: {where} is empty; list its values"]

@@ -114,7 +114,7 @@ def always(way: str) -> Iterator[None]:
 
 
 def setting() -> str:
-    """Return ``auto``, ``compiled`` or ``interpreted``."""
+    """Return ``auto``, ``compiled``, ``checked`` or ``interpreted``."""
     return _forced[-1] if _forced else _from_environment()
 
 
@@ -123,7 +123,12 @@ def _from_environment() -> str:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         return "interpreted"
     named = os.environ.get("SFUMATO_KERNELS", "auto")
-    return named if named in ("compiled", "interpreted") else "auto"
+    return named if named in ("compiled", "checked", "interpreted") else "auto"
+
+
+def checks_bounds() -> bool:
+    """Tell whether what this process compiles looks at every index: slower, and an IndexError where one is wrong."""
+    return _from_environment() == "checked"
 
 
 def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
@@ -131,7 +136,7 @@ def run(kernel: Kernel, arguments: tuple[Any, ...]) -> Any:
     way, types = setting(), described(arguments)
     if types is None:
         return kernel.interpreted(arguments)
-    if way == "compiled" or (way == "auto" and _pays(kernel, types, arguments)):
+    if way in ("compiled", "checked") or (way == "auto" and _pays(kernel, types, arguments)):
         found = _compiled(kernel, types)
         try:
             return found(*arguments)
@@ -229,7 +234,7 @@ def _mark(kernel: Kernel, types: Description) -> str | None:
     digest = source_digest(kernel.__module__)
     if digest is None:
         return None
-    words = f"{kernel.__module__}|{kernel.__qualname__}|{digest}|{as_text(types)}"
+    words = f"{kernel.__module__}|{kernel.__qualname__}|{digest}|{as_text(types)}{'|checked' * checks_bounds()}"
     return f"{kernel.__name__}-{hashlib.sha256(words.encode()).hexdigest()[:32]}.ready"
 
 

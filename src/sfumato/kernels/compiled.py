@@ -21,7 +21,7 @@ from numba.core.serialize import dumps as numba_dumps
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from sfumato.kernels.choice import NotCompiled
+from sfumato.kernels.choice import NotCompiled, checks_bounds
 from sfumato.kernels.signatures import Description
 from sfumato.kernels.sources import source_digest
 from sfumato.kernels.store import Store, say_rubbish, store
@@ -32,6 +32,8 @@ types: Any = numba_kinds
 dumps: Any = numba_dumps
 typeof: Any = numba.typeof
 CompileResult: Any = compiler.CompileResult
+
+_MODE = {"nogil": True, "error_model": "numpy"}
 
 
 def ready() -> None:
@@ -46,7 +48,7 @@ def dispatcher_of(function: Callable[..., Any], *, counted: bool, kept: bool) ->
     switch, references are counted, which is slower and as right. kept : look for compiled code in the store, and leave
     it there.
     """
-    found = _njit(function, nogil=True, error_model="numpy") if counted else _uncounted(function)
+    found = _njit(function, **_MODE, boundscheck=checks_bounds()) if counted else _uncounted(function)
     place = store() if kept else None
     digest = source_digest(function.__module__) if place else None
     if place and digest:
@@ -58,9 +60,9 @@ def dispatcher_of(function: Callable[..., Any], *, counted: bool, kept: bool) ->
 
 def _uncounted(function: Callable[..., Any]) -> Any:
     try:
-        return _njit(function, nogil=True, error_model="numpy", _nrt=False)
+        return _njit(function, **_MODE, boundscheck=checks_bounds(), _nrt=False)
     except (TypeError, KeyError):
-        return _njit(function, nogil=True, error_model="numpy")
+        return _njit(function, **_MODE, boundscheck=checks_bounds())
 
 
 def _refuse(*_: Any, **__: Any) -> Any:
@@ -141,7 +143,7 @@ class Kept(_Cache):
         """Do nothing: files are named by what they hold, none is ever wrong."""
 
     def _file(self, sig: Any, codegen: Any) -> str:
-        words = (self._name, self._digest, str(sig), repr(codegen.magic_tuple()))
+        words = (self._name, self._digest, str(sig), repr(codegen.magic_tuple()), *["checked"] * checks_bounds())
         return f"{self._name.rpartition('.')[2]}-{hashlib.sha256('|'.join(words).encode()).hexdigest()[:32]}.code"
 
 

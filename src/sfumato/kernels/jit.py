@@ -2,7 +2,8 @@
 
 A kernel is called like any function. :mod:`sfumato.kernels.choice` decides at each call whether compiled code is worth
 having; nothing is compiled, and numba is not loaded, before that. ``SFUMATO_KERNELS=compiled`` or ``interpreted`` sets
-it for all calls; so does ``NUMBA_DISABLE_JIT=1``, for coverage and for debugging.
+it for all calls; so does ``NUMBA_DISABLE_JIT=1``, for coverage and for debugging. ``SFUMATO_KERNELS=checked`` compiles
+what looks at every index, which is slower.
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ WISHED_DISTINCT = 15  # second = attribute that says which l each person wishes 
 WISHED_SHARE = 16  # likewise; no value has a share above 1 over the largest of them
 K_MAP = 17  # first = k; over how many people of a population each record stands for, as `numbers` says
 PRESENCE = 18  # first = largest share of these people who may be in the table
+WISHED_RECORDS = 19  # over how many records each person has; second = attribute that says which k each wishes for
 
 
 NO_NUMBERS = np.zeros(0, dtype=np.int64)
@@ -196,6 +197,9 @@ def people_hold(shared: Shared, found: Int64s, rules: RuleArrays, scratch: Float
         if code == LARGEST_SHARE:
             if shared.most * rules.first[rule] > shared.records:
                 return False
+        elif code == WISHED_RECORDS:
+            if shared.most * shared.wished > shared.records:
+                return False
         elif code == WISHED_K:
             if shared.wished > shared.people:
                 return False
@@ -216,6 +220,9 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
     own = counts[start:stop]
     if code == LARGEST_SHARE:
         return _shared_out(own, rules.numbers[start:stop], rules.first[rule])
+    if code == WISHED_RECORDS:
+        wished = _largest_wish(rule, counts, rules)
+        return _shared_out(own, rules.numbers[start:stop], float(wished))
     if code == WISHED_K:
         return _largest_number(own, rules.numbers[start:stop]) <= size
     if code == GUARDED:
@@ -225,9 +232,7 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
         covered = _numbers_sum(own, rules.numbers[start:stop])
         return bool(covered >= rules.first[rule] if code == K_MAP else size <= (rules.first[rule] + SLACK) * covered)
     if code >= WISHED_DISTINCT:
-        wishes = int64(rules.second[rule])
-        begin, end = rules.value_offsets[wishes], rules.value_offsets[wishes + 1]
-        wished = _largest_number(counts[begin:end], rules.numbers[begin:end])
+        wished = _largest_wish(rule, counts, rules)
         return bool(_distinct(own) >= wished if code == WISHED_DISTINCT else _largest(own) * wished <= size)
     if code <= PROBABILISTIC:
         return _diverse(code, own, size, rules.first[rule], rules.second[rule], scratch)
@@ -250,6 +255,14 @@ def _holds_one(rule: int, size: int, counts: Int64s, rules: RuleArrays, scratch:
         parents = rules.parents[nodes]
         distance = _hierarchical_distance(own, size, totals, total, parents, rules.weights[nodes], scratch)
     return bool(distance <= rules.first[rule] + SLACK)
+
+
+@borrowing
+def _largest_wish(rule: int, counts: Int64s, rules: RuleArrays) -> int:
+    """Return the largest number of the attribute that stands beside that of a rule, as its `second`."""
+    wishes = int64(rules.second[rule])
+    begin, end = rules.value_offsets[wishes], rules.value_offsets[wishes + 1]
+    return _largest_number(counts[begin:end], rules.numbers[begin:end])
 
 
 @borrowing

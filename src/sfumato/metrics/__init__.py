@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sfumato.classes.generalized import GeneralizedTable
-from sfumato.metrics.class_sizes import average_class_size, discernibility
-from sfumato.metrics.classification import classification_metric
-from sfumato.metrics.distortion import changed_cells, minimal_distortion, precision
-from sfumato.metrics.entropy import entropy_loss, normalized_entropy
-from sfumato.metrics.generalization_loss import iloss, loss_metric
-from sfumato.metrics.losses import Losses, measure_losses
-from sfumato.metrics.penalty import (
+from sfumato.metrics.cell_losses import (
+    Rule,
     attribute_penalties,
     cell_penalties,
     certainty_penalty,
+    changed_cells,
+    entropy_loss,
+    iloss,
+    loss_metric,
+    minimal_distortion,
     normalized_certainty_penalty,
+    normalized_entropy,
+    precision,
+    squared_error,
+    under_rule,
     utility,
 )
-from sfumato.metrics.rules import Rule, under_rule
-from sfumato.metrics.squared_error import squared_error
+from sfumato.metrics.class_sizes import average_class_size, classification_metric, discernibility
+from sfumato.metrics.losses import Losses, measure_losses
 
 Metric = Callable[[GeneralizedTable], float]
 

@@ -1,4 +1,4 @@
-"""Metrics of class sizes alone."""
+"""What the sizes of classes say, and whether their records have one label: DM, C_avg, CM."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.statistics import SensitiveCounts
 
 
 def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
@@ -44,3 +45,24 @@ def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
     """
     classes = len(generalized.sizes)
     return float(generalized.sizes.sum()) / classes / k if classes else math.inf
+
+
+def classification_metric(generalized: GeneralizedTable, labels: SensitiveCounts) -> float:
+    """Return the share of records that are suppressed or lack their class's most frequent label (CM); lower is better.
+
+    Parameters
+    ----------
+    generalized
+        n original records.
+    labels
+        How often each label occurs in each of its classes; see :func:`~sfumato.classes.counting.class_statistics`.
+
+    Notes
+    -----
+    Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002. If several labels are equally frequent, the
+    choice makes no difference. Cost O(class and label pairs).
+    """
+    if not len(generalized.sizes):
+        return 1.0
+    agreeing = int(np.maximum.reduceat(labels.counts, labels.starts[:-1]).sum())
+    return (generalized.height - agreeing) / generalized.height

@@ -6,16 +6,27 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import add
+from typing import NamedTuple
 
-from sfumato.classes.generalized import Form, GeneralizedTable
+from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
 from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import InputError, raise_all
-from sfumato.metrics.cells import UNIT
-from sfumato.metrics.classification import classification_metric
-from sfumato.metrics.entropy import normalized_entropy
-from sfumato.metrics.rules import Rule
-from sfumato.metrics.squared_error import squared_error
-from sfumato.metrics.sums import LossSums, loss_sums
+from sfumato.metrics.cell_losses import (
+    UNIT,
+    Rule,
+    cell_penalties,
+    climbed_cells,
+    exact_sum,
+    iloss_cells,
+    iloss_suppressed,
+    lm_cells,
+    normalized_entropy,
+    records_with,
+    squared_error,
+    under_rule,
+)
+from sfumato.metrics.class_sizes import classification_metric
 from sfumato.numbers import DIGITS, counted, figure, percent
 
 
@@ -156,7 +167,7 @@ def measure_losses(
     k
         The class size that DM and C_avg refer to.
     rule
-        How categories are counted in NCP, ILoss and LM; see :func:`~sfumato.metrics.rules.under_rule`.
+        How categories are counted in NCP, ILoss and LM; see :func:`~sfumato.metrics.cell_losses.under_rule`.
     labels
         Counts of the class label, for CM.
 
@@ -223,3 +234,90 @@ def _unknown_ranges(generalized: GeneralizedTable) -> list[str]:
         for column in generalized.columns
         if column.form is Form.MEAN and not generalized.aligned
     ]
+
+
+class _CellSums(NamedTuple):
+    """What the cells of one attribute lost: how many were changed, and losses in units (``metrics.cells.UNIT``)."""
+
+    changed: int
+    ncp: int
+    iloss: int
+    loss_metric: int
+    climbed: int
+
+
+@dataclass(frozen=True)
+class LossSums:
+    """What losses are worked out from.
+
+    The sums of parts that have whole classes add up to those of the table, whatever the parts and their order are.
+
+    Attributes
+    ----------
+    records, classes, suppressed : int
+    counted, squares : int
+        Records in classes that are large enough for `discernibility`, and the squared sizes of these classes.
+    cells : mapping of str to CellSums
+        By attribute.
+    """
+
+    records: int
+    classes: int
+    suppressed: int
+    counted: int
+    squares: int
+    cells: Mapping[str, _CellSums]
+
+    def __add__(self, other: LossSums) -> LossSums:
+        """Add the sums of another part of the same table."""
+        return LossSums(
+            self.records + other.records,
+            self.classes + other.classes,
+            self.suppressed + other.suppressed,
+            self.counted + other.counted,
+            self.squares + other.squares,
+            {name: _CellSums(*map(add, mine, other.cells[name])) for name, mine in self.cells.items()},
+        )
+
+
+def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> LossSums:
+    """Add up what a table, or a part of one that has whole classes, lost.
+
+    Parameters
+    ----------
+    generalized
+        A recoded table or part.
+    k
+        The class size that DM refers to.
+    rule
+        How categories are counted; see :func:`~sfumato.metrics.under_rule`. Under ``"set"`` the sums of parts do
+        not add up: it counts the values that the records of the table have.
+
+    Notes
+    -----
+    Cost O(c) per attribute.
+    """
+    sizes = generalized.sizes
+    large = sizes[sizes >= k]
+    pairs = zip(generalized.columns, under_rule(generalized, rule).columns, strict=True)
+    return LossSums(
+        generalized.height,
+        len(sizes),
+        generalized.suppressed,
+        int(large.sum()),
+        int(large @ large),
+        {column.attribute.name: _cell_sums(generalized, column, ruled) for column, ruled in pairs},
+    )
+
+
+def _cell_sums(generalized: GeneralizedTable, column: GeneralizedColumn, ruled: GeneralizedColumn) -> _CellSums:
+    """Sum over one attribute, as it was recoded and as the rule counts it."""
+    records, suppressed = records_with(column, generalized.sizes), generalized.suppressed
+    seen = records if ruled.per_class is column.per_class else records_with(ruled, generalized.sizes)
+    return _CellSums(
+        int(records[column.level > 0].sum()) + suppressed,
+        exact_sum(seen, cell_penalties(ruled), suppressed, 1.0),
+        exact_sum(seen, iloss_cells(ruled), suppressed, iloss_suppressed(ruled)),
+        exact_sum(seen, lm_cells(ruled), suppressed, 1.0),
+        exact_sum(records, climbed_cells(column), suppressed, 1.0),
+    )

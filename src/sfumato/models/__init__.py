@@ -8,11 +8,10 @@ from typing import Any
 from sfumato.errors import PolicyError
 from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
 from sfumato.models.average_risk import AverageRisk
-from sfumato.models.basic_beta_likeness import BasicBetaLikeness
+from sfumato.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
 from sfumato.models.delta_disclosure import DeltaDisclosure
 from sfumato.models.delta_presence import DeltaPresence
 from sfumato.models.distinct_l_diversity import DistinctLDiversity
-from sfumato.models.enhanced_beta_likeness import EnhancedBetaLikeness
 from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.guarded_values import GuardedValues
 from sfumato.models.highest_risk import HighestRisk
@@ -23,10 +22,9 @@ from sfumato.models.profitability import Profitability
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.recursive_l_diversity import RecursiveLDiversity
 from sfumato.models.says import Says, Subject
-from sfumato.models.subset_k_anonymity import SubsetKAnonymity
+from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.models.uniques import PopulationUniques, SampleUniques
-from sfumato.models.wildcard_k_anonymity import WildcardKAnonymity
 from sfumato.registry import Registry
 
 MODELS = Registry(

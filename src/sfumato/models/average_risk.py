@@ -15,7 +15,7 @@ from sfumato.models.says import at_least
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.options import Share
 
-Adversary = Literal["prosecutor", "journalist", "marketer"]
+_Adversary = Literal["prosecutor", "journalist", "marketer"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class AverageRisk(WholeTableModel):
     """
 
     risk: Share
-    adversary: Adversary | None = None
+    adversary: _Adversary | None = None
 
     name: ClassVar[str] = "average-risk"
     bounded: ClassVar[str] = "risk"

@@ -10,14 +10,14 @@ from typing import ClassVar, Protocol
 from sfumato.models.protocol import Achieved
 from sfumato.numbers import counted
 
-NEEDS_POPULATION = "it speaks of people of a population; recount it with the table of the population"
+_NEEDS_POPULATION = "it speaks of people of a population; recount it with the table of the population"
 """What is said of a promise where no table of the population is at hand."""
 
-NEEDS_ORIGINAL = "it compares with all original records, of which some may have been left out; the steward attests it"
+_NEEDS_ORIGINAL = "it compares with all original records, of which some may have been left out; the steward attests it"
 """What is said of a promise to somebody who has the published records alone."""
 
 
-class Promised(Protocol):
+class _Promised(Protocol):
     """Anything with a name and parameters that can be promised."""
 
     name: ClassVar[str]
@@ -74,15 +74,15 @@ class Check:
 
 def unknown_population(promise: str) -> Check:
     """Say that a promise about a population cannot be recounted without a table of it."""
-    return Check(promise, Outcome.UNDECIDABLE, detail=NEEDS_POPULATION, required=False, of_population=True)
+    return Check(promise, Outcome.UNDECIDABLE, detail=_NEEDS_POPULATION, required=False, of_population=True)
 
 
 def unknown_original(promise: str) -> Check:
     """Say that a promise which compares with all original records cannot be recounted from those that are left."""
-    return Check(promise, Outcome.UNDECIDABLE, detail=NEEDS_ORIGINAL, required=False, of_original=True)
+    return Check(promise, Outcome.UNDECIDABLE, detail=_NEEDS_ORIGINAL, required=False, of_original=True)
 
 
-def promise_words(model: Promised) -> str:
+def promise_words(model: _Promised) -> str:
     """Name a model with its parameters, e.g. ``"k-anonymity (k=5)"``."""
     parameters = ", ".join(f"{name}={_word(value)}" for name, value in model.parameters().items() if value is not None)
     return f"{model.name} ({parameters})" if parameters else model.name

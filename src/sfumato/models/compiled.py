@@ -17,17 +17,16 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.predicates import NO_NUMBERS, RuleArrays
 from sfumato.models.apart import of_people_apart
 from sfumato.models.of_people import by_value, of_people
-from sfumato.models.of_population import with_population
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.reference import View, is_fixed
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import of_population, says
-from sfumato.models.value_tree import flat_tree
-from sfumato.table.encoding import EncodedAttribute, EncodedTable
+from sfumato.models.t_closeness import flat_tree
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation
 
 MOST_GUARDS = 62
 """Rules on guarded values, each of which takes a bit of an int64."""
-MOST_PRODUCT = 1 << 62
+_MOST_PRODUCT = 1 << 62
 """Bound on the products of a number of records and a total, which kernels work out in 64 bits."""
 
 Column = tuple[str, View | None]
@@ -74,7 +73,7 @@ class CompiledRules:
         if any(map(is_fixed, self.sensitive)):
             seen = zip(self.sensitive.items(), totals, strict=False)
             left = {key: each if is_fixed(key) else replace(each, totals=own) for (key, each), own in seen}
-            scaled, total = on_one_scale(left, self.sources, total)
+            scaled, total = _on_one_scale(left, self.sources, total)
             totals[: len(scaled)] = scaled
         joined = np.concatenate([NO_NUMBERS, *totals])
         return arrays._replace(totals=joined, total=total, value_totals=by_value(joined, arrays))
@@ -108,7 +107,7 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
         return CompiledRules(arrays, codes, whole, tuple(rules), seen)
     if table.people is None:
         codes = _value_codes(columns, used, table.height, [_places(view, whole, name) for name, view in seen])
-        return CompiledRules(*with_population(arrays, codes, table.population), whole, tuple(rules), seen)
+        return CompiledRules(*_with_population(arrays, codes, table.population), whole, tuple(rules), seen)
     sets = [table.people.sets[place] for place in places]
     arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
     return CompiledRules(arrays, codes, whole, tuple(rules), seen)
@@ -222,7 +221,7 @@ def _renumbered(value_of: NDArray[np.int32], places: NDArray[np.int64] | None) -
     return np.where(value_of < 0, value_of, places[value_of]).astype(np.int32)
 
 
-def on_one_scale(
+def _on_one_scale(
     sensitive: Mapping[Column, SensitiveCounts], rules: Sequence[Rule], total: int
 ) -> tuple[list[NDArray[np.int64]], int]:
     """Return the totals of columns so that those which are compared with add up to one number, and that number.
@@ -244,7 +243,7 @@ def on_one_scale(
     if not any(is_fixed(column) for column in masses):
         return [counts.totals for counts in sensitive.values()], total
     common = math.lcm(*(max(mass, 1) for mass in masses.values()))
-    if common * max(total, 1) >= MOST_PRODUCT:
+    if common * max(total, 1) >= _MOST_PRODUCT:
         raise PolicyError(
             f"reference: the shares are too fine for {total:,} records; round them to fewer digits, or let all models "
             "compare with the same records"
@@ -273,7 +272,7 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCount
         flat_tree(counts) if any(TRAITS[rule.code].tree and rule.column == column for rule in settled) else ([], [])
         for column, counts in sensitive.items()
     ]
-    totals, total = on_one_scale(sensitive, settled, total)
+    totals, total = _on_one_scale(sensitive, settled, total)
     return RuleArrays(
         codes=np.array([rule.code for rule in settled], dtype=np.int64),
         attributes=np.array(
@@ -336,3 +335,32 @@ def _value_codes(
         numbered.append(_renumbered(value_of, own)[codes])
     dtype = np.min_scalar_type(max((int(column.max(initial=0)) for column in numbered), default=0))
     return np.column_stack(numbered).astype(dtype) if numbered else np.zeros((height, 0), dtype=np.uint8)
+
+
+Codes = NDArray[np.unsignedinteger]
+
+
+def _with_population(
+    rules: RuleArrays, codes: Codes, population: PeopleOfPopulation | None
+) -> tuple[RuleArrays, Codes]:
+    """Return rules that read one more histogram, of what records stand for, and its column beside `codes`.
+
+    Both come back unchanged where no rule asks.
+    """
+    asks = np.array([TRAITS[code].population for code in rules.codes.tolist()], dtype=np.bool_)
+    if population is None or not asks.any():
+        return rules, codes
+    numbers, numbered, records = np.unique(population.shares, return_inverse=True, return_counts=True)
+    place = len(rules.offsets) - 1
+    more = len(rules.totals) + len(numbers)
+    arrays = rules._replace(
+        attributes=np.where(asks, place, rules.attributes),
+        offsets=np.append(rules.offsets, more),
+        totals=np.append(rules.totals, records).astype(np.int64),
+        tree_offsets=np.pad(rules.tree_offsets, (0, 1), mode="edge"),
+        numbers=np.concatenate([np.zeros(len(rules.totals), dtype=np.int64), numbers.astype(np.int64)]),
+        guards=np.pad(rules.guards, (0, len(numbers))) if len(rules.guards) else rules.guards,
+    )
+    width = max(int(codes.max(initial=0)), len(numbers))
+    dtype = np.min_scalar_type(width)
+    return arrays, np.column_stack([codes.astype(dtype), numbered.astype(dtype)])

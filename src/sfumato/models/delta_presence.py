@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, PresenceFound, as_one_class
 from sfumato.kernels.predicates import PRESENCE
 from sfumato.models.k_map import people_of
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import TOLERANCE, Achieved, Rule
+from sfumato.models.says import CheckedModel
 from sfumato.numbers import figure
 from sfumato.options import Limit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from sfumato.models.parameters import CheckedModel
+from sfumato.models.says import CheckedModel
 from sfumato.options import Limit
 
 

@@ -21,7 +21,7 @@ from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import is_measured
 
-Marks = NDArray[np.bool_]
+_Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class GuardedValues(SensitiveModel):
         shares: NDArray[np.float64] = np.add.reduceat(own, counts.starts[:-1]) / sizes
         return shares
 
-    def marks(self, counts: SensitiveCounts) -> Marks:
+    def marks(self, counts: SensitiveCounts) -> _Marks:
         """Tell which values are guarded; bool (v,).
 
         Raises
@@ -111,7 +111,7 @@ class GuardedValues(SensitiveModel):
                     "correct the spelling, or leave them out"
                 )
 
-    def _guarded_codes(self, labels: pl.Series, hierarchy: Hierarchy | None) -> Marks:
+    def _guarded_codes(self, labels: pl.Series, hierarchy: Hierarchy | None) -> _Marks:
         """Tell which codes are guarded, that of the missing value being the last; bool (size + 1,)."""
         wanted = {form for label in self.values for form in (label, f"'{label}")}
         guarded = np.append(labels.is_in(list(wanted)).to_numpy(), False)

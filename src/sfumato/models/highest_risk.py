@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
-from sfumato.models.says import at_least
+from sfumato.models.says import CheckedModel, at_least
 from sfumato.options import Share
 
 

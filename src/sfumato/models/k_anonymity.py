@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
-from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, WISHED_K
-from sfumato.models.parameters import CheckedModel
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, WISHED_K, WISHED_RECORDS
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.says import CheckedModel
 from sfumato.options import Limit
 
 
@@ -24,8 +24,8 @@ class KAnonymity(CheckedModel):
     Guarantee: an attacker who knows the quasi-identifying values of a person finds at least `k` records that fit, which
     belong to `k` people where the table names them (:class:`sfumato.Schema`, ``person``). A record that is picked among
     them is that person's with a chance of ``1/k`` at most. It says nothing about sensitive values: a class may share
-    one. Where people wish for a k of their own (``wished_k`` of the schema), a class has at least as many as the one in
-    it who wishes for most.
+    one. Where people wish for a k of their own (``wished_k`` of the schema), a class is one of the largest k that
+    somebody in it wishes for: in people, and in shares of records.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ class KAnonymity(CheckedModel):
     Notes
     -----
     The bound on shares implies that on people, and survives merging: who has at most ``1/k`` of the records of two
-    classes has at most that of both together.
+    classes has at most that of both together. With wishes it need not: who has most records of a class in which nobody
+    wishes for anything may have too many for somebody of the other one.
 
     References
     ----------
@@ -56,11 +57,10 @@ class KAnonymity(CheckedModel):
 
     def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
         """Tell for each class whether it has `k` records, or people none of whom has too many; bool (c,)."""
-        large = statistics.sizes >= self.k
-        people = statistics.people
-        if statistics.wished is not None:
-            large &= statistics.sizes >= statistics.wished
-        return large if people is None or self.shares is False else large & (people.most * self.k <= people.records)
+        people, wished = statistics.people, statistics.wished
+        least = np.full(statistics.count, self.k) if wished is None else np.maximum(wished, self.k)
+        large: NDArray[np.bool_] = statistics.sizes >= least
+        return large if people is None or self.shares is False else large & (people.most * least <= people.records)
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the largest `k` that holds; infinite without classes."""
@@ -84,7 +84,7 @@ class KAnonymity(CheckedModel):
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
         """Return rules on sizes, on shares of people with several records, and on the k that people wish for."""
-        shares = [] if self.shares is False else [Rule(LARGEST_SHARE, None, self.k)]
+        shares = [] if self.shares is False else [Rule(LARGEST_SHARE, None, self.k), Rule(WISHED_RECORDS, None, 0.0)]
         return [Rule(K_ANONYMITY, None, self.k), *shares, Rule(WISHED_K, None, 0.0)]
 
     def explain(self, statistics: ClassStatistics) -> str | None:
@@ -102,9 +102,17 @@ class KAnonymity(CheckedModel):
                 f"{name}: somebody wishes for more people than the {statistics.height:,} there are; lower such wishes, "
                 "or leave out who has them"
             )
-        if people is None or self.shares is False or people.most.max() * self.k <= people.records.sum():
+        if people is None or self.shares is False:
             return None
-        return (
-            f"{name} asks for k = {self.k}, but one person has {people.most.max():,} of {people.records.sum():,} "
-            f"records, more than 1 in {self.k}; lower k, or allow that person to be suppressed{remedy}"
-        )
+        most, records = int(people.most.max()), int(people.records.sum())
+        if most * self.k > records:
+            return (
+                f"{name} asks for k = {self.k}, but one person has {most:,} of {records:,} "
+                f"records, more than 1 in {self.k}; lower k, or allow that person to be suppressed{remedy}"
+            )
+        if statistics.wished is not None and most * int(statistics.wished.max()) > records:
+            return (
+                f"{name}: one person has {most:,} of {records:,} records, a larger share than somebody wishes that "
+                f"anybody has; lower such wishes, or allow that person to be suppressed{remedy}"
+            )
+        return None

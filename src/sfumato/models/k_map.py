@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY, K_MAP
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.says import CheckedModel
 from sfumato.options import Limit, Share
 
-Estimate = Literal["poisson", "zero-truncated-poisson"]
+_Estimate = Literal["poisson", "zero-truncated-poisson"]
 
-SIGNIFICANCE = 0.05
-MOST = 10_000
+_SIGNIFICANCE = 0.05
+_MOST = 10_000
 """Up to which k the achieved one is looked for, where it is estimated."""
 
 
@@ -64,7 +64,7 @@ class KMap(CheckedModel):
     """
 
     k: Annotated[int, Limit(1)]
-    estimate: Estimate | None = None
+    estimate: _Estimate | None = None
     fraction: Share | None = None
     significance: Share | None = None
 
@@ -93,7 +93,7 @@ class KMap(CheckedModel):
     def needed_size(self) -> int:
         """The class size that an estimate asks for."""
         assert self.fraction is not None
-        mean, certain = self.k * self.fraction, 1.0 - (self.significance or SIGNIFICANCE)
+        mean, certain = self.k * self.fraction, 1.0 - (self.significance or _SIGNIFICANCE)
         # Without the sample that has nobody of the class.
         first = 0 if self.estimate == "poisson" else 1
         whole = 1.0 if first == 0 else -math.expm1(-mean)
@@ -156,7 +156,7 @@ class KMap(CheckedModel):
 
     def _estimated(self, size: int) -> int:
         """Return the largest k for which classes of `size` are large enough, by bisection: sizes asked for rise."""
-        low, high = 0, MOST
+        low, high = 0, _MOST
         while low < high:
             middle = (low + high + 1) // 2
             asked = KMap(middle, self.estimate, self.fraction, self.significance).needed_size

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import number_values
-from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, NEVER, WISHED_K, RuleArrays
+from sfumato.kernels.predicates import K_ANONYMITY, LARGEST_SHARE, NEVER, WISHED_K, WISHED_RECORDS, RuleArrays
 from sfumato.models.rule_traits import TRAITS
 from sfumato.table.encoding import EncodedAttribute, PeopleOfTable, ValueSets
 
-SetColumn = tuple[NDArray[np.unsignedinteger], ValueSets, EncodedAttribute]
+_SetColumn = tuple[NDArray[np.unsignedinteger], ValueSets, EncodedAttribute]
 """The sets that people have of one attribute, unsigned (n,), what the sets hold, and what its codes mean."""
 
 
@@ -33,7 +33,7 @@ class _Counted(NamedTuple):
 
 
 def of_people(
-    rules: RuleArrays, columns: Sequence[SetColumn], people: PeopleOfTable
+    rules: RuleArrays, columns: Sequence[_SetColumn], people: PeopleOfTable
 ) -> tuple[RuleArrays, NDArray[np.unsignedinteger]]:
     """Return rules that read histograms of sets, and the columns that are counted, unsigned (n, s).
 
@@ -47,16 +47,18 @@ def of_people(
         How many records people have, and which k and l they wish for: further columns, where some rule asks.
     """
     counted = [_counted(*column) for column in columns]
-    attributes = rules.attributes.copy()
-    for asks, numbers in ((_about("people", rules), people.records), (_about("wishes", rules), people.wishes)):
+    attributes, second = rules.attributes.copy(), rules.second.copy()
+    asked = (
+        (_about("people", rules), people.records),
+        (_about("wishes", rules), people.wishes),
+        (_about("wished_l", rules), people.wished_l),
+    )
+    for asks, numbers in asked:
         if asks.any() and numbers is not None:
-            attributes[asks] = len(counted)
+            # Where a rule has an attribute already, that of the wishes stands beside it.
+            second[asks & (attributes >= 0)] = len(counted)
+            attributes[asks & (attributes < 0)] = len(counted)
             counted.append(_of_numbers(numbers))
-    asks, second = _about("wished_l", rules), rules.second
-    if asks.any() and people.wished_l is not None:
-        # Their attribute is the sensitive one; that of the wishes stands beside it.
-        second = np.where(asks, len(counted), second)
-        counted.append(_of_numbers(people.wished_l))
     if not counted:
         return rules, np.zeros((len(people.records), 0), dtype=np.uint8)
     totals = [np.bincount(column.codes, minlength=len(column.starts) - 1) for column in counted]
@@ -112,11 +114,11 @@ def _of_numbers(numbers: NDArray[np.int64]) -> _Counted:
 
 def _safe_size(rules: RuleArrays, people: PeopleOfTable) -> int:
     """Return a size from which on nobody has too many records or wishes for more, if only sizes are asked for."""
-    if not np.isin(rules.codes, (K_ANONYMITY, LARGEST_SHARE, WISHED_K)).all():
+    if not np.isin(rules.codes, (K_ANONYMITY, LARGEST_SHARE, WISHED_K, WISHED_RECORDS)).all():
         return NEVER
+    most = max(float(rules.first.max()), 0.0 if people.wishes is None else float(people.wishes.max()))
     # Who has most records shares them with people who have one each.
-    shared = math.ceil(int(people.records.max()) * (float(rules.first.max()) - 1)) + 1
-    return max(shared, 0 if people.wishes is None else int(people.wishes.max()))
+    return math.ceil(int(people.records.max()) * (most - 1)) + 1
 
 
 def _offsets(lengths: Sequence[int]) -> NDArray[np.int64]:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap, people_of
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import Achieved, Rule
-from sfumato.models.says import at_least
+from sfumato.models.says import CheckedModel, at_least
 from sfumato.options import Limit
 
-Amount = Annotated[float, Limit(0)]
-FARTHEST = 10**9
+_Amount = Annotated[float, Limit(0)]
+_FARTHEST = 10**9
 """So many times one amount may be another: classes would have to be that large."""
 
 
@@ -67,9 +66,9 @@ class Profitability(CheckedModel):
     """
 
     benefit: Annotated[float, Limit(0, above=True)]
-    loss: Amount
-    gain: Amount
-    cost: Amount
+    loss: _Amount
+    gain: _Amount
+    cost: _Amount
     adversary: Literal["prosecutor", "journalist"] | None = None
     attack: bool | None = None
 
@@ -162,7 +161,7 @@ class Profitability(CheckedModel):
             yield f"{self.name}: attacks that cost nothing always pay; give a cost, or allow attacks"
         pairs = (("gain and cost", self.gain, self.cost), ("loss and benefit", self.loss, self.benefit))
         yield from (
-            f"{self.name}: {names} are too far apart; no class has {FARTHEST:,} records"
+            f"{self.name}: {names} are too far apart; no class has {_FARTHEST:,} records"
             for names, over, under in pairs
-            if numbers and under > 0 and over > FARTHEST * under
+            if numbers and under > 0 and over > _FARTHEST * under
         )

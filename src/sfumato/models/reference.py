@@ -19,11 +19,11 @@ from sfumato.models.shares import class_of_pairs
 from sfumato.numbers import counted
 from sfumato.table.schema import Kind
 
-MISSING = ""
+_MISSING = ""
 """How a declared distribution names the missing value."""
-ESCAPED = tuple(f"'{sign}" for sign in "=+-@\t\r")
+_ESCAPED = tuple(f"'{sign}" for sign in "=+-@\t\r")
 """How texts begin that a spreadsheet would have calculated."""
-FINEST = 10**9
+_FINEST = 10**9
 """Most parts into which declared shares are divided."""
 
 Reference = Literal["published", "original"] | dict[str, float] | None
@@ -46,7 +46,7 @@ class Originals(dict[str, Distribution]):
         return hash(frozenset(self.items()))
 
 
-class Numbering(NamedTuple):
+class _Numbering(NamedTuple):
     """Values in another order and number.
 
     labels : list of str, the values, the missing one as ``""``. places : int64, what becomes of each value of before.
@@ -71,7 +71,7 @@ class View:
     shares: Distribution | None = None
     order: tuple[str, ...] | None = None
 
-    def numbering(self, counts: SensitiveCounts) -> Numbering:
+    def numbering(self, counts: SensitiveCounts) -> _Numbering:
         """Return new numbers for the values that occur and those that are declared.
 
         Raises
@@ -85,7 +85,7 @@ class View:
             for what, declared in said.items()
             if declared is not None
         }
-        own = _unescaped(labels_of(counts), {label for declared in names.values() for label in declared})
+        own = _unescaped(_labels_of(counts), {label for declared in names.values() for label in declared})
         for what, declared in names.items():
             _refuse_undeclared(what, own, declared, counts.name)
         known = dict.fromkeys(own) | names.get("reference", {})
@@ -93,7 +93,7 @@ class View:
             sorted(known, key=self._rank(counts)) if self.order or counts.kind is not Kind.CATEGORICAL else [*known]
         )
         number = {label: place for place, label in enumerate(labels)}
-        return Numbering(labels, np.array([number[label] for label in own], dtype=np.int64))
+        return _Numbering(labels, np.array([number[label] for label in own], dtype=np.int64))
 
     def seen(self, counts: SensitiveCounts) -> SensitiveCounts:
         """Return the same counts with values, totals and places in the hierarchy as the model sees them.
@@ -105,7 +105,7 @@ class View:
         if self.shares is None:
             totals[places] = counts.totals
         else:
-            totals[:] = weights_of(self.shares, labels, counts.kind)
+            totals[:] = _weights_of(self.shares, labels, counts.kind)
         values = places[counts.values].astype(np.int32)
         order = np.lexsort((values, class_of_pairs(counts)))
         return replace(
@@ -114,7 +114,7 @@ class View:
             counts=counts.counts[order],
             totals=totals,
             leaf_of=None if counts.hierarchy is None else _leaves(counts, labels),
-            labels=pl.Series([label for label in labels if label != MISSING], dtype=pl.String),
+            labels=pl.Series([label for label in labels if label != _MISSING], dtype=pl.String),
             code_of=None,
         )
 
@@ -122,10 +122,10 @@ class View:
         """Return what values are sorted by; the missing value is the last."""
         if self.order is not None:
             place = {_canonical(label, counts.kind): rank for rank, label in enumerate(self.order)}
-            return lambda label: (label == MISSING, place.get(label, len(place)))
+            return lambda label: (label == _MISSING, place.get(label, len(place)))
         if counts.kind is Kind.NUMERIC:
-            return lambda label: (label == MISSING, float(label or "0"))
-        return lambda label: (label == MISSING, label)
+            return lambda label: (label == _MISSING, float(label or "0"))
+        return lambda label: (label == _MISSING, label)
 
 
 def is_fixed(column: tuple[str, View | None]) -> bool:
@@ -134,7 +134,7 @@ def is_fixed(column: tuple[str, View | None]) -> bool:
     return view is not None and view.shares is not None
 
 
-def labels_of(counts: SensitiveCounts) -> list[str]:
+def _labels_of(counts: SensitiveCounts) -> list[str]:
     """Return the label of each value, the missing one as ``""``; v of them.
 
     Raises
@@ -145,11 +145,11 @@ def labels_of(counts: SensitiveCounts) -> list[str]:
     if counts.labels is None or counts.code_of is None:
         raise PolicyError(f"reference: it is not known how the values of {counts.name!r} are named")
     labels = counts.labels.cast(pl.String)
-    texts = [labels[code] if code < len(labels) else MISSING for code in counts.code_of.tolist()]
+    texts = [labels[code] if code < len(labels) else _MISSING for code in counts.code_of.tolist()]
     return [_canonical(text, counts.kind) for text in texts]
 
 
-def weights_of(shares: Distribution, labels: Sequence[str], kind: Kind) -> NDArray[np.int64]:
+def _weights_of(shares: Distribution, labels: Sequence[str], kind: Kind) -> NDArray[np.int64]:
     """Return whole numbers that stand to each other as the declared shares do; int64, 0 for what has none."""
     canonical = {_canonical(label, kind): Fraction(str(share)) for label, share in shares.items()}
     scale = math.lcm(*(share.denominator for share in canonical.values()))
@@ -175,8 +175,8 @@ def mistakes_in(reference: object) -> Iterator[str]:
         yield "reference must give every value, by its label, a number above 0: its share, or how often it occurs"
         return
     scale = math.lcm(*(Fraction(str(share)).denominator for share in reference.values()))
-    if sum(int(Fraction(str(share)) * scale) for share in reference.values()) > FINEST:
-        yield f"reference must have shares that are whole parts of a total of at most {FINEST:,}; round them"
+    if sum(int(Fraction(str(share)) * scale) for share in reference.values()) > _FINEST:
+        yield f"reference must have shares that are whole parts of a total of at most {_FINEST:,}; round them"
 
 
 def frozen_reference(reference: object) -> object:
@@ -187,12 +187,12 @@ def frozen_reference(reference: object) -> object:
 
 def distribution_of(counts: SensitiveCounts) -> Distribution:
     """Return how often each value occurs in the whole table, as a reference."""
-    return Distribution(zip(labels_of(counts), counts.totals.tolist(), strict=True))
+    return Distribution(zip(_labels_of(counts), counts.totals.tolist(), strict=True))
 
 
 def _canonical(label: str, kind: Kind) -> str:
     """Write numbers in one way, so that 5 and 5.0 are the same value."""
-    if kind is not Kind.NUMERIC or label == MISSING:
+    if kind is not Kind.NUMERIC or label == _MISSING:
         return label
     try:
         return repr(float(label))
@@ -201,18 +201,18 @@ def _canonical(label: str, kind: Kind) -> str:
 
 
 def _refuse_undeclared(what: str, own: Sequence[str], declared: Mapping[str, object], name: str) -> None:
-    lacking = [label for label in own if label not in declared and not (what == "order" and label == MISSING)]
+    lacking = [label for label in own if label not in declared and not (what == "order" and label == _MISSING)]
     if lacking:
         raise PolicyError(
             f"{what}: lacks {counted(len(lacking), 'value')} of the {len(own)} that occur in {name!r}; add them, or "
-            "correct the spelling" + (', the missing value being ""' if MISSING in lacking else "")
+            "correct the spelling" + (', the missing value being ""' if _MISSING in lacking else "")
         )
 
 
 def _unescaped(labels: Sequence[str], declared: Collection[str]) -> list[str]:
     """Name texts that an escaped file shows with ``'`` before them as they were declared, unless two would be one."""
     named = [label[1:] if label not in declared and label[1:] in declared else label for label in labels]
-    escaped = [label.startswith(ESCAPED) or label == name for label, name in zip(labels, named, strict=True)]
+    escaped = [label.startswith(_ESCAPED) or label == name for label, name in zip(labels, named, strict=True)]
     return named if all(escaped) and len({*named}) == len(named) else [*labels]
 
 
@@ -220,7 +220,7 @@ def _leaves(counts: SensitiveCounts, labels: Sequence[str]) -> NDArray[np.int32]
     assert counts.hierarchy is not None
     leaves = _unescaped([_canonical(leaf, counts.kind) for leaf in counts.hierarchy.leaves], labels)
     place = {leaf: code for code, leaf in enumerate(leaves)}
-    unknown = sum(label != MISSING and label not in place for label in labels)
+    unknown = sum(label != _MISSING and label not in place for label in labels)
     if unknown:
         raise PolicyError(
             f"reference: {counted(unknown, 'declared value')} of {counts.name!r} "

@@ -28,6 +28,7 @@ from sfumato.kernels.predicates import (
     T_ORDERED,
     WISHED_DISTINCT,
     WISHED_K,
+    WISHED_RECORDS,
     WISHED_SHARE,
     RuleArrays,
 )
@@ -36,7 +37,7 @@ Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Traits:
+class _Traits:
     """What is true of a predicate of :mod:`sfumato.kernels.predicates`.
 
     Attributes
@@ -81,27 +82,28 @@ class Traits:
     population: bool = False
 
 
-TRAITS: Mapping[int, Traits] = {
-    T_BY_KIND: Traits(relative=True, mixing=True),
-    K_ANONYMITY: Traits(lasting=True, apart=True),
-    ALPHA: Traits(),
-    DISTINCT: Traits(lasting=True, apart=True),
-    PROBABILISTIC: Traits(share=True, mixing=True),
-    ENTROPY: Traits(),
-    RECURSIVE: Traits(leading=True),
-    T_EQUAL: Traits(relative=True, mixing=True),
-    T_ORDERED: Traits(relative=True, mixing=True),
-    T_HIERARCHICAL: Traits(relative=True, mixing=True, tree=True),
-    BETA: Traits(relative=True),
-    BETA_ENHANCED: Traits(relative=True),
-    DELTA: Traits(relative=True),
-    LARGEST_SHARE: Traits(people=True, apart=True),
-    WISHED_K: Traits(wishes=True, apart=True),
-    GUARDED: Traits(),
-    WISHED_DISTINCT: Traits(wished_l=True, apart=True),
-    WISHED_SHARE: Traits(wished_l=True, merging=False),
-    K_MAP: Traits(lasting=True, population=True),
-    PRESENCE: Traits(population=True),
+TRAITS: Mapping[int, _Traits] = {
+    T_BY_KIND: _Traits(relative=True, mixing=True),
+    K_ANONYMITY: _Traits(lasting=True, apart=True),
+    ALPHA: _Traits(),
+    DISTINCT: _Traits(lasting=True, apart=True),
+    PROBABILISTIC: _Traits(share=True, mixing=True),
+    ENTROPY: _Traits(),
+    RECURSIVE: _Traits(leading=True),
+    T_EQUAL: _Traits(relative=True, mixing=True),
+    T_ORDERED: _Traits(relative=True, mixing=True),
+    T_HIERARCHICAL: _Traits(relative=True, mixing=True, tree=True),
+    BETA: _Traits(relative=True),
+    BETA_ENHANCED: _Traits(relative=True),
+    DELTA: _Traits(relative=True),
+    LARGEST_SHARE: _Traits(people=True, apart=True),
+    WISHED_K: _Traits(wishes=True, apart=True),
+    GUARDED: _Traits(),
+    WISHED_DISTINCT: _Traits(wished_l=True, apart=True),
+    WISHED_SHARE: _Traits(wished_l=True, merging=False),
+    K_MAP: _Traits(lasting=True, population=True),
+    PRESENCE: _Traits(population=True),
+    WISHED_RECORDS: _Traits(people=True, wishes=True, merging=False),
 }
 
 

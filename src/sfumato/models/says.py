@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import figure
+from sfumato.options import Checked
 from sfumato.table.encoding import EncodedAttribute
 
 Subject = Literal["classes", "sizes", "values", "buckets", "slices", "joins", "marginals"]
@@ -127,3 +130,45 @@ def least_class_size(models: Sequence[PrivacyModel]) -> int | None:
 def at_least(bound: float) -> int:
     """Round a bound on a class size up, after removing what the rounding of floats may have added."""
     return math.ceil(bound - 1e-9)
+
+
+BESIDE_THE_TABLE = (
+    "Promises about sensitive values bound what the table itself tells of anybody. Who knows the algorithm may learn "
+    "more (minimality).",
+    "So may who knows values of some people (background knowledge), or learns from the whole table how values go "
+    "together (deFinetti).",
+)
+"""Attackers that no such promise is about."""
+
+
+def about_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> bool:
+    """Tell whether any of the models looks at sensitive values."""
+    return any(rule.attribute is not None for model in models for rule in model.rules(sensitive))
+
+
+def limits_of_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:
+    """Return what is left open where something is promised about sensitive values."""
+    return BESIDE_THE_TABLE if about_values(models, sensitive) else ()
+
+
+@dataclass(frozen=True)
+class CheckedModel(Checked, Says):
+    """Base of models that checks parameters at construction and keeps them as plain numbers, whole ones as int."""
+
+    def __post_init__(self) -> None:
+        """Check all parameters at once."""
+        super().__post_init__()
+        for name, value in self.parameters().items():
+            if isinstance(value, Real) and not isinstance(value, bool):
+                object.__setattr__(self, name, _plain(value))
+
+    def parameters(self) -> Mapping[str, Any]:
+        """Return the parameters as plain values, without those that were left out."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def _plain(value: Any) -> int | float:
+    """Write whole numbers as int (64 bits: what a policy file holds), so that 3.0 reads and is recorded as 3."""
+    number = float(value)
+    return int(value) if isinstance(value, Integral) or (number.is_integer() and abs(number) < 2.0**63) else number

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, as_one_class
 from sfumato.errors import PolicyError
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import TOLERANCE, Achieved, Rule
 from sfumato.models.rule_traits import TRAITS
+from sfumato.models.says import CheckedModel
 
 
 class SensitiveModel(CheckedModel, ABC):

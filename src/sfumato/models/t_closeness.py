@@ -14,19 +14,91 @@ from sfumato.classes.statistics import SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.kernels.predicates import T_BY_KIND, T_EQUAL, T_HIERARCHICAL, T_ORDERED
 from sfumato.models.comparing import ComparingModel
-from sfumato.models.distances import equal_distance, hierarchical_distance, ordered_distance
 from sfumato.models.protocol import Rule
 from sfumato.models.reference import Reference, View
+from sfumato.models.shares import class_of_pairs
 from sfumato.options import Limit, Names
 from sfumato.table.kinds import is_measured
 
-Distance = Literal["equal", "ordered", "hierarchical"]
 
-CODES: Mapping[str, int] = {"equal": T_EQUAL, "ordered": T_ORDERED, "hierarchical": T_HIERARCHICAL}
+def _equal_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the distance when any two values are equally far apart: ``½ Σ |p - q|``; float64 (c,).
+
+    All differences sum to zero, so half their absolute sum is the sum of the positive ones, and only values that a
+    class has can be positive. Cost O(z).
+    """
+    total = counts.totals.sum()
+    own = sizes[class_of_pairs(counts)]
+    above = np.maximum(counts.counts * total - counts.totals[counts.values] * own, 0)
+    return _shared(np.add.reduceat(above, counts.starts[:-1]), sizes * float(total))
+
+
+def _ordered_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the distance over ranks: ``1/(v-1) Σ_i |Σ_{j≤i} (p_j - q_j)|``; float64 (c,).
+
+    Between two values of a class its cumulative share stays level while the table's rises, so that the absolute
+    differences have one change of sign there: found by bisection, summed from running sums. Cost O(z log v).
+    """
+    steps = len(counts.totals) - 1
+    if steps == 0:
+        return np.zeros(len(sizes))
+    total = counts.totals.sum()
+    table = np.cumsum(counts.totals)
+    running = np.concatenate([[0], np.cumsum(table)])
+    owner = class_of_pairs(counts)
+    own = sizes[owner].astype(np.float64)
+    cumulative = np.cumsum(counts.counts)
+    level = (cumulative - (cumulative - counts.counts)[counts.starts[owner]]).astype(np.float64) * total
+    begin = counts.values.astype(np.int64)
+    end = np.append(begin[1:], steps)
+    end[counts.starts[1:] - 1] = steps + 1
+    turn = np.clip(np.searchsorted(table, level / own, side="right"), begin, end)
+    before = level * (turn - begin) - own * (running[turn] - running[begin])
+    after = own * (running[end] - running[turn]) - level * (end - turn)
+    ahead = running[begin[counts.starts[:-1]]] * sizes
+    moved = np.add.reduceat(before + after, counts.starts[:-1]) + ahead
+    return _shared(moved, sizes * (float(total) * steps))
+
+
+def _hierarchical_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the distance when two leaves are ``level(lowest common ancestor) / H`` apart; float64 (c,).
+
+    Level by level from the leaves, each node moves what its children have too much to those that have too little. A
+    node without a value of the class has no surplus and moves nothing, so only nodes above the pairs count. The
+    children's deficit is their surplus less the surplus of the node. Cost O(z log z + H · z).
+    """
+    paths = _value_paths(counts)
+    height = len(paths) - 1
+    total = counts.totals.sum()
+    owner = class_of_pairs(counts)
+    order = np.lexsort((*paths[:, counts.values], owner))
+    owner, values, own = owner[order], counts.values[order], counts.counts[order]
+    extra = own * total - counts.totals[values] * sizes[owner]
+    cost = np.zeros(len(sizes))
+    for level in range(1, height + 1):
+        nodes = paths[level, values]
+        first = np.flatnonzero(np.diff(owner, prepend=-1) | np.diff(nodes, prepend=-1))
+        surplus = np.add.reduceat(np.maximum(extra, 0), first)
+        owner, values, own = owner[first], values[first], np.add.reduceat(own, first)
+        below = np.bincount(paths[level], weights=counts.totals).astype(np.int64)[nodes[first]]
+        extra = own * total - below * sizes[owner]
+        moved = np.minimum(surplus, surplus - extra)
+        cost += np.bincount(owner, weights=moved * (level / height), minlength=len(sizes))
+    return _shared(cost, sizes * float(total))
+
+
+def _shared(moved: NDArray[np.number], scale: NDArray[np.floating]) -> NDArray[np.float64]:
+    distance: NDArray[np.float64] = np.divide(moved, scale)
+    return distance
+
+
+_Distance = Literal["equal", "ordered", "hierarchical"]
+
+_CODES: Mapping[str, int] = {"equal": T_EQUAL, "ordered": T_ORDERED, "hierarchical": T_HIERARCHICAL}
 _MEASURES: Mapping[int, Callable[[SensitiveCounts, NDArray[np.int64]], NDArray[np.float64]]] = {
-    T_EQUAL: equal_distance,
-    T_ORDERED: ordered_distance,
-    T_HIERARCHICAL: hierarchical_distance,
+    T_EQUAL: _equal_distance,
+    T_ORDERED: _ordered_distance,
+    T_HIERARCHICAL: _hierarchical_distance,
 }
 
 
@@ -64,7 +136,7 @@ class TCloseness(ComparingModel):
     """
 
     t: Annotated[float, Limit(0, 1)]
-    distance: Distance | None = None
+    distance: _Distance | None = None
     attribute: str | None = None
     reference: Reference = None
     order: Names | None = None
@@ -107,7 +179,7 @@ class TCloseness(ComparingModel):
 
     @property
     def _distance_code(self) -> int:
-        return T_BY_KIND if self.distance is None else CODES[self.distance]
+        return T_BY_KIND if self.distance is None else _CODES[self.distance]
 
 
 def distance_code(code: int, counts: SensitiveCounts, *, ordered: bool = False) -> int:
@@ -135,3 +207,63 @@ def distance_code(code: int, counts: SensitiveCounts, *, ordered: bool = False) 
     if ordered:
         return T_ORDERED
     return T_EQUAL if counts.hierarchy is None else T_HIERARCHICAL
+
+
+def _value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
+    """Return the node above each value at each level.
+
+    The missing value is a leaf right under the root: a node of its own at every level but the last.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 (H + 1, v): node numbers, level 0 (the values themselves) to the root. H ≥ 1.
+
+    Raises
+    ------
+    PolicyError
+        When the attribute has no hierarchy.
+    """
+    if counts.hierarchy is None or counts.leaf_of is None:
+        raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
+    paths = counts.hierarchy.node_of[:, counts.leaf_of].astype(np.int32)
+    for level, nodes in zip(counts.hierarchy.levels[:-1], paths, strict=False):
+        nodes[counts.leaf_of < 0] = len(level.labels)
+    if len(paths) == 1:
+        # A hierarchy of one value has no step from leaf to root; the missing value needs one.
+        paths = np.vstack([np.arange(len(counts.totals), dtype=np.int32), np.zeros_like(paths)])
+    return paths
+
+
+def flat_tree(counts: SensitiveCounts) -> tuple[list[int], list[float]]:
+    """Write the tree as kernels read it: the values, then every node at which branches meet, children before parents.
+
+    Nodes with a single child move nothing and are left out.
+
+    Returns
+    -------
+    parents : list of int
+        Parent of each node, −1 for the top one.
+    weights : list of float
+        Height of each node over the height of the tree, 0 for a value.
+    """
+    paths = _value_paths(counts)
+    height = len(paths) - 1
+    current = list(range(len(counts.totals)))
+    parents = [-1] * len(current)
+    weights = [0.0] * len(current)
+    for level in range(1, height + 1):
+        below: dict[int, list[int]] = {}
+        for value, node in enumerate(paths[level].tolist()):
+            below.setdefault(node, []).append(value)
+        for values in below.values():
+            children = {current[value] for value in values}
+            if len(children) == 1:
+                continue
+            for child in children:
+                parents[child] = len(parents)
+            for value in values:
+                current[value] = len(parents)
+            parents.append(-1)
+            weights.append(level / height)
+    return parents, weights

@@ -8,17 +8,20 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.uniqueness.pitman import pitman
-from sfumato.classes.uniqueness.population_uniqueness import chosen_share
-from sfumato.classes.uniqueness.size_counts import SizeCounts
-from sfumato.classes.uniqueness.slide_negative_binomial import slide_negative_binomial
-from sfumato.classes.uniqueness.zayatz import most_alone, zayatz
+from sfumato.classes.population_uniqueness import (
+    SizeCounts,
+    chosen_share,
+    most_alone,
+    pitman,
+    slide_negative_binomial,
+    zayatz,
+)
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.options import Limit, Share
 
-Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
+_Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
 
 
 class _NoUniques(WholeTableModel):
@@ -84,12 +87,12 @@ class PopulationUniques(_NoUniques):
 
     References
     ----------
-    As for :func:`sfumato.classes.uniqueness.population_uniqueness.population_uniqueness`.
+    As for :func:`sfumato.classes.population_uniqueness.population_uniqueness`.
     """
 
     share: Annotated[float, Limit(0, 1)]
     fraction: Share
-    estimator: Estimator | None = None
+    estimator: _Estimator | None = None
 
     name: ClassVar[str] = "population-uniques"
     bounded: ClassVar[str] = "share"

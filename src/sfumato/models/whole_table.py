@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, as_one_class
-from sfumato.models.parameters import CheckedModel
 from sfumato.models.protocol import TOLERANCE, Achieved, PrivacyModel, Rule
+from sfumato.models.says import CheckedModel
 
 
 class WholeTableModel(CheckedModel):

@@ -14,32 +14,28 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering import caat as caat_algorithm
 from sfumato.anonymizers.clustering import kaca as kaca_algorithm
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
-from sfumato.papers.adult_trees import EIGHT, adult_attributes
-from sfumato.papers.datasets import complete_adult
-from sfumato.papers.judging import Curve, agreed, beside, curve_of, ends, lies_below, rises
-from sfumato.papers.measured import run_all
-from sfumato.papers.panels import Panel
-from sfumato.papers.reproduction import Claim, Reproduction, headline
-from sfumato.papers.setting import Setting
+from sfumato.papers.datasets import EIGHT, adult_attributes, complete_adult
+from sfumato.papers.experiment import Curve, Setting, agreed, beside, curve_of, ends, lies_below, rises, run_all
+from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 
-TITLE = "Jiang H., clustering-anonymity for data publishing: CAAT (2014)"
-CAAT, KACA = "caat", "kaca"
-KS = (3, 6)
-COUNTS = (2, 3, 4, 5, 6, 7, 8)
-STARTS = 10
-RECORDS = 5000
+_TITLE = "Jiang H., clustering-anonymity for data publishing: CAAT (2014)"
+_CAAT, _KACA = "caat", "kaca"
+_KS = (3, 6)
+_COUNTS = (2, 3, 4, 5, 6, 7, 8)
+_STARTS = 10
+_RECORDS = 5000
 
-NOTES = (
+_NOTES = (
     "The paper does not name its table; it refers to that of KACA's paper, which used Adult. Hierarchies are ours: it "
     "prints none. Its times were measured on a processor of 2006 and its figures have no readable numbers.",
     "Both algorithms search a tree here and leave out what is too far; their results are those of the plain ones. "
@@ -52,26 +48,26 @@ NOTES = (
 
 def caat(setting: Setting) -> Reproduction:
     """Run both from several starts for 2 to 8 attributes, and judge the paper's claims."""
-    records, starts = (300, 2) if setting.quick else (RECORDS, STARTS)
-    counts = COUNTS[::3] if setting.quick else COUNTS
+    records, starts = (300, 2) if setting.quick else (_RECORDS, _STARTS)
+    counts = _COUNTS[::3] if setting.quick else _COUNTS
     adult, source = complete_adult(setting.data, records)
     tables = {count: _encoded(adult, count) for count in counts}
     setting.progress("caat: warming up", 0, 1)
     for run in (_caat, _kaca):
-        run(tables[counts[0]], KS[0], 0)
+        run(tables[counts[0]], _KS[0], 0)
     jobs = [
         partial(_row, label, tables[count], count, k, setting.seed + start)
         for count in reversed(counts)
-        for k in KS
+        for k in _KS
         for start in range(starts)
-        for label in RUNS
+        for label in _RUNS
     ]
     runs = run_all(jobs, setting, "caat")
     figures = ("seconds", "looked", "plain_least", "plain_most", "loss", "classes")
     results = runs.group_by("method", "k", "attributes").agg(pl.col(figures).mean()).sort("method", "k", "attributes")
     return Reproduction(
-        "caat", TITLE, (f"{source}; means of {starts} starts",), {"results": results, "runs": runs},
-        claims_of(results), tuple(_panels()), NOTES,
+        "caat", _TITLE, (f"{source}; means of {starts} starts",), {"results": results, "runs": runs},
+        claims_of(results), tuple(_panels()), _NOTES,
     )  # fmt: skip
 
 
@@ -81,9 +77,9 @@ def claims_of(results: pl.DataFrame) -> tuple[Claim, ...]:
 
 
 def _claims(results: pl.DataFrame) -> Iterator[Claim]:
-    for k, number in zip(KS, (1, 2), strict=True):
+    for k, number in zip(_KS, (1, 2), strict=True):
         where = f"experiment, figure {number}"
-        seconds, looked = ({one: _curve(results, one, k, up) for one in RUNS} for up in ("seconds", "looked"))
+        seconds, looked = ({one: _curve(results, one, k, up) for one in _RUNS} for up in ("seconds", "looked"))
         yield _below(f"k = {k}: CAAT takes less time than KACA for 2 to 8 attributes", where, seconds)
         yield _below(f"k = {k}: the same by distances that the pruned searches look at", where, looked)
         yield _plain(results, k, where)
@@ -98,7 +94,7 @@ def _claims(results: pl.DataFrame) -> Iterator[Claim]:
 
 
 def _below(text: str, where: str, curves: Mapping[str, Curve]) -> Claim:
-    return Claim.judged(text, where, lies_below(curves[CAAT], [curves[KACA]]), _beside(curves[CAAT], curves[KACA]))
+    return Claim.judged(text, where, lies_below(curves[_CAAT], [curves[_KACA]]), _beside(curves[_CAAT], curves[_KACA]))
 
 
 def _beside(one: Curve, other: Curve) -> str:
@@ -107,14 +103,14 @@ def _beside(one: Curve, other: Curve) -> str:
 
 def _plain(results: pl.DataFrame, k: int, where: str) -> Claim:
     """Judge by plain counts: CAAT's most must be below KACA's least; it fails where its least is not below its most."""
-    least, most = ({one: _curve(results, one, k, f"plain_{end}") for one in RUNS} for end in ("least", "most"))
-    surely = lies_below(most[CAAT], [least[KACA]])
-    possibly = lies_below(least[CAAT], [most[KACA]])
-    places = sorted(most[CAAT])
+    least, most = ({one: _curve(results, one, k, f"plain_{end}") for one in _RUNS} for end in ("least", "most"))
+    surely = lies_below(most[_CAAT], [least[_KACA]])
+    possibly = lies_below(least[_CAAT], [most[_KACA]])
+    places = sorted(most[_CAAT])
     told = "; ".join(
-        f"{figure(place)}: {_span(least[CAAT], most[CAAT], place)} for {_span(least[KACA], most[KACA], place)}"
+        f"{figure(place)}: {_span(least[_CAAT], most[_CAAT], place)} for {_span(least[_KACA], most[_KACA], place)}"
         for place in places
-        if place in most[KACA]
+        if place in most[_KACA]
     )
     return Claim.judged(
         f"k = {k}: the same by the distances that the algorithms as printed evaluate",
@@ -129,7 +125,7 @@ def _span(least: Curve, most: Curve, place: float) -> str:
 
 
 def _rises_with_k(results: pl.DataFrame) -> Claim:
-    pairs = {one: [_curve(results, one, k, "seconds") for k in KS] for one in RUNS}
+    pairs = {one: [_curve(results, one, k, "seconds") for k in _KS] for one in _RUNS}
     verdicts = [lies_below(low, [high]) for low, high in pairs.values()]
     told = "; ".join(f"{one} (k = 3 for k = 6): {_beside(low, high)}" for one, (low, high) in pairs.items())
     return Claim.judged(
@@ -143,8 +139,8 @@ def _rises_with_k(results: pl.DataFrame) -> Claim:
 def _loss(results: pl.DataFrame) -> Claim:
     told = "; ".join(
         f"{one}, k = {k}: {percent(curve[max(curve)], 3)} with {figure(max(curve))} attributes"
-        for one in RUNS
-        for k in KS
+        for one in _RUNS
+        for k in _KS
         if (curve := _curve(results, one, k, "loss"))
     )
     return Claim.judged(
@@ -163,15 +159,15 @@ def _encoded(adult: pl.DataFrame, count: int) -> EncodedTable:
 
 
 def _row(label: str, table: EncodedTable, count: int, k: int, seed: int) -> dict[str, Any]:
-    return {"method": label, "k": k, "attributes": count, "seed": seed, **RUNS[label](table, k, seed)}
+    return {"method": label, "k": k, "attributes": count, "seed": seed, **_RUNS[label](table, k, seed)}
 
 
 def _caat(table: EncodedTable, k: int, seed: int) -> dict[str, Any]:
     (start,) = feasible(Problem(table, [KAnonymity(k)], seed=seed))
     began = time.thread_time()
-    records = distinct_of(start, HeightDistance())
+    records = collapse_records(start, HeightDistance())
     first = int(np.random.default_rng(seed).integers(len(records.weights)))
-    found = caat_algorithm.cluster(records, first, "widen", "all", frozen=False)
+    found = caat_algorithm.caat_classes(records, first, "widen", "all", frozen=False)
     seconds = time.thread_time() - began
     least, most = plain_caat(found.class_of, records.record_of, found.count)
     return _figures(records, found.class_of, found.count, seconds, found.looked, least, most)
@@ -180,14 +176,14 @@ def _caat(table: EncodedTable, k: int, seed: int) -> dict[str, Any]:
 def _kaca(table: EncodedTable, k: int, seed: int) -> dict[str, Any]:
     (start,) = feasible(Problem(table, [KAnonymity(k)], seed=seed))
     began = time.thread_time()
-    records = distinct_of(start, kaca_algorithm.KACA().distance)
-    found = kaca_algorithm.cluster(records, stub=True)
+    records = collapse_records(start, kaca_algorithm.KACA().distance)
+    found = kaca_algorithm.kaca_classes(records, stub=True)
     seconds = time.thread_time() - began
     least, most = plain_kaca(len(records.weights), found.count, len(found.picks))
     return _figures(records, found.class_of, found.count, seconds, found.looked, least, most)
 
 
-RUNS = {CAAT: _caat, KACA: _kaca}
+_RUNS = {_CAAT: _caat, _KACA: _kaca}
 
 
 def _figures(
@@ -242,7 +238,7 @@ def plain_kaca(distinct: int, count: int, picks: int) -> tuple[int, int]:
 
 def _panels() -> Iterator[Panel]:
     across = "quasi-identifying attributes"
-    for k, number in zip(KS, (1, 2), strict=True):
+    for k, number in zip(_KS, (1, 2), strict=True):
         for up, axis in (
             ("seconds", "time of the processor (s)"),
             ("looked", "distances looked at by pruned searches"),

@@ -1,26 +1,29 @@
-"""Public tables: read from a folder, or fetched once from their publisher."""
+"""Public tables, read from a folder or fetched once from their publisher, and hierarchies for Adult."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.hierarchy import HierarchySpecification, groups
+from sfumato.table.schema import Attribute, Kind
 
 ADULT = "adult.data"
-ADULT_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data"
-ADULT_SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
-ADULT_COLUMNS = (
+_ADULT_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data"
+_ADULT_SHA256 = "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d"
+_ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "salary",
 )  # fmt: skip
-RATINGS_SHA256 = "f5357a61740ebcf47e20ec53456997d048298ba3ef35fdc6060ed6c677728145"
+_RATINGS_SHA256 = "f5357a61740ebcf47e20ec53456997d048298ba3ef35fdc6060ed6c677728145"
 
-HOW_TO_GET = f"download it from {ADULT_URL} and name its folder with --data or SFUMATO_DATA"
+_HOW_TO_GET = f"download it from {_ADULT_URL} and name its folder with --data or SFUMATO_DATA"
 
 
 def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.DataFrame, str]:
@@ -45,26 +48,26 @@ def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.
     PolicyError
         When it has to be fetched and pooch is not installed.
     """
-    path = find_file(folder, "adult", ADULT) or _fetched()
+    path = _find_file(folder, "adult", ADULT) or _fetched()
     try:
-        frame = pl.read_csv(path, has_header=False, new_columns=ADULT_COLUMNS, infer_schema=False)
+        frame = pl.read_csv(path, has_header=False, new_columns=_ADULT_COLUMNS, infer_schema=False)
         frame = frame.with_columns(pl.all().str.strip_chars()).drop_nulls()
         frame = frame.filter(~pl.any_horizontal(pl.all() == "?"))
         frame = frame.with_columns(pl.col("age").cast(pl.Int64))
     except (OSError, pl.exceptions.PolarsError):
-        raise InputError(f"{path}: is not the Adult table of 15 columns; {HOW_TO_GET}") from None
+        raise InputError(f"{path}: is not the Adult table of 15 columns; {_HOW_TO_GET}") from None
     frame = frame if records is None else frame.head(records)
-    same = "as published" if _sha256(path) == ADULT_SHA256 else "its bytes differ from the publisher's file"
+    same = "as published" if _sha256(path) == _ADULT_SHA256 else "its bytes differ from the publisher's file"
     return frame, f"Adult (UCI; {same}): {frame.height:,} complete records, the first of the file"
 
 
 def movie_ratings(folder: Path | None) -> Path | None:
     """Find the ratings of MovieLens ml-latest-small; None if they are not there."""
-    found = find_file(folder, "ml-latest-small", "ratings.csv.gz")
-    return found or find_file(folder, "ml-latest-small", "ratings.csv")
+    found = _find_file(folder, "ml-latest-small", "ratings.csv.gz")
+    return found or _find_file(folder, "ml-latest-small", "ratings.csv")
 
 
-def find_file(folder: Path | None, inner: str, name: str) -> Path | None:
+def _find_file(folder: Path | None, inner: str, name: str) -> Path | None:
     """Look for a file in the named folder, or in the one that ``SFUMATO_DATA`` names.
 
     Raises
@@ -86,16 +89,92 @@ def _fetched() -> Path:
     except ImportError:
         raise PolicyError(
             f"Adult: pooch, which fetches it, is not installed; install it with: pip install 'sfumato[report]', "
-            f"or {HOW_TO_GET}"
+            f"or {_HOW_TO_GET}"
         ) from None
     try:
         fetched = pooch.retrieve(
-            ADULT_URL, known_hash=f"sha256:{ADULT_SHA256}", fname=ADULT, path=pooch.os_cache("sfumato")
+            _ADULT_URL, known_hash=f"sha256:{_ADULT_SHA256}", fname=ADULT, path=pooch.os_cache("sfumato")
         )
     except Exception:  # any fault of the network, the disk or the checksum
-        raise InputError(f"Adult: it was not found and cannot be fetched; {HOW_TO_GET}") from None
+        raise InputError(f"Adult: it was not found and cannot be fetched; {_HOW_TO_GET}") from None
     return Path(fetched)
 
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_TREES: Mapping[str, HierarchySpecification] = {
+    "workclass": groups(
+        {
+            "government": ("Federal-gov", "Local-gov", "State-gov"),
+            "self-employed": ("Self-emp-inc", "Self-emp-not-inc"),
+            "private": ("Private",),
+            "unpaid": ("Without-pay", "Never-worked"),
+        }
+    ),
+    "education": groups(
+        {
+            "school": {
+                "primary": ("Preschool", "1st-4th", "5th-6th"),
+                "lower secondary": ("7th-8th", "9th"),
+                "upper secondary": ("10th", "11th", "12th", "HS-grad"),
+            },
+            "after school": {
+                "vocational": ("Some-college", "Assoc-voc", "Assoc-acdm"),
+                "university": ("Bachelors", "Masters", "Prof-school", "Doctorate"),
+            },
+        }
+    ),
+    "marital-status": groups(
+        {
+            "with spouse": ("Married-civ-spouse", "Married-AF-spouse"),
+            "spouse elsewhere": ("Married-spouse-absent", "Separated"),
+            "no spouse": ("Never-married", "Divorced", "Widowed"),
+        }
+    ),
+    "occupation": groups(
+        {
+            "office": ("Adm-clerical", "Exec-managerial", "Prof-specialty", "Tech-support", "Sales"),
+            "service": ("Other-service", "Priv-house-serv", "Protective-serv", "Armed-Forces"),
+            "manual": (
+                "Craft-repair", "Farming-fishing", "Handlers-cleaners", "Machine-op-inspct", "Transport-moving",
+            ),
+        }
+    ),
+    "race": groups({"any": ("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")}),
+    "sex": groups({"any": ("Female", "Male")}),
+    "native-country": groups(
+        {
+            "America": {
+                "northern": ("United-States", "Canada", "Outlying-US(Guam-USVI-etc)"),
+                "middle": (
+                    "Mexico", "Guatemala", "Honduras", "Nicaragua", "El-Salvador", "Cuba", "Haiti", "Jamaica",
+                    "Puerto-Rico", "Dominican-Republic", "Trinadad&Tobago",
+                ),
+                "southern": ("Columbia", "Ecuador", "Peru"),
+            },
+            "Europe": {
+                "western": ("England", "Scotland", "Ireland", "France", "Germany", "Holand-Netherlands"),
+                "southern and eastern": ("Italy", "Greece", "Portugal", "Hungary", "Poland", "Yugoslavia"),
+            },
+            "Asia": {
+                "eastern": ("China", "Japan", "Hong", "Taiwan", "South"),
+                "others": ("India", "Iran", "Cambodia", "Laos", "Philippines", "Thailand", "Vietnam"),
+            },
+        }
+    ),
+}  # fmt: skip
+
+EIGHT = ("age", "workclass", "education", "marital-status", "occupation", "race", "sex", "native-country")
+"""Quasi-identifying attributes, in the order in which experiments add them."""
+
+
+def adult_attributes(names: tuple[str, ...]) -> dict[str, Attribute]:
+    """Describe attributes of Adult: age as a number, the others with their hierarchies."""
+    return {
+        name: Attribute(kind=Kind.CATEGORICAL, hierarchy=_TREES[name])
+        if name in _TREES
+        else Attribute(kind=Kind.NUMERIC)
+        for name in names
+    }

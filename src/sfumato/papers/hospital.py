@@ -1,7 +1,8 @@
 """A synthetic hospital and a synthetic public register of the same town. Nobody in them exists.
 
 Ages, places, occupations and diseases follow invented but lifelike distributions and depend on each other, so that the
-tables behave like real ones under attack: most people are unique in their combination of ordinary facts.
+tables behave like real ones under attack: most people are unique in their combination of ordinary facts. Names are
+ordinary first names, and surnames made of syllables.
 """
 
 from __future__ import annotations
@@ -14,19 +15,18 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.hierarchy import groups, prefixes
-from sfumato.papers.synthetic_names import LARGEST_TOWN, synthetic_names
 from sfumato.table.schema import Attribute, Kind, Schema
 
-IN_REGISTER = 0.6
+_IN_REGISTER = 0.6
 """Share of the patients who are also in the public register; children never are."""
 
-OTHERS = 0.4
+_OTHERS = 0.4
 """People in the register who are not patients, per patient."""
 
 VOTING_AGE = 18
-OLDEST = 98
+_OLDEST = 98
 
-SEXES = ("female", "male")
+_SEXES = ("female", "male")
 MARITAL = ("single", "married", "separated", "divorced", "widowed")
 OCCUPATIONS = {
     "health and schools": ("nurse", "physician", "researcher", "teacher"),
@@ -140,10 +140,10 @@ def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
 
 
 def _others(patients: int) -> int:
-    largest = int(LARGEST_TOWN / (1 + OTHERS))
+    largest = int(_LARGEST_TOWN / (1 + _OTHERS))
     if not isinstance(patients, int) or isinstance(patients, bool) or not 1 <= patients <= largest:
         raise InputError(f"patients: must be a whole number from 1 to {largest}")
-    return round(OTHERS * patients)
+    return round(_OTHERS * patients)
 
 
 def _people(patients: int, others: int, generator: np.random.Generator) -> pl.DataFrame:
@@ -153,9 +153,9 @@ def _people(patients: int, others: int, generator: np.random.Generator) -> pl.Da
     age = np.concatenate([_patient_ages(patients, generator), _voter_ages(others, generator)])
     return pl.DataFrame(
         {
-            "name": synthetic_names(sex, generator),
+            "name": _synthetic_names(sex, generator),
             "age": age,
-            "sex": pl.Series(SEXES).gather(sex),
+            "sex": pl.Series(_SEXES).gather(sex),
             "zip": _places(age, generator),
             "marital_status": pl.Series(MARITAL).gather(_marital(age, generator)),
             "occupation": pl.Series(_ALL_WORK).gather(_occupations(age, sex, generator)),
@@ -165,7 +165,7 @@ def _people(patients: int, others: int, generator: np.random.Generator) -> pl.Da
 
 def _register(town: pl.DataFrame, patients: int, generator: np.random.Generator) -> pl.DataFrame:
     adults = np.flatnonzero(town["age"].head(patients).to_numpy() >= VOTING_AGE)
-    known = generator.permutation(adults)[: round(IN_REGISTER * patients)]
+    known = generator.permutation(adults)[: round(_IN_REGISTER * patients)]
     rows = generator.permutation(np.concatenate([known, np.arange(patients, town.height)]))
     return town[rows]
 
@@ -175,11 +175,11 @@ def _patient_ages(count: int, generator: np.random.Generator) -> NDArray[np.int6
     stage = generator.choice(4, size=count, p=[0.09, 0.29, 0.3, 0.32])
     middle = np.array([4.0, 33.0, 55.0, 74.0])[stage]
     spread = np.array([6.0, 9.0, 8.0, 9.0])[stage]
-    return np.clip(np.abs(generator.normal(middle, spread)), 0, OLDEST).astype(np.int64)
+    return np.clip(np.abs(generator.normal(middle, spread)), 0, _OLDEST).astype(np.int64)
 
 
 def _voter_ages(count: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    ages = VOTING_AGE + generator.triangular(0, 22, OLDEST - VOTING_AGE, size=count)
+    ages = VOTING_AGE + generator.triangular(0, 22, _OLDEST - VOTING_AGE, size=count)
     return ages.astype(np.int64)
 
 
@@ -220,7 +220,7 @@ def _occupations(age: NDArray[np.int64], sex: NDArray[np.int64], generator: np.r
 
 def _diseases(people: pl.DataFrame, generator: np.random.Generator) -> pl.Series:
     age = people["age"].to_numpy()[:, None]
-    women = (people["sex"] == SEXES[0]).to_numpy()[:, None]
+    women = (people["sex"] == _SEXES[0]).to_numpy()[:, None]
     _, common, peak, spread, ratio = (np.array(column) for column in zip(*_DISEASES, strict=True))
     weight = common * (0.03 + np.exp(-0.5 * ((age - peak) / spread) ** 2))
     return pl.Series(DISEASES).gather(_drawn(weight * np.where(women, np.sqrt(ratio), 1 / np.sqrt(ratio)), generator))
@@ -232,3 +232,58 @@ def _drawn(weights: NDArray[np.float64], generator: np.random.Generator) -> NDAr
     mark = generator.random(len(weights)) * steps[:, -1]
     drawn: NDArray[np.int64] = (steps <= mark[:, None]).sum(axis=1)
     return drawn.clip(max=weights.shape[1] - 1)
+
+
+_FIRST = (
+    "Ada Alma Amira Anna Beth Carla Celia Dora Edith Elena Emma Esther Fiona Freya Greta Hana Helen Ida Ines Iris "
+    "Jana Judith Karin Laila Lena Lucia Maria Marta Mina Nadia Nora Olga Paula Petra Rosa Ruth Sara Selma Sofia Vera",
+    "Adam Albert Anton Arthur Ben Boris Carl Daniel David Emil Eric Felix Frank Georg Hamid Hans Henry Hugo Ivan Jakob "
+    "Jan Jonas Karim Leo Louis Lucas Marco Martin Max Milan Noah Omar Oscar Otto Paul Peter Ralph Samir Simon Victor",
+)
+_STARTS = "Bal Bren Cal Cor Dan Del Dor Ebb El Fal Fen Gar Gil Hal Hol Ist Jor Kal Kel Lan Lor Mal Mer Nor Oll Pal Pel "
+_STARTS += "Quin Ral Ros Sal Sel Tal Tor Ulm Val Ven Wal Wen Yar"
+_MIDDLES = (
+    "a ab al am an ar ad eb ed el em en er et i ib id il im in ir is it ob od ol om on or ot u ub ud ul um un ur "
+)
+_MIDDLES += "us ut y"
+_ENDS = "bach berg bourne brook by dahl den field ford gate ham hart horn ing land ley lund man mere mond moor ner "
+_ENDS += "quist rick son stad stone ton well wood"
+
+_SYLLABLES = tuple(tuple(part.split()) for part in (_STARTS, _MIDDLES, _ENDS))
+_INITIALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+_LARGEST_TOWN = len(_INITIALS) * int(np.prod([len(part) for part in _SYLLABLES]))
+"""Most people who can have a name of their own."""
+
+
+def _synthetic_names(sexes: NDArray[np.integer], generator: np.random.Generator) -> pl.Series:
+    """Give everybody an invented name that nobody else has.
+
+    Parameters
+    ----------
+    sexes
+        Integer (n,), 0 for women and 1 for men; n is at most `LARGEST_TOWN`.
+    generator
+
+    Returns
+    -------
+    polars.Series
+        Strings, length n.
+    """
+    first = generator.integers(0, len(_FIRST[0].split()), size=len(sexes))
+    keys = generator.choice(_LARGEST_TOWN, size=len(sexes), replace=False)
+    keys, initial = np.divmod(keys, len(_INITIALS))
+    women, men = (pl.Series(names.split()).gather(first) for names in _FIRST)
+    surname = []
+    for part in _SYLLABLES:
+        keys, place = np.divmod(keys, len(part))
+        surname.append(pl.Series(part).gather(place))
+    return pl.select(
+        pl.concat_str(
+            pl.when(pl.Series(sexes == 0)).then(women).otherwise(men),
+            pl.lit(" "),
+            pl.Series(list(_INITIALS)).gather(initial),
+            pl.lit(". "),
+            *surname,
+        ).alias("name")
+    ).to_series()

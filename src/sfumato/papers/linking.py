@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Progress, silent
-from sfumato.evaluation.attacks.fitting import fitting_records
-from sfumato.evaluation.attacks.linkage import linking_attack
-from sfumato.evaluation.attacks.linkage_result import LinkageResult
+from sfumato.evaluation.attacks.linking_attack import LinkageResult, fitting_records, linking_attack
 from sfumato.models import EntropyLDiversity, KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.papers.hospital import HOSPITAL_SCHEMA, Hospital
@@ -23,7 +21,7 @@ from sfumato.table.reading import read_table
 MODELS: tuple[PrivacyModel, ...] = (KAnonymity(5), EntropyLDiversity(3))
 """At least five equal records, whose diseases are as uncertain as three equally frequent ones."""
 
-ANONYMIZER = Mondrian()
+_ANONYMIZER = Mondrian()
 """The defaults, as a new user would run it."""
 
 
@@ -74,7 +72,7 @@ def linking_study(town: Hospital, *, seed: int | None = None, progress: Progress
     """
     nameless = town.patients.drop(HOSPITAL_SCHEMA.identifying)
     table = read_table(town.patients, HOSPITAL_SCHEMA)
-    policy = Policy.of(HOSPITAL_SCHEMA, MODELS, ANONYMIZER, Recoding(), suppression_limit=0.0)
+    policy = Policy.of(HOSPITAL_SCHEMA, MODELS, _ANONYMIZER, Recoding(), suppression_limit=0.0)
     release = anonymize(table, policy, seed=seed, progress=progress)
     before, after = (
         linking_attack(published, town.register, HOSPITAL_SCHEMA, truth=town.patients)

@@ -32,13 +32,13 @@ MONTHS, K, M = 12, 5, 3
 FEWEST = 300
 """Patients from whom on every month brings enough for classes of their own."""
 
-LEAVING = 0.1
+_LEAVING = 0.1
 """Share of the patients who leave each month, where people leave; half as many of those away come back."""
 
-MOST_COUNTERFEITS = 0.5
+_MOST_COUNTERFEITS = 0.5
 """Invented rows that are allowed: hospitals this small have rare diseases for which nobody comes."""
 
-SCHEMA = Schema(
+_SCHEMA = Schema(
     identifying=HOSPITAL_SCHEMA.identifying,
     quasi_identifying={
         name: replace(HOSPITAL_SCHEMA.quasi_identifying[name], hierarchy=None) for name in ("age", "sex", "zip")
@@ -50,8 +50,8 @@ SCHEMA = Schema(
 )
 """Roles in every release."""
 
-KEEP_K: tuple[PrivacyModel, ...] = (KAnonymity(K),)
-KEEP_M: tuple[PrivacyModel, ...] = (KAnonymity(M), DistinctLDiversity(M), ProbabilisticLDiversity(M))
+_KEEP_K: tuple[PrivacyModel, ...] = (KAnonymity(K),)
+_KEEP_M: tuple[PrivacyModel, ...] = (KAnonymity(M), DistinctLDiversity(M), ProbabilisticLDiversity(M))
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ def monthly_study(
     newcomers = _write(batches, folder / "newcomers")
     so_far = [patients[: int(end)] for end in ends[1:]]
     study = _Publisher(folder, seed, progress)
-    separate = study.separately("separate", so_far, KEEP_K)
+    separate = study.separately("separate", so_far, _KEEP_K)
     append, grow = (study.series(way, batches) for way in ("append", "grow"))
     moving = list(_coming_and_going(patients, seed))
     present = _write(moving, folder / "present")
-    again, invariant = study.separately("separate-again", moving, KEEP_M), study.invariant(moving)
+    again, invariant = study.separately("separate-again", moving, _KEEP_M), study.invariant(moving)
     appended, grown = (attack_releases(each.releases, study.came(each, patients)) for each in (append, grow))
     again_attacked, invariant_attacked = (attack_present(each, present, _KEY) for each in (again, invariant.releases))
     return MonthlyStudy(
@@ -129,7 +129,7 @@ def monthly_study(
     )
 
 
-_KEY = SCHEMA.identifying[0]
+_KEY = _SCHEMA.identifying[0]
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,12 @@ class _Publisher:
         paths[0].parent.mkdir()
         for number, (path, month) in enumerate(zip(paths, months, strict=True)):
             self.progress(f"publishing: {name}", number, MONTHS)
-            anonymize(read_table(month, SCHEMA), models, seed=self.seed).save(path)
+            anonymize(read_table(month, _SCHEMA), models, seed=self.seed).save(path)
         return paths
 
     def series(self, way: str, batches: Sequence[pl.DataFrame]) -> Series:
         """Publish newcomers month by month in a series."""
-        made = Series.start(self.folder / way, SCHEMA, KEEP_K, table=batches[0], way=way, seed=self.seed)
+        made = Series.start(self.folder / way, _SCHEMA, _KEEP_K, table=batches[0], way=way, seed=self.seed)
         for number, batch in enumerate(batches[1:], 1):
             self.progress(f"publishing: {way}", number, MONTHS)
             (made.append if way == "append" else made.grow)(batch, seed=self.seed)
@@ -160,10 +160,10 @@ class _Publisher:
     def invariant(self, months: Sequence[pl.DataFrame]) -> Series:
         """Publish whoever is in, month by month, in a series of m-invariance."""
         way = "m-invariance"
-        made = Series.start(self.folder / way, SCHEMA, KEEP_M, table=months[0], way=way, seed=self.seed)
+        made = Series.start(self.folder / way, _SCHEMA, _KEEP_M, table=months[0], way=way, seed=self.seed)
         for number, month in enumerate(months[1:], 1):
             self.progress(f"publishing: {way}", number, MONTHS)
-            made.republish(month, most_counterfeits=MOST_COUNTERFEITS, seed=self.seed)
+            made.republish(month, most_counterfeits=_MOST_COUNTERFEITS, seed=self.seed)
         return made
 
     def came(self, series: Series, patients: pl.DataFrame) -> list[Path]:
@@ -203,7 +203,7 @@ def _coming_and_going(patients: pl.DataFrame, seed: int | None) -> Iterator[pl.D
     coming = np.array_split(np.arange(half, patients.height), MONTHS - 1)
     yield patients[inside]
     for newcomers in coming:
-        gone = draw.choice(inside, int(LEAVING * len(inside)), replace=False)
+        gone = draw.choice(inside, int(_LEAVING * len(inside)), replace=False)
         back = draw.choice(away, len(away) // 2, replace=False)
         inside = np.sort(np.concatenate([np.setdiff1d(inside, gone), newcomers, back]))
         away = np.concatenate([np.setdiff1d(away, back), gone])

@@ -15,11 +15,8 @@ from sfumato.errors import InputError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
-from sfumato.papers.judging import Curve, beside, curve_of, ends, lies_below, rises
-from sfumato.papers.measured import run_all
-from sfumato.papers.panels import Panel
-from sfumato.papers.reproduction import Claim, Reproduction, headline
-from sfumato.papers.setting import Setting
+from sfumato.papers.experiment import Curve, Setting, beside, curve_of, ends, lies_below, rises, run_all
+from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
 from sfumato.published.checks.ratings.check import SearchName, check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.randomness import permutation
@@ -27,25 +24,25 @@ from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.reading import read_ratings
 from sfumato.table.ratings.sensitive import SensitiveIssues
 
-TITLE = "X. Sun, H. Wang, J. Li, survey rating data: (k, ε, l)-anonymity and the satisfaction problem"
-K, EPSILON, SPREAD = 20, 1.0, 2.0
+_TITLE = "X. Sun, H. Wang, J. Li, survey rating data: (k, ε, l)-anonymity and the satisfaction problem"
+_K, _EPSILON, _SPREAD = 20, 1.0, 2.0
 """The paper's usual parameters."""
 
-PERCENTS = tuple(range(10, 101, 10))
-EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0)
-SENSITIVE_SHARE = 0.1
-SCALE = (0.5, 5, 0.5)
-MASKS, SLICING, PAIRWISE = "masks", "slicing", "pairwise"
+_PERCENTS = tuple(range(10, 101, 10))
+_EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0)
+_SENSITIVE_SHARE = 0.1
+_SCALE = (0.5, 5, 0.5)
+_MASKS, _SLICING, _PAIRWISE = "masks", "slicing", "pairwise"
 SPARSE, DENSE = "films", "survey (synthetic)"
 
-TABLE_1 = pl.DataFrame(
+_TABLE_1 = pl.DataFrame(
     [("t1", 6, 1, None, 6), ("t2", 1, 6, None, 1), ("t3", 2, 5, None, 1), ("t4", 1, None, 5, 1), ("t5", 2, None, 6, 5)],
     schema=["who", "issue 1", "issue 2", "issue 3", "issue 4"],
     orient="row",
 )
 """The paper's table 1 (a); issue 4 is sensitive."""
 
-NOTES = (
+_NOTES = (
     "Every search decides the same; they differ in what they have to evaluate. Evaluations are dissimilarities of "
     "single issues. 'masks' is this program's own search, which compares only records that rated the same issues.",
     "The paper does not say which issues are sensitive; here a tenth of them, drawn at random.",
@@ -63,9 +60,9 @@ def ratings(setting: Setting) -> Reproduction:
     films, source = _films(setting)
     survey = _survey(200 if setting.quick else 2000, setting.seed)
     dense = f"survey (SYNTHETIC): {survey['user'].n_unique():,} people who rate all of 8 issues from 1 to 6"
-    tables = {SPARSE: (films, SCALE), DENSE: (survey, (1, 6))}
-    percents = (20, 60, 100) if setting.quick else PERCENTS
-    epsilons = EPSILONS[::2] if setting.quick else EPSILONS
+    tables = {SPARSE: (films, _SCALE), DENSE: (survey, (1, 6))}
+    percents = (20, 60, 100) if setting.quick else _PERCENTS
+    epsilons = _EPSILONS[::2] if setting.quick else _EPSILONS
     parts = {
         (data, percent): _part(frame, percent, scale, setting.seed)
         for data, (frame, scale) in tables.items()
@@ -75,7 +72,7 @@ def ratings(setting: Setting) -> Reproduction:
     for data in tables:
         _warm_up(parts[data, percents[0]])
     growing = [
-        partial(_run, parts[data, percent], data, search, percent, EPSILON)
+        partial(_run, parts[data, percent], data, search, percent, _EPSILON)
         for (data, percent) in reversed(parts)
         for search in get_args(SearchName)
     ]
@@ -89,8 +86,8 @@ def ratings(setting: Setting) -> Reproduction:
     by_epsilon = run_all(widening, setting, "ratings: epsilon")
     groups = pl.DataFrame(list(_table_1()))
     return Reproduction(
-        "ratings", TITLE, (source, dense), {"by_size": by_size, "by_epsilon": by_epsilon, "table_1": groups},
-        claims_of(by_size, by_epsilon, groups), tuple(_panels()), NOTES,
+        "ratings", _TITLE, (source, dense), {"by_size": by_size, "by_epsilon": by_epsilon, "table_1": groups},
+        claims_of(by_size, by_epsilon, groups), tuple(_panels()), _NOTES,
     )  # fmt: skip
 
 
@@ -135,8 +132,8 @@ class _Costs:
     def of(cls, costs: pl.DataFrame, across: str, data: str) -> _Costs:
         """Take the curves out of a table with data, method, evaluations and trimming."""
         counted = costs.with_columns(least=pl.col("evaluations") / 2, most=pl.col("evaluations") + pl.col("trimming"))
-        least, most = (curve_of(counted, across, up, data=data, method=SLICING) for up in ("least", "most"))
-        return cls(least, most, curve_of(counted, across, "evaluations", data=data, method=PAIRWISE))
+        least, most = (curve_of(counted, across, up, data=data, method=_SLICING) for up in ("least", "most"))
+        return cls(least, most, curve_of(counted, across, "evaluations", data=data, method=_PAIRWISE))
 
     def judged(self, text: str, where: str, places: str) -> Claim:
         """Judge whether slicing costs less; it is open where that hangs on how pairs are counted."""
@@ -198,15 +195,15 @@ def _about_table_1(groups: pl.DataFrame) -> Iterator[Claim]:
 
 def _table_1() -> Iterator[dict[str, Any]]:
     """Measure the groups of table 1; an impossible model makes every record a reported failure."""
-    rated = read_ratings(TABLE_1, form="wide", user="who", sensitive=["issue 4"], scale=(1, 6))
+    rated = read_ratings(_TABLE_1, form="wide", user="who", sensitive=["issue 4"], scale=(1, 6))
     answer = check_ratings(rated, RatingAnonymity(9, 1, 9), threads=1)
     for row in answer.failures().to_dicts():
-        yield {"who": TABLE_1["who"][row["record"] - 1], "around": row["around"], "spread": row["spread"]}
+        yield {"who": _TABLE_1["who"][row["record"] - 1], "around": row["around"], "spread": row["spread"]}
 
 
 def _run(part: Ratings, data: str, search: SearchName, percent: int, epsilon: float) -> dict[str, Any]:
     began = time.thread_time()
-    answer = check_ratings(part, RatingAnonymity(K, epsilon, SPREAD), search=search, threads=1)
+    answer = check_ratings(part, RatingAnonymity(_K, epsilon, _SPREAD), search=search, threads=1)
     seconds = time.thread_time() - began
     return {
         "data": data,
@@ -216,7 +213,7 @@ def _run(part: Ratings, data: str, search: SearchName, percent: int, epsilon: fl
         "records": part.height,
         "satisfied": answer.satisfied / part.height,
         "evaluations": answer.evaluations,
-        "trimming": _trimming(part, answer) if search == SLICING else 0,
+        "trimming": _trimming(part, answer) if search == _SLICING else 0,
         "seconds": seconds,
     }
 
@@ -230,14 +227,14 @@ def _trimming(part: Ratings, answer: Satisfaction) -> int:
 
 def _warm_up(part: Ratings) -> None:
     for search in get_args(SearchName):
-        check_ratings(part, RatingAnonymity(K, EPSILON, SPREAD), search=search, threads=1)
+        check_ratings(part, RatingAnonymity(_K, _EPSILON, _SPREAD), search=search, threads=1)
 
 
 def _part(frame: pl.DataFrame, percent: int, scale: Sequence[float], seed: int) -> Ratings:
     """Draw a percentage of the people at random."""
     people = frame["user"].unique(maintain_order=True)
     kept = people.gather(np.sort(permutation(len(people), seed)[: max(2, len(people) * percent // 100)]))
-    chosen = SensitiveIssues(share=SENSITIVE_SHARE, seed=seed)
+    chosen = SensitiveIssues(share=_SENSITIVE_SHARE, seed=seed)
     return read_ratings(frame.filter(pl.col("user").is_in(kept.implode())), sensitive=chosen, scale=tuple(scale))
 
 

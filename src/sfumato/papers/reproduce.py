@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.papers.caat import caat
+from sfumato.papers.experiment import Setting
 from sfumato.papers.ratings import ratings
 from sfumato.papers.reproduction import Reproduction
-from sfumato.papers.setting import Setting
 from sfumato.papers.similarity import similarity
 from sfumato.papers.slicing import slicing
 from sfumato.papers.soccer import soccer

@@ -1,4 +1,4 @@
-"""The result of repeating a paper's experiments: tables, claims with their verdicts, drawings."""
+"""The result of repeating a paper's experiments: tables, claims with their verdicts, drawings of its panels."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from sfumato.drawing import curves_svg, style_of
 from sfumato.errors import InputError
 from sfumato.numbers import figure
-from sfumato.papers.panels import Panel, draw_panel
 
-MARK = "reproduction.json"
+_MARK = "reproduction.json"
 """The file that marks a reproduction's own folder."""
 
-CELL = 11
+_CELL = 11
 """Width of a column of a page's tables, in characters."""
 
 PRINTED = "printed"
@@ -135,7 +135,7 @@ class Reproduction:
             When matplotlib is not installed.
         """
         printed = self.frames.get(PRINTED, pl.DataFrame())
-        return {panel.name: draw_panel(panel, self.frames[panel.frame], printed) for panel in self.panels}
+        return {panel.name: _draw_panel(panel, self.frames[panel.frame], printed) for panel in self.panels}
 
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
         """Write tables (CSV), drawings (SVG), ``reproduction.txt`` and ``reproduction.json`` into a folder.
@@ -160,7 +160,7 @@ class Reproduction:
         texts = {f"{name}.svg": svg for name, svg in drawn.items()}
         texts |= {f"{name}.csv": frame.write_csv() for name, frame in self.frames.items()}
         texts["reproduction.txt"] = f"{self}\n"
-        texts[MARK] = json.dumps(self.to_dict(), indent=2) + "\n"
+        texts[_MARK] = json.dumps(self.to_dict(), indent=2) + "\n"
         try:
             _replace_folder(target, texts)
         except OSError as error:
@@ -206,7 +206,7 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"{folder.absolute().parent}: there is no such folder; make it first")
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).is_file():
         raise InputError(f"{folder}: is not empty and was not made by a reproduction; name another folder")
 
 
@@ -243,9 +243,104 @@ def _table(panel: Panel, rows: pl.DataFrame, printed: pl.DataFrame) -> Iterator[
 
 def _columns(values: Sequence[float | None]) -> str:
     """Write the cells of a line, with four digits."""
-    return "".join(f"{'–' if value is None else figure(float(value), 4):>{CELL}}" for value in values)
+    return "".join(f"{'–' if value is None else figure(float(value), 4):>{_CELL}}" for value in values)
 
 
 def _cells(panel: Panel, rows: pl.DataFrame, label: str) -> dict[Any, Any]:
     own = rows.filter(pl.col(panel.curves) == label)
     return dict(zip(own[panel.across].to_list(), own[panel.up].to_list(), strict=True))
+
+
+_PRINTED_HERE = "printed in the paper"
+"""All its marks have one entry of the legend: matplotlib leaves out names that begin with a line."""
+
+_HOLLOW = {"color": "#000000", "linestyle": "", "markerfacecolor": "none", "markersize": 9}
+
+_VARIANTS = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
+
+    Attributes
+    ----------
+    name : str
+        Name of the drawing's file, without ending.
+    title : str
+        What is shown, and which figure of the paper shows it.
+    frame : str
+        Name of the table.
+    across, up : str
+        Columns for the two axes.
+    axes : tuple of str
+        Labels of the axes, with units.
+    only : mapping
+        Columns that must have these values.
+    curves : str
+        Column that distinguishes the curves.
+    logarithmic : bool
+        Whether the vertical axis is logarithmic.
+    """
+
+    name: str
+    title: str
+    frame: str
+    across: str
+    up: str
+    axes: tuple[str, str]
+    only: Mapping[str, Any] = field(default_factory=dict)
+    curves: str = "method"
+    logarithmic: bool = False
+
+    def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of a table that are drawn; none if it lacks the columns."""
+        needed = {self.curves, self.across, self.up, *self.only}
+        if not needed <= {*frame.columns}:
+            return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
+        kept = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
+        return kept.select(self.curves, self.across, self.up).drop_nulls()
+
+
+def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
+    """Draw the curves of a panel as SVG; hollow black marks are the paper's printed figures.
+
+    Raises
+    ------
+    PolicyError
+        When matplotlib is not installed.
+    """
+    curves: dict[str, tuple[list[float], list[float]]] = {}
+    styles: dict[str, dict[str, Any]] = {}
+    rows, told = panel.rows(frame), panel.rows(printed)
+    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *told[panel.curves].to_list()]))
+    for label in labels:
+        styles[label] = _style(label, labels)
+        if label in rows[panel.curves]:
+            curves[label] = _points(panel, rows, label)
+    for label in (each for each in labels if each in told[panel.curves]):
+        name = _PRINTED_HERE if _PRINTED_HERE not in curves else f"_{label}"
+        curves[name] = _points(panel, told, label)
+        styles[name] = {**styles[label], **_HOLLOW}
+    return curves_svg(curves, *panel.axes, styles=styles, logarithmic=panel.logarithmic)
+
+
+def _points(panel: Panel, rows: pl.DataFrame, label: str) -> tuple[list[float], list[float]]:
+    own = rows.filter(pl.col(panel.curves) == label).sort(panel.across)
+    return own[panel.across].to_list(), own[panel.up].to_list()
+
+
+def _style(label: str, labels: list[str]) -> dict[str, Any]:
+    """Return the style of a method: one colour for each method, one line for each variant (``mondrian (relaxed)``)."""
+    method = _method(label)
+    alike = [other for other in labels if _method(other) == method]
+    style = style_of(method)
+    if len(alike) > 1:
+        style["linestyle"] = _VARIANTS[alike.index(label) % len(_VARIANTS)]
+    if label != alike[0]:
+        style["markerfacecolor"] = "none"
+    return style
+
+
+def _method(label: str) -> str:
+    return label.partition(" (")[0]

@@ -17,19 +17,15 @@ from sfumato.anonymizers.slicing.slicing import Slicing
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.play import attack
-from sfumato.evaluation.utility.learners import Learner
+from sfumato.evaluation.utility.classifiers import Learner
 from sfumato.evaluation.utility.measure import measure_utility
 from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.evaluation.utility.workload import query_workload
 from sfumato.models import ProbabilisticLDiversity
 from sfumato.numbers import figure, percent
-from sfumato.papers.adult_trees import EIGHT
-from sfumato.papers.datasets import complete_adult
-from sfumato.papers.judging import curve_of
-from sfumato.papers.measured import run_all
-from sfumato.papers.panels import Panel
-from sfumato.papers.reproduction import Claim, Reproduction
-from sfumato.papers.setting import Setting
+from sfumato.papers.datasets import EIGHT, complete_adult
+from sfumato.papers.experiment import Setting, curve_of, run_all
+from sfumato.papers.reproduction import Claim, Panel, Reproduction
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.published.sliced import labels_of
 from sfumato.recoding import TIGHT
@@ -39,31 +35,31 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
-TITLE = "Slicing with marginal publication, on slicing (Li, Li, Zhang, Molloy, TKDE 2012) and overlapping slicing"
-SLICING, OVERLAPPING = "slicing", "overlapping-slicing"
-GENERALIZATION, BUCKETIZATION = "mondrian", "bucketization"
-METHODS = (SLICING, GENERALIZATION, BUCKETIZATION, OVERLAPPING)
-DIVERSITIES = (2, 3, 4, 5, 6)
-RECORDS = 6000
-OCC7, OCC7_DIVERSITY = tuple(name for name in EIGHT if name != "native-country"), 5
+_TITLE = "Slicing with marginal publication, on slicing (Li, Li, Zhang, Molloy, TKDE 2012) and overlapping slicing"
+_SLICING, _OVERLAPPING = "slicing", "overlapping-slicing"
+_GENERALIZATION, _BUCKETIZATION = "mondrian", "bucketization"
+_METHODS = (_SLICING, _GENERALIZATION, _BUCKETIZATION, _OVERLAPPING)
+_DIVERSITIES = (2, 3, 4, 5, 6)
+_RECORDS = 6000
+_OCC7, _OCC7_DIVERSITY = tuple(name for name in EIGHT if name != "native-country"), 5
 """TKDE's table of seven attributes for classification, and its l."""
 
-SENSITIVE, QUASI_TARGET = "occupation", "education"
-LEARNERS: tuple[Learner, ...] = ("decision-tree", "naive-bayes")
-MEMBER = ("member_auc", "member_low", "member_high")
-NEGLIGIBLE = 0.01
+_SENSITIVE, _QUASI_TARGET = "occupation", "education"
+_LEARNERS: tuple[Learner, ...] = ("decision-tree", "naive-bayes")
+_MEMBER = ("member_auc", "member_low", "member_high")
+_NEGLIGIBLE = 0.01
 """Accuracy by which two methods may differ by chance: the standard error of a share of some 2,000 test records."""
-DRAWS = 5
+_DRAWS = 5
 """Splits into records to publish and to test on, each with releases, queries and classifiers of its own."""
 
-NOTES = (
+_NOTES = (
     "The paper at hand has no experiments; it repeats claims of the TKDE paper and expects that overlapping slicing "
     "does better. Both are put to the test on Adult with occupation as the sensitive attribute, as in TKDE.",
     "OCC-7 are seven attributes of Adult, as the TKDE paper names them.",
     "Generalization is Mondrian, with the same l-diversity as the others and no hierarchies. Classifiers are trained "
     "on a release and tested on original records that were kept back; accuracy is the mean of decision tree and naive "
-    f"Bayes. Records are split and published {DRAWS} times (once with --quick). Figures are means, and a claim about "
-    f"what differs by less than {NEGLIGIBLE:.0%}, or not always in the same direction, cannot be decided.",
+    f"Bayes. Records are split and published {_DRAWS} times (once with --quick). Figures are means, and a claim about "
+    f"what differs by less than {_NEGLIGIBLE:.0%}, or not always in the same direction, cannot be decided.",
     "'In one row' is the share of the original records all of whose quasi-identifying values stand together, exactly, "
     "in a published row: whoever looks somebody up finds them. Of slicing that is nearly a tautology, so that the "
     "attack decides: membership inference by how well a release fits people who are in it, and people kept back.",
@@ -76,18 +72,18 @@ def slicing(setting: Setting) -> Reproduction:
         raise PolicyError(
             "reproduce slicing: scikit-learn is not installed; install it with: pip install 'sfumato[utility]'"
         )
-    adult, source = complete_adult(setting.data, 600 if setting.quick else RECORDS)
-    diversities = DIVERSITIES[::4] if setting.quick else DIVERSITIES
+    adult, source = complete_adult(setting.data, 600 if setting.quick else _RECORDS)
+    diversities = _DIVERSITIES[::4] if setting.quick else _DIVERSITIES
     results = _all_draws(adult, EIGHT, diversities, setting)
-    occ7 = _all_draws(adult, OCC7, (OCC7_DIVERSITY,), setting)
+    occ7 = _all_draws(adult, _OCC7, (_OCC7_DIVERSITY,), setting)
     return Reproduction(
-        "slicing", TITLE, (f"{source}; a third of them kept back",), {"results": results, "occ7": occ7},
-        claims_of(results, occ7), PANELS, NOTES,
+        "slicing", _TITLE, (f"{source}; a third of them kept back",), {"results": results, "occ7": occ7},
+        claims_of(results, occ7), _PANELS, _NOTES,
     )  # fmt: skip
 
 
 def _all_draws(adult: pl.DataFrame, names: Sequence[str], diversities: Sequence[int], setting: Setting) -> pl.DataFrame:
-    seeds = range(setting.seed, setting.seed + (1 if setting.quick else DRAWS))
+    seeds = range(setting.seed, setting.seed + (1 if setting.quick else _DRAWS))
     return pl.concat(
         [
             _published(adult, names, diversities, replace(setting, seed=seed)).with_columns(draw=pl.lit(seed))
@@ -99,20 +95,20 @@ def _all_draws(adult: pl.DataFrame, names: Sequence[str], diversities: Sequence[
 
 def _published(adult: pl.DataFrame, names: Sequence[str], diversities: Sequence[int], setting: Setting) -> pl.DataFrame:
     """Publish some attributes with every method, as the papers do, and measure the releases."""
-    schema = Schema(quasi_identifying=[name for name in names if name != SENSITIVE], sensitive=[SENSITIVE])
+    schema = Schema(quasi_identifying=[name for name in names if name != _SENSITIVE], sensitive=[_SENSITIVE])
     table, kept_back = hold_out(read_table(adult.select(names), schema), seed=setting.seed)
     # The papers are about Anatomy's buckets, and of sliced ones as small as the check allows.
     known = {
         **ANONYMIZERS,
         **PUBLISHERS,
-        BUCKETIZATION: partial(Bucketization, members="random"),
-        SLICING: partial(Slicing, bucket_size="smallest"),
-        OVERLAPPING: partial(OverlappingSlicing, bucket_size="smallest"),
+        _BUCKETIZATION: partial(Bucketization, members="random"),
+        _SLICING: partial(Slicing, bucket_size="smallest"),
+        _OVERLAPPING: partial(OverlappingSlicing, bucket_size="smallest"),
     }
     jobs = [
         partial(_run, label, known[label](), table, kept_back, l, setting)
         for l in diversities  # noqa: E741
-        for label in METHODS
+        for label in _METHODS
         if label in known
     ]
     return run_all(jobs, setting, f"slicing: {len(names)} attributes")
@@ -124,39 +120,39 @@ def claims_of(results: pl.DataFrame, occ7: pl.DataFrame) -> tuple[Claim, ...]:
 
 
 def _claims_of_occ7(occ7: pl.DataFrame) -> Iterator[Claim]:
-    for other in (GENERALIZATION, BUCKETIZATION):
-        text = f"OCC-7, l = {OCC7_DIVERSITY}: slicing keeps more than {other} for occupations"
-        yield _above(text, "TKDE 6", occ7, "accuracy_sensitive", SLICING, other)
+    for other in (_GENERALIZATION, _BUCKETIZATION):
+        text = f"OCC-7, l = {_OCC7_DIVERSITY}: slicing keeps more than {other} for occupations"
+        yield _above(text, "TKDE 6", occ7, "accuracy_sensitive", _SLICING, other)
 
 
 def _claims(results: pl.DataFrame) -> Iterator[Claim]:
     tkde = "TKDE 6; here IV"
     yield _above(
         "Slicing keeps more than generalization for learning the sensitive attribute", tkde,
-        results, "accuracy_sensitive", SLICING, GENERALIZATION,
+        results, "accuracy_sensitive", _SLICING, _GENERALIZATION,
     )  # fmt: skip
     yield _above(
         "Slicing keeps more than bucketization for learning the sensitive attribute", tkde,
-        results, "accuracy_sensitive", SLICING, BUCKETIZATION,
+        results, "accuracy_sensitive", _SLICING, _BUCKETIZATION,
     )  # fmt: skip
     yield _above(
         "Slicing keeps more than generalization for learning a quasi-identifying attribute", tkde,
-        results, "accuracy_quasi", SLICING, GENERALIZATION,
+        results, "accuracy_quasi", _SLICING, _GENERALIZATION,
     )  # fmt: skip
     yield _above(
         "Bucketization keeps most for learning a quasi-identifying attribute (it publishes them as they are)", tkde,
-        results, "accuracy_quasi", BUCKETIZATION, SLICING,
+        results, "accuracy_quasi", _BUCKETIZATION, _SLICING,
     )  # fmt: skip
     yield _above(
         "Slicing answers counts better than generalization", "IV",
-        results.with_columns(pl.col("count_error").neg()), "count_error", SLICING, GENERALIZATION, slack=0.0,
+        results.with_columns(pl.col("count_error").neg()), "count_error", _SLICING, _GENERALIZATION, slack=0.0,
     )  # fmt: skip
     yield _hides_membership(results)
     yield _overlapping(results)
 
 
 def _above(
-    text: str, where: str, results: pl.DataFrame, up: str, one: str, other: str, *, slack: float = NEGLIGIBLE
+    text: str, where: str, results: pl.DataFrame, up: str, one: str, other: str, *, slack: float = _NEGLIGIBLE
 ) -> Claim:
     """Judge whether a curve lies above another on average, in every draw, by more than `slack`."""
     gains = _gains(results, up, one, other)
@@ -197,7 +193,7 @@ def _hides_membership(results: pl.DataFrame) -> Claim:
     It is open where the intervals of both methods meet at some l in some draw.
     """
     played = results.drop_nulls("member_auc")
-    sliced, bucketized = (played.filter(pl.col("method") == method) for method in (SLICING, BUCKETIZATION))
+    sliced, bucketized = (played.filter(pl.col("method") == method) for method in (_SLICING, _BUCKETIZATION))
     pairs = sliced.join(bucketized, on=["draw", "l"], suffix="_other")
     holds = None
     if pairs.height and (pairs["member_high"] < pairs["member_low_other"]).all():
@@ -208,7 +204,7 @@ def _hides_membership(results: pl.DataFrame) -> Claim:
         f"l = {l}: {figure(own, 3)} for {figure(other, 3)}"
         for l, own, other in pairs.group_by("l").agg(pl.mean("member_auc", "member_auc_other")).sort("l").iter_rows()  # noqa: E741
     )
-    rows = {method: curve_of(results, "l", "in_one_row", method=method) for method in (SLICING, BUCKETIZATION)}
+    rows = {method: curve_of(results, "l", "in_one_row", method=method) for method in (_SLICING, _BUCKETIZATION)}
     whole = ", ".join(f"{method} {percent(max(curve.values()), 3)}" for method, curve in rows.items() if curve)
     return Claim.judged(
         "Slicing hides who is in the table better than bucketization",
@@ -222,10 +218,10 @@ def _hides_membership(results: pl.DataFrame) -> Claim:
 def _overlapping(results: pl.DataFrame) -> Claim:
     """Judge the paper's own proposal: better than slicing for one target, and not worse for the other."""
     text, where = "Overlapping slicing keeps more correlations than slicing (the paper's proposal)", "III and V"
-    gains = [_gains(results, up, OVERLAPPING, SLICING) for up in ("accuracy_sensitive", "accuracy_quasi")]
+    gains = [_gains(results, up, _OVERLAPPING, _SLICING) for up in ("accuracy_sensitive", "accuracy_quasi")]
     if not all(gains):
         return Claim.judged(text, where, None, "overlapping slicing was not run")
-    verdicts = [_clearly(gain, NEGLIGIBLE) for gain in gains]
+    verdicts = [_clearly(gain, _NEGLIGIBLE) for gain in gains]
     holds = False if False in verdicts else True if True in verdicts else None
     return Claim.judged(
         text, where, holds,
@@ -244,17 +240,17 @@ def _run(label: str, way: Any, table: Table, kept_back: Table, l: int, setting: 
             table, ProbabilisticLDiversity(l), anonymizer=way, recoding=recoding, seed=setting.seed, threads=1
         )
     except (UnsatisfiableError, PolicyError):
-        return row | dict.fromkeys((*figures, "in_one_row", *MEMBER))
+        return row | dict.fromkeys((*figures, "in_one_row", *_MEMBER))
     workload = query_workload(table, 300, seed=setting.seed)
     measured = measure_utility(
-        release, table, workload=workload, holdout=kept_back, targets=[SENSITIVE, QUASI_TARGET],
-        classifiers=LEARNERS, seed=setting.seed,
+        release, table, workload=workload, holdout=kept_back, targets=[_SENSITIVE, _QUASI_TARGET],
+        classifiers=_LEARNERS, seed=setting.seed,
     )  # fmt: skip
-    for name, target in (("sensitive", SENSITIVE), ("quasi", QUASI_TARGET)):
+    for name, target in (("sensitive", _SENSITIVE), ("quasi", _QUASI_TARGET)):
         own = [each for each in measured.classifiers if each.target == target]
         row[f"accuracy_{name}"] = sum(each.release for each in own) / len(own)
         row[f"original_{name}"] = sum(each.original for each in own) / len(own)
-    told = {"count_error": measured.queries["count"].median, "in_one_row": in_one_row(release, table)}
+    told = {"count_error": measured.queries["count"].median, "in_one_row": _in_one_row(release, table)}
     return row | told | _member(release, table, kept_back, setting)
 
 
@@ -262,10 +258,10 @@ def _member(release: Release, table: Table, kept_back: Table, setting: Setting) 
     """Play membership inference with the strongest attacker, who knows the sensitive values, too."""
     attacks = attack(release, table, attacks=[MembershipInference()], control=kept_back, seed=setting.seed, threads=1)
     rate = attacks[MembershipInference.name][0].figures
-    return dict(zip(MEMBER, (rate["auc"], rate["auc_low"], rate["auc_high"]), strict=True))
+    return dict(zip(_MEMBER, (rate["auc"], rate["auc_low"], rate["auc_high"]), strict=True))
 
 
-def in_one_row(release: Release, table: Table) -> float:
+def _in_one_row(release: Release, table: Table) -> float:
     """Return the share of original records whose quasi-identifying values are all exact in one published row."""
     names = list(table.schema.quasi_identifying)
     published = release.published
@@ -289,7 +285,7 @@ def in_one_row(release: Release, table: Table) -> float:
     return found.height / table.height
 
 
-PANELS = (
+_PANELS = (
     Panel(
         "accuracy-sensitive", "Accuracy of learning the sensitive attribute against l (TKDE's figures)", "results", "l",
         "accuracy_sensitive", ("l (probabilistic l-diversity)", "accuracy, occupation"),

@@ -1,4 +1,7 @@
-"""The soccer paper: DM and NCP of Mondrian and k-means by k, and the linking attack that they prevent."""
+"""The soccer paper: DM and NCP of Mondrian and k-means by k, and the linking attack that they prevent.
+
+The fitness table of the paper is not public. A synthetic one stands in for it, with a public page of the same players.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,17 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.clustering.kmeans import KMeans
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.evaluation.attacks.linkage import linking_attack
+from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
-from sfumato.papers.judging import Curve, agreed, curve_of, ends, lies_below, rises
-from sfumato.papers.measured import Method, run_all
-from sfumato.papers.panels import Panel
-from sfumato.papers.players import MEASUREMENTS, PLAYERS, QUARTERS, players
-from sfumato.papers.reproduction import Claim, Reproduction
-from sfumato.papers.setting import Setting
+from sfumato.papers.experiment import Curve, Method, Setting, agreed, curve_of, ends, lies_below, rises, run_all
+from sfumato.papers.reproduction import Claim, Panel, Reproduction
 from sfumato.rates import Rate
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
@@ -29,22 +29,22 @@ from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 
-TITLE = "k-anonymity for soccer fitness data (Mondrian and k-means)"
-KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
-SMALL = 6
+_TITLE = "k-anonymity for soccer fitness data (Mondrian and k-means)"
+_KS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30)
+_SMALL = 6
 """The k up to which "small" reaches; the paper does not say."""
 
-STRICT, RELAXED, CLUSTERS = "mondrian (strict)", "mondrian (relaxed)", "k-means"
-METHODS: Mapping[str, Anonymizer] = {
-    STRICT: Mondrian(split_rule="median", attribute_choice="widest"),
-    RELAXED: Mondrian(mode="relaxed", attribute_choice="widest", split_rule="median"),
-    CLUSTERS: KMeans(scale="none"),
+_STRICT, _RELAXED, _CLUSTERS = "mondrian (strict)", "mondrian (relaxed)", "k-means"
+_METHODS: Mapping[str, Anonymizer] = {
+    _STRICT: Mondrian(split_rule="median", attribute_choice="widest"),
+    _RELAXED: Mondrian(mode="relaxed", attribute_choice="widest", split_rule="median"),
+    _CLUSTERS: KMeans(scale="none"),
 }
-QUASI, NAME, TARGET = ("height", "weight"), "player", "vo2max"
-ATTACKED = 5
+_QUASI, _NAME, _TARGET = ("height", "weight"), "player", "vo2max"
+_ATTACKED = 5
 """The k of the releases that are attacked."""
 
-NOTES = (
+_NOTES = (
     "k-means starts at random: its figures are means over starts. The paper says nothing of how often it ran.",
     "NCP is counted from the range of the original values in a class, also for k-means, which publishes means.",
     "A player has a record in every quarter. The paper counts records; with all quarters in one table that promises "
@@ -56,15 +56,15 @@ NOTES = (
 
 def soccer(setting: Setting) -> Reproduction:
     """Publish the stand-in with every method at every k, and attack it before and after."""
-    count = 30 if setting.quick else PLAYERS
+    count = 30 if setting.quick else _PLAYERS
     fitness, page = players(count, seed=setting.seed)
-    table = encode(read_table(fitness.select(QUASI), Schema(quasi_identifying=list(QUASI))))
-    ks, starts = (KS[:3], 2) if setting.quick else (KS, 10)
+    table = encode(read_table(fitness.select(_QUASI), Schema(quasi_identifying=list(_QUASI))))
+    ks, starts = (_KS[:3], 2) if setting.quick else (_KS, 10)
     jobs = [
         partial(_run, Method(label, way, table, table), k, setting.seed + start)
-        for label, way in METHODS.items()
+        for label, way in _METHODS.items()
         for k in ks
-        for start in range(starts if label == CLUSTERS else 1)
+        for start in range(starts if label == _CLUSTERS else 1)
     ]
     runs = run_all(jobs, setting, "soccer")
     attacks = pl.DataFrame(list(_attacks(fitness, page, setting)))
@@ -72,12 +72,12 @@ def soccer(setting: Setting) -> Reproduction:
     means = runs.group_by("method", "k", maintain_order=True).agg(pl.col("loss", "discernibility", "classes").mean())
     results = means.with_columns(percentage=100 * pl.col("loss"))
     label = (
-        f"fitness table (SYNTHETIC stand-in for the club's, which is not public): {count} players in {len(QUARTERS)} "
+        f"fitness table (SYNTHETIC stand-in for the club's, which is not public): {count} players in {len(_QUARTERS)} "
         f"quarters, {fitness.height} records, {fitness.width} attributes; height and weight are quasi-identifying"
     )
     return Reproduction(
-        "soccer", TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks, "quarters": quarters},
-        tuple(claim.on_a_stand_in() for claim in claims_of(results, attacks, quarters)), PANELS, NOTES,
+        "soccer", _TITLE, (label,), {"results": results, "runs": runs, "attacks": attacks, "quarters": quarters},
+        tuple(claim.on_a_stand_in() for claim in claims_of(results, attacks, quarters)), _PANELS, _NOTES,
     )  # fmt: skip
 
 
@@ -86,8 +86,8 @@ def claims_of(results: pl.DataFrame, attacks: pl.DataFrame, quarters: pl.DataFra
 
     `quarters` has method, what was counted, and how many classes of all quarters hold too few players.
     """
-    dm = {label: curve_of(results, "k", "discernibility", method=label) for label in METHODS}
-    ncp = {label: curve_of(results, "k", "loss", method=label) for label in METHODS}
+    dm = {label: curve_of(results, "k", "discernibility", method=label) for label in _METHODS}
+    ncp = {label: curve_of(results, "k", "loss", method=label) for label in _METHODS}
     return (
         _linkable(attacks),
         _all_rise("DM", "5.2, figure 2", dm),
@@ -95,7 +95,7 @@ def claims_of(results: pl.DataFrame, attacks: pl.DataFrame, quarters: pl.DataFra
         _converges(dm),
         _all_rise("NCP", "5.2, figure 3", ncp),
         _strict_is_best(ncp),
-        _plateaus(ncp[RELAXED]),
+        _plateaus(ncp[_RELAXED]),
         _protects(attacks),
         _hides_players(quarters, "records"),
         _hides_players(quarters, "players"),
@@ -121,7 +121,7 @@ _LINKED = ("reidentified", "strangers")
 def _protects(attacks: pl.DataFrame) -> Claim:
     after = [row for row in attacks.to_dicts() if row["published"] != "names removed"]
     return Claim.judged(
-        f"The last quarter published with k = {ATTACKED}: no player can be linked to a single record",
+        f"The last quarter published with k = {_ATTACKED}: no player can be linked to a single record",
         "abstract and 6",
         all(row["reidentified"] == 0 for row in after) if after else None,
         "; ".join(f"{row['published']}: {_told(row)}" for row in after) or "the attack was not played",
@@ -132,7 +132,7 @@ def _hides_players(quarters: pl.DataFrame, counted: str) -> Claim:
     """Judge what the paper means by k-anonymity on its whole table, in which a player has a record in every quarter."""
     rows = quarters.filter(pl.col("counted") == counted).to_dicts() if quarters.height else []
     return Claim.judged(
-        f"All quarters published with k = {ATTACKED} {counted} in a class: every class holds {ATTACKED} players",
+        f"All quarters published with k = {_ATTACKED} {counted} in a class: every class holds {_ATTACKED} players",
         "abstract and 6, read as a promise to players",
         all(row["too_few"] == 0 for row in rows) if rows else None,
         "; ".join(
@@ -159,27 +159,27 @@ def _all_rise(name: str, where: str, curves: Mapping[str, Curve]) -> Claim:
 
 
 def _smaller_at_small_k(dm: Mapping[str, Curve]) -> Claim:
-    small = {label: {k: cost for k, cost in curve.items() if k <= SMALL} for label, curve in dm.items()}
+    small = {label: {k: cost for k, cost in curve.items() if k <= _SMALL} for label, curve in dm.items()}
     told = [
-        f"k = {figure(k)}: {figure(small[CLUSTERS][k], 4)} for {figure(small[STRICT][k], 4)} (strict) and "
-        f"{figure(small[RELAXED][k], 4)} (relaxed)"
-        for k in small[CLUSTERS]
-        if k in small[STRICT] and k in small[RELAXED]
+        f"k = {figure(k)}: {figure(small[_CLUSTERS][k], 4)} for {figure(small[_STRICT][k], 4)} (strict) and "
+        f"{figure(small[_RELAXED][k], 4)} (relaxed)"
+        for k in small[_CLUSTERS]
+        if k in small[_STRICT] and k in small[_RELAXED]
     ]
     return Claim.judged(
-        f"k-means has a lower DM than Mondrian for small k (up to {SMALL})",
+        f"k-means has a lower DM than Mondrian for small k (up to {_SMALL})",
         "5.2, figure 2",
-        lies_below(small[CLUSTERS], [small[STRICT], small[RELAXED]]),
+        lies_below(small[_CLUSTERS], [small[_STRICT], small[_RELAXED]]),
         "; ".join(told) or "no k was run with all",
     )
 
 
 def _converges(dm: Mapping[str, Curve]) -> Claim:
     """Judge convergence: the ratio of the DM of k-means to that of strict Mondrian comes nearer to 1."""
-    shared = sorted({*dm[CLUSTERS]} & {*dm[STRICT]})
+    shared = sorted({*dm[_CLUSTERS]} & {*dm[_STRICT]})
     if len(shared) < 2:
         return Claim.judged("The DM of k-means comes close to Mondrian's as k grows", "5.2", None, "too few k")
-    first, last = (dm[CLUSTERS][k] / dm[STRICT][k] for k in (shared[0], shared[-1]))
+    first, last = (dm[_CLUSTERS][k] / dm[_STRICT][k] for k in (shared[0], shared[-1]))
     return Claim.judged(
         "The DM of k-means comes close to Mondrian's as k grows",
         "5.2, figure 2",
@@ -193,7 +193,7 @@ def _strict_is_best(ncp: Mapping[str, Curve]) -> Claim:
     return Claim.judged(
         "Strict Mondrian has a lower NCP than relaxed Mondrian and k-means",
         "5.2, figure 3",
-        lies_below(ncp[STRICT], [ncp[RELAXED], ncp[CLUSTERS]]),
+        lies_below(ncp[_STRICT], [ncp[_RELAXED], ncp[_CLUSTERS]]),
         "; ".join(f"{label} {ends(curve)}" for label, curve in ncp.items() if curve),
     )
 
@@ -215,16 +215,16 @@ def _run(method: Method, k: int, seed: int) -> dict[str, Any]:
 
 def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Iterator[dict[str, Any]]:
     """Attack the last quarter, whose heights and weights are on the page, before and after publishing."""
-    last = fitness.filter(pl.col("quarter") == QUARTERS[-1]).drop("quarter")
-    rest: Sequence[str] = ["position", *(name for name in MEASUREMENTS if name != TARGET)]
-    schema = Schema(identifying=[NAME], quasi_identifying=list(QUASI), sensitive=[TARGET], insensitive=list(rest))
-    published = {"names removed": last.drop(NAME)}
-    for label, way in METHODS.items():
+    last = fitness.filter(pl.col("quarter") == _QUARTERS[-1]).drop("quarter")
+    rest: Sequence[str] = ["position", *(name for name in MEASUREMENTS if name != _TARGET)]
+    schema = Schema(identifying=[_NAME], quasi_identifying=list(_QUASI), sensitive=[_TARGET], insensitive=list(rest))
+    published = {"names removed": last.drop(_NAME)}
+    for label, way in _METHODS.items():
         table = read_table(last, schema)
-        release = anonymize(table, KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed)
+        release = anonymize(table, KAnonymity(_ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed)
         published[label] = release.data
     _, strangers = players(page.height, seed=setting.seed + 1)
-    strangers = strangers.with_columns(pl.lit("stranger ") + pl.col(NAME))
+    strangers = strangers.with_columns(pl.lit("stranger ") + pl.col(_NAME))
     for label, frame in published.items():
         result = linking_attack(frame, page, schema, truth=last)
         by_chance = linking_attack(frame, strangers, schema, truth=last)
@@ -239,22 +239,22 @@ def _attacks(fitness: pl.DataFrame, page: pl.DataFrame, setting: Setting) -> Ite
 
 def _all_quarters(fitness: pl.DataFrame, setting: Setting) -> Iterator[dict[str, Any]]:
     """Publish all quarters, counting records as the paper does, and counting players."""
-    numbered = fitness.select(NAME, *QUASI).with_row_index("row")
-    for label, way in METHODS.items():
-        for counted, person in (("records", None), ("players", NAME)):
-            schema = Schema(quasi_identifying=list(QUASI), insensitive=["row"], person=person, others="drop")
+    numbered = fitness.select(_NAME, *_QUASI).with_row_index("row")
+    for label, way in _METHODS.items():
+        for counted, person in (("records", None), ("players", _NAME)):
+            schema = Schema(quasi_identifying=list(_QUASI), insensitive=["row"], person=person, others="drop")
             release = anonymize(
-                read_table(numbered, schema), KAnonymity(ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed
+                read_table(numbered, schema), KAnonymity(_ATTACKED), anonymizer=way, recoding=TIGHT, seed=setting.seed
             )
-            who = release.data.join(numbered.select("row", NAME), on="row")
-            classes = who.group_by(QUASI).agg(pl.col(NAME).n_unique(), _surest=_largest_share(NAME))
-            sizes = classes[NAME]
+            who = release.data.join(numbered.select("row", _NAME), on="row")
+            classes = who.group_by(_QUASI).agg(pl.col(_NAME).n_unique(), _surest=_largest_share(_NAME))
+            sizes = classes[_NAME]
             assert isinstance(release.report, Report)
             yield {
                 "method": label,
                 "counted": counted,
                 "classes": len(sizes),
-                "too_few": int((sizes < ATTACKED).sum()),
+                "too_few": int((sizes < _ATTACKED).sum()),
                 "alone": int((sizes == 1).sum()),
                 "surest": float(classes["_surest"].max()),  # type: ignore[arg-type]
                 "loss": release.report.losses.normalized_ncp,
@@ -266,7 +266,7 @@ def _largest_share(name: str) -> pl.Expr:
     return pl.col(name).value_counts().struct.field("count").max() / pl.len()
 
 
-PANELS = (
+_PANELS = (
     Panel(
         "dm", "DM against k (figure 2)", "results", "k", "discernibility",
         ("k (records of a class at least)", "DM (records²)"),
@@ -276,3 +276,68 @@ PANELS = (
         ("k (records of a class at least)", "NCP (% of its largest value)"),
     ),
 )  # fmt: skip
+
+
+_PLAYERS = 60
+_QUARTERS = ("2016 Q2", "2016 Q3", "2016 Q4", "2017 Q1", "2017 Q2")
+
+# Position, share of the players, mean height (cm), kilograms more than height leads one to expect.
+_POSITIONS = (("goalkeeper", 3, 188, 2), ("defender", 8, 183, 1), ("midfielder", 8, 177, -1), ("forward", 6, 181, 0))
+
+# Measurement, mean, standard deviation, decimals.
+_MEASUREMENTS = (
+    ("body_fat", 9.5, 1.8, 1),
+    ("vo2max", 58.0, 4.0, 1),
+    ("sprint_30m", 4.15, 0.14, 2),
+    ("jump", 45.0, 5.0, 0),
+    ("yoyo_test", 2200.0, 260.0, 0),
+    ("hamstring_ratio", 0.62, 0.06, 2),
+    ("resting_pulse", 52.0, 5.0, 0),
+)
+MEASUREMENTS = tuple(name for name, *_ in _MEASUREMENTS)
+
+
+def players(count: int = _PLAYERS, *, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Make five quarters of fitness data with 12 attributes, and a public page about the players.
+
+    Parameters
+    ----------
+    count
+        Players, each measured in every quarter.
+    seed
+        The same seed gives the same tables.
+
+    Returns
+    -------
+    tuple of DataFrame
+        The fitness table: player (a pseudonym), position, quarter, height (cm), weight (kg), and seven
+        measurements; and the page: player, height, weight in the last quarter.
+    """
+    drawn = np.random.default_rng(seed)
+    shares = np.array([share for _, share, *_ in _POSITIONS], dtype=float)
+    position = drawn.choice(len(_POSITIONS), count, p=shares / shares.sum())
+    height = np.round(drawn.normal(np.array([tall for *_, tall, _ in _POSITIONS])[position], 4.5))
+    build = np.array([heavy for *_, heavy in _POSITIONS])[position]
+    weight = 22.5 * (height / 100) ** 2 + build + drawn.normal(0, 3.5, count)
+    form = drawn.normal(size=(count, len(_MEASUREMENTS)))
+    parts = []
+    for quarter in _QUARTERS:
+        weight = weight + drawn.normal(0, 0.7, count)
+        form = 0.8 * form + 0.6 * drawn.normal(size=form.shape)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "player": [f"player {number:03}" for number in range(1, count + 1)],
+                    "position": pl.Series([name for name, *_ in _POSITIONS]).gather(position),
+                    "quarter": [quarter] * count,
+                    "height": height.astype(np.int64),
+                    "weight": np.round(weight, 1),
+                    **{
+                        name: np.round(mean + spread * form[:, place], decimals)
+                        for place, (name, mean, spread, decimals) in enumerate(_MEASUREMENTS)
+                    },
+                }
+            )
+        )
+    page = parts[-1].select("player", "height", "weight")
+    return pl.concat(parts), page

@@ -11,7 +11,7 @@ from sfumato.policy.hierarchy_entries import described_hierarchy, lists_values
 from sfumato.policy.parts import Column, Columns
 from sfumato.table.schema import Attribute, Schema
 
-ADVICE = "read the table with sfumato.read_table(source, policy)"
+_ADVICE = "read the table with sfumato.read_table(source, policy)"
 
 
 def columns_of(schema: Schema) -> Columns:
@@ -32,6 +32,7 @@ def columns_of(schema: Schema) -> Columns:
         "wished-k": schema.wished_k,
         "wished-l": schema.wished_l,
         "publish": schema.publish,
+        "key-form": schema.key_form,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))
@@ -49,11 +50,11 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
             yield _other_names(role, list(named), list(found))
         yield from (
             f"columns.{role.replace('_', '-')}, column {name!r}: the policy has other settings than those that the "
-            f"table was read with; {ADVICE}"
+            f"table was read with; {_ADVICE}"
             for name in named
             if name in found and not _alike(named[name], found[name])
         )
-    for role in ("person", "wished_k", "wished_l"):
+    for role in ("person", "wished_k", "wished_l", "key_form"):
         here, there = getattr(said, role), getattr(read, role)
         if here != there:
             yield _other_names(role, *([name] if name else [] for name in (here, there)))
@@ -76,7 +77,7 @@ def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
 
 def _other_names(role: str, said: list[str], read: list[str]) -> str:
     policy, table = (", ".join(map(repr, names)) or "none" for names in (said, read))
-    return f"columns.{role.replace('_', '-')}: the policy names {policy}, the table was read with {table}; {ADVICE}"
+    return f"columns.{role.replace('_', '-')}: the policy names {policy}, the table was read with {table}; {_ADVICE}"
 
 
 def _alike(said: Column, read: Column) -> bool:

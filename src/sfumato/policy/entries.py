@@ -279,11 +279,11 @@ class LazyEntries(Mapping[str, type[Any]]):
     @property
     def _any_of_them(self) -> TypeAdapter[PolicyPart]:
         if self._union is None or self._union[0] != changes():
-            self._union = changes(), TypeAdapter(union_of(dict(self), tag=self._tag))
+            self._union = changes(), TypeAdapter(_union_of(dict(self), tag=self._tag))
         return self._union[1]
 
 
-def union_of(entries: Mapping[str, type[PolicyPart]], *, tag: str) -> Any:
+def _union_of(entries: Mapping[str, type[PolicyPart]], *, tag: str) -> Any:
     """Return the type of a part that may be any of `entries`, distinguished by its key `tag`."""
     if len(entries) == 1:
         return next(iter(entries.values()))

@@ -11,12 +11,12 @@ from sfumato.errors import PolicyError
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
 from sfumato.policy.entries import AlsoWritten, LazyEntries, PolicyPart, problems_reported
 
-RULES = ("intervals", "prefixes", "dates", "flat")
+_RULES = ("intervals", "prefixes", "dates", "flat")
 """Kinds that are rules; every other kind lists original values."""
 
 ROLES_WITH_SETTINGS = ("quasi-identifying", "sensitive")
 
-Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
+_Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1)]
 
 
 class TableHierarchy(PolicyPart):
@@ -29,7 +29,7 @@ class TableHierarchy(PolicyPart):
     """
 
     kind: Literal["table"]
-    rows: Rows
+    rows: _Rows
 
     @model_validator(mode="after")
     def _is_a_hierarchy(self) -> Self:
@@ -101,7 +101,7 @@ def described_hierarchy(hierarchy: HierarchySpecification) -> dict[str, Any]:
 
 def lists_values(entry: Any) -> bool:
     """Tell whether a hierarchy is more than a rule, so that a release may not show it."""
-    return entry.kind not in RULES
+    return entry.kind not in _RULES
 
 
 def published_hierarchy(entry: Any) -> Any:

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-Key = str | int
-KeyPath = tuple[Key, ...]
-Node = Mapping[str, Any]
+_Key = str | int
+KeyPath = tuple[_Key, ...]
+_Node = Mapping[str, Any]
 """A part of a JSON Schema."""
 
 BUILT = "built"
@@ -30,6 +30,7 @@ _TEXTS = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "string_type": "must be text",
+    "json_invalid": "a name or a value is no text in UTF-8; write it so, and set the terminal to UTF-8",
     "tuple_type": "must be a list",
     "list_type": "must be a list",
     "dict_type": "must be a table",
@@ -57,7 +58,7 @@ class Mistake:
     text: str
 
 
-def suggestion(word: object, allowed: Sequence[str]) -> str:
+def _suggestion(word: object, allowed: Sequence[str]) -> str:
     """Say which of the `allowed` names `word` was probably meant to be, and list them all; never shows `word`."""
     near = get_close_matches(word.lower(), allowed, 1) if isinstance(word, str) else []
     meant = f"did you mean {near[0]!r}? " if near else ""
@@ -82,7 +83,7 @@ def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
     return written.removeprefix(".")
 
 
-def mistakes_of(error: ValidationError, schema: Node) -> list[Mistake]:
+def mistakes_of(error: ValidationError, schema: _Node) -> list[Mistake]:
     """Translate what pydantic found, one mistake for each place.
 
     Parameters
@@ -133,21 +134,21 @@ def _joined(texts: list[str]) -> list[str]:
     return texts
 
 
-def _translated(detail: Mapping[str, Any], schema: Node) -> Iterator[Mistake]:
+def _translated(detail: Mapping[str, Any], schema: _Node) -> Iterator[Mistake]:
     kind, context = detail["type"], detail.get("ctx", {})
     path, allowed = _place(detail["loc"], schema)
     if kind == BUILT:
         yield from (_built(path, problem, context["keys"]) for problem in context["problems"])
     elif kind == "extra_forbidden":
-        yield Mistake(path, f"unknown key; {suggestion(path[-1], allowed)}")
+        yield Mistake(path, f"unknown key; {_suggestion(path[-1], allowed)}")
     elif kind in ("union_tag_invalid", "union_tag_not_found"):
         tag = context["discriminator"].strip("'")
         names = re.findall(r"'([^']*)'", context["expected_tags"]) if "expected_tags" in context else allowed
         given = detail["input"].get(tag) if isinstance(detail["input"], dict) else None
-        yield Mistake((*path, tag), f"{'is missing' if given is None else 'unknown name'}; {suggestion(given, names)}")
+        yield Mistake((*path, tag), f"{'is missing' if given is None else 'unknown name'}; {_suggestion(given, names)}")
     elif kind in ("literal_error", "enum"):
         names = re.findall(r"'([^']*)'", context["expected"])
-        yield Mistake(path, f"{_UNKNOWN_NAME}; {suggestion(detail['input'], names)}")
+        yield Mistake(path, f"{_UNKNOWN_NAME}; {_suggestion(detail['input'], names)}")
     else:
         yield Mistake(path, _TEXTS.get(kind, "has a value that cannot be used here").format(**context))
 
@@ -161,14 +162,14 @@ def _built(path: KeyPath, problem: str, keys: Sequence[str]) -> Mistake:
     return Mistake(path, problem)
 
 
-def _place(location: Sequence[Key], schema: Node) -> tuple[KeyPath, list[str]]:
+def _place(location: Sequence[_Key], schema: _Node) -> tuple[KeyPath, list[str]]:
     """Return the path as the policy writes it, and the keys or names allowed at its last step.
 
     A location also holds the tags of the unions it went through, and labels of alternatives, which are not keys. The
     keys of tables inside a hierarchy may be values of the attribute, so the path stops before them.
     """
-    path: list[Key] = []
-    node: Node = schema
+    path: list[_Key] = []
+    node: _Node = schema
     for position, step in enumerate(location):
         inner, is_key = _enter(node, step, schema)
         is_free = not isinstance(step, int) and step not in _properties(node, schema)
@@ -184,7 +185,7 @@ def _place(location: Sequence[Key], schema: Node) -> tuple[KeyPath, list[str]]:
     return tuple(path), _tags(node, schema)
 
 
-def _enter(node: Node, step: Key, schema: Node) -> tuple[Node | None, bool]:
+def _enter(node: _Node, step: _Key, schema: _Node) -> tuple[_Node | None, bool]:
     """Return the part under `step`, or None, and whether `step` is a key or position that the policy writes."""
     node = _resolved(node, schema)
     if step in node.get("discriminator", {}).get("mapping", {}):
@@ -207,22 +208,22 @@ def _enter(node: Node, step: Key, schema: Node) -> tuple[Node | None, bool]:
     return None, False
 
 
-def _through(node: Node, step: Key, schema: Node) -> Node | None:
+def _through(node: _Node, step: _Key, schema: _Node) -> _Node | None:
     options = (_enter(option, step, schema)[0] for option in node.get("anyOf", []))
     return next((option for option in options if option is not None), None)
 
 
-def _resolved(node: Node, schema: Node) -> Node:
+def _resolved(node: _Node, schema: _Node) -> _Node:
     if "$ref" not in node:
         return node
     return dict(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
 
 
-def _properties(node: Node, schema: Node) -> list[str]:
+def _properties(node: _Node, schema: _Node) -> list[str]:
     return list(_resolved(node, schema).get("properties", {}))
 
 
-def _tags(node: Node, schema: Node) -> list[str]:
+def _tags(node: _Node, schema: _Node) -> list[str]:
     node = _resolved(node, schema)
     own = list(node.get("discriminator", {}).get("mapping", {}))
     return own or [tag for option in node.get("anyOf", []) for tag in _tags(option, schema)]

@@ -15,11 +15,11 @@ from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
 
-WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
-PLACE = ("sheet", "range", "codes")
+_PLACE = ("sheet", "range", "codes")
 """Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
 
@@ -65,7 +65,7 @@ class Layout(PolicyPart):
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
         said = {**self.model_dump(), "quote": self.quote or None}
-        return {key: value for key, value in said.items() if key not in PLACE or value is not None}
+        return {key: value for key, value in said.items() if key not in _PLACE or value is not None}
 
 
 class Source(Layout):
@@ -155,7 +155,7 @@ class Column(PolicyPart):
 
     def written(self) -> dict[str, Any]:
         """Return the settings that say how values are written."""
-        return {key: getattr(self, key) for key in WRITTEN}
+        return {key: getattr(self, key) for key in _WRITTEN}
 
     @field_validator("domain")
     @classmethod
@@ -187,7 +187,7 @@ class Column(PolicyPart):
             "hierarchy": published_hierarchy(self.hierarchy),
             "domain": None,
             "domain_withheld": is_withheld,
-            **dict.fromkeys(WRITTEN),
+            **dict.fromkeys(_WRITTEN),
         }
         return self.model_copy(update=changes)
 
@@ -218,6 +218,8 @@ class Columns(PolicyPart):
         The same for the l of l-diversity.
     publish
         Columns that are published though they look like identifiers.
+    key_form
+        Which spellings of a key are one person's: exact, fold, or by kind, such as fold:capitals,exact:zeros.
     """
 
     identifying: tuple[str, ...] = ()
@@ -229,6 +231,7 @@ class Columns(PolicyPart):
     wished_k: str | None = None
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
+    key_form: str | None = None
 
     @property
     def unprotected(self) -> tuple[str, ...]:
@@ -249,6 +252,7 @@ class Columns(PolicyPart):
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
             "publish": list(self.publish),
+            **({} if self.key_form is None else {"key-form": self.key_form}),
         }
 
 

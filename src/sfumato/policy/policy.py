@@ -7,6 +7,9 @@ it neither reads tables nor anonymizes, and never holds a seed. :func:`sfumato.r
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -31,13 +34,13 @@ from sfumato.policy.entries import (
     entry_for,
     entry_of,
 )
-from sfumato.policy.help import helpful
 from sfumato.policy.hierarchy_entries import spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
 from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
 from sfumato.policy.people import People
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
+from sfumato.registry import Registry
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
@@ -178,7 +181,7 @@ class Policy(WholePolicy):
         ``usual`` takes a few words or numbers, ``rare`` takes lists or tables. Numbers that count something have an
         ``x-unit``.
         """
-        return helpful(super().json_schema())
+        return _helpful(super().json_schema())
 
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
@@ -241,6 +244,7 @@ class Policy(WholePolicy):
             person=self.columns.person,
             wished_k=self.columns.wished_k,
             wished_l=self.columns.wished_l,
+            key_form=self.columns.key_form,
             publish=self.columns.publish,
         )
 
@@ -333,3 +337,138 @@ def _misfits(policy: Policy) -> Iterator[Mistake]:
     for name in policy.to_recoding().forms:
         if name not in policy.columns.quasi_identifying:
             yield Mistake(("recoding", "forms", name), "names no quasi-identifying column; name one, or leave it out")
+
+
+_GROUPS = ("needed", "usual", "rare")
+"""Which settings a form shows first: those without a default; those of a few words or numbers; the others."""
+
+_SECTION = re.compile(r"^(?P<title>[A-Z][a-z ]+)\n-{3,}\n", re.MULTILINE)
+_NAMES = re.compile(r"^(?P<names>\w+(?:, \w+)*)(?: : .*)?$")
+
+
+def _helpful(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema in which every property has a ``description`` and an ``x-group``.
+
+    Descriptions are moved from the docstring of a part to its properties; what the part does stays with it.
+    """
+    whole = {**schema, **_part(schema)}
+    if "$defs" in schema:
+        whole["$defs"] = {name: _part(part) for name, part in schema["$defs"].items()}
+    return whole
+
+
+def said_of(docstring: str) -> dict[str, str]:
+    """Return what a numpydoc docstring says of each parameter or attribute, each as one paragraph or several."""
+    sections = _sections(docstring)
+    return {
+        name: text
+        for title in ("Attributes", "Parameters")
+        for names, text in _entries(sections.get(title, ""))
+        for name in names
+    }
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any]:
+    properties, doc = part.get("properties"), inspect.cleandoc(part.get("description", ""))
+    if not properties:
+        return dict(part)
+    said, required = said_of(doc), part.get("required", ())
+    shown = {
+        key: {**setting, **_description(said, key), "x-group": _group(setting, key in required)}
+        for key, setting in properties.items()
+    }
+    return {**part, "description": _what(doc), "properties": shown}
+
+
+def _description(said: Mapping[str, str], key: str) -> dict[str, str]:
+    if key in ("name", "kind") and key not in said:
+        return {"description": "Which one it is."}
+    name = key.replace("-", "_")
+    return {"description": said[name]} if name in said else {}
+
+
+def _group(setting: Mapping[str, Any], required: bool) -> str:
+    if required:
+        return _GROUPS[0]
+    kinds = [setting, *setting.get("anyOf", ())]
+    is_plain = any(kind.get("type") in ("integer", "number", "boolean", "string") for kind in kinds)
+    return _GROUPS[1] if is_plain else _GROUPS[2]
+
+
+def _what(doc: str) -> str:
+    """Return the docstring without the sections that properties and messages say again."""
+    sections = _sections(doc)
+    kept = {title: text for title, text in sections.items() if title in ("Notes", "References")}
+    return "\n\n".join([sections[""].strip(), *(f"{title}: {text.strip()}" for title, text in kept.items())])
+
+
+def _sections(doc: str) -> dict[str, str]:
+    """Split a docstring at its underlined titles; what comes before the first has the title ``""``."""
+    found, title, start = dict[str, str](), "", 0
+    for heading in _SECTION.finditer(doc):
+        found[title] = doc[start : heading.start()]
+        title, start = heading["title"], heading.end()
+    found[title] = doc[start:]
+    return found
+
+
+def _entries(section: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the names that an entry is about, and its text, for each entry of a section."""
+    names: list[str] = []
+    lines: list[str] = []
+    for line in [*section.splitlines(), "end"]:
+        if line[:1].strip():
+            if names and lines:
+                yield names, " ".join(" ".join(lines).split())
+            heading = _NAMES.match(line)
+            names, lines = (heading["names"].split(", ") if heading else []), []
+        else:
+            lines.append(line.strip())
+
+
+_NEEDED: dict[str, tuple[Registry, tuple[str, ...]]] = {
+    "a privacy model": (MODELS, ("holds", "achieved", "rules", "explain", "parameters")),
+    "an anonymizer": (ANONYMIZERS, ("solve", "decides_regions")),
+    "a publisher": (PUBLISHERS, ("publish", "check", "promises")),
+}
+"""What a class is → where it is registered, and what it must have."""
+
+
+def register(own: type[Any]) -> type[Any]:
+    """Make a privacy model or an anonymizer of one's own known by its name, in this program.
+
+    Policies and the names of other calls may then use it, and :func:`sfumato.verify` recounts it. Can be a decorator. A
+    package that others install names it as an entry point instead, of the group ``sfumato.models``,
+    ``sfumato.anonymizers`` or ``sfumato.publishers``; then the command line knows it, too.
+
+    Parameters
+    ----------
+    own
+        A frozen dataclass with a class variable ``name`` and the methods of
+        :class:`sfumato.models.protocol.PrivacyModel`, :class:`sfumato.anonymizers.protocol.Anonymizer` or
+        :class:`sfumato.anonymizers.protocol.Publisher`.
+
+    Returns
+    -------
+    type
+        The same.
+
+    Raises
+    ------
+    PolicyError
+        When it is none of these, or something else has its name.
+
+    Notes
+    -----
+    *Guarantee.* None beyond what the class itself keeps: a release promises what its model counts. Whoever recounts a
+    model runs its code, so that recipients need it, and have to trust it as they trust this library.
+    """
+    name = getattr(own, "name", None)
+    if not isinstance(own, type) or not dataclasses.is_dataclass(own) or not isinstance(name, str):
+        raise PolicyError("register: give a class, a frozen dataclass with a class variable name")
+    for registry, needed in _NEEDED.values():
+        if all(hasattr(own, each) for each in needed):
+            registry[name] = own
+            return own
+    wanted = "; ".join(f"{what} has {', '.join(needed)}" for what, (_, needed) in _NEEDED.items())
+    raise PolicyError(f"register: {own.__name__} is neither model nor anonymizer: {wanted}")

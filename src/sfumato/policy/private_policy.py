@@ -132,6 +132,7 @@ class DeclaredPolicy(WholePolicy):
             person=columns.person,
             wished_k=columns.wished_k,
             wished_l=columns.wished_l,
+            key_form=columns.key_form,
             publish=columns.publish,
         )
 

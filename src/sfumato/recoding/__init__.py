@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from sfumato.classes.generalized import covers
 from sfumato.recoding.choice import TIGHT, Recoding
-from sfumato.recoding.covering import covers
 from sfumato.recoding.kind import RecodingKind, recoding_kind
-from sfumato.recoding.merge import recode_as_published
 from sfumato.recoding.publish import publish
 from sfumato.recoding.published import generalize_published
-from sfumato.recoding.recode import recode
+from sfumato.recoding.recode import recode, recode_as_published
 from sfumato.recoding.regions import form_problems
 
 __all__ = [

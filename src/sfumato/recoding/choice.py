@@ -12,7 +12,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.schema import Kind
 
-Ends = Literal["rounded", "tight"]
+_Ends = Literal["rounded", "tight"]
 Suppressed = Literal["remove", "star"]
 Average = Literal["mean", "median", "mode", "geometric-mean"]
 
@@ -51,7 +51,7 @@ class Recoding:
 
     numeric: Form = Form.INTERVAL
     forms: Mapping[str, Form] = field(default_factory=dict)
-    ends: Ends = "rounded"
+    ends: _Ends = "rounded"
     suppressed: Suppressed = "remove"
     average: Average | None = None
 

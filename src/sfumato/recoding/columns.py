@@ -20,7 +20,7 @@ from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
 from sfumato.table.schema import Kind
 
-Codes = NDArray[np.integer]
+_Codes = NDArray[np.integer]
 Indices = NDArray[np.int32]
 
 _DENSE = 1 << 22
@@ -28,7 +28,7 @@ _MEAN_DIGITS = 5
 
 
 def interval_column(
-    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
+    attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> GeneralizedColumn:
     """Publish each class as the interval from its smallest to its largest value.
 
@@ -46,7 +46,7 @@ def interval_column(
 
 
 def rounded_column(
-    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
+    attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> GeneralizedColumn:
     """Publish each class as an interval with round ends around its values; a class of one value as that value.
 
@@ -74,7 +74,7 @@ def _intervals(
     return GeneralizedColumn(attribute, Form.INTERVAL, per_class, written, low, high, leaves, level)
 
 
-def ancestor_column(attribute: EncodedAttribute, low: Codes, high: Codes) -> GeneralizedColumn:
+def ancestor_column(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> GeneralizedColumn:
     """Publish each class as the lowest node of the hierarchy that covers it.
 
     Parameters
@@ -151,8 +151,8 @@ def set_levels(attribute: EncodedAttribute, low: Indices, high: Indices) -> Indi
 
 def mean_column(
     attribute: EncodedAttribute,
-    low: Codes,
-    high: Codes,
+    low: _Codes,
+    high: _Codes,
     means: NDArray[np.float64],
     own: EncodedAttribute | None = None,
 ) -> GeneralizedColumn:
@@ -190,14 +190,14 @@ def mean_column(
     return GeneralizedColumn(attribute, Form.MEAN, per_class, known(labels), low, high, leaves, _changed(low, high))
 
 
-def _widened(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Codes, Codes]:
+def _widened(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> tuple[_Codes, _Codes]:
     """Widen each class that mixes missing and present values to the whole domain."""
     if not attribute.has_missing:
         return low, high
     return np.where(high == attribute.size, np.where(low == attribute.size, low, 0), low), high
 
 
-def _distinct_ranges(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Indices, Indices, Indices]:
+def _distinct_ranges(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> tuple[Indices, Indices, Indices]:
     """Return the number of each class's pair (low, high) among the distinct ones, and both ends of those; int32."""
     width = attribute.size + 1
     keys, per_class = _distinct_keys(low.astype(np.int64) * width + high, width * width)

@@ -18,7 +18,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, with_stars
-from sfumato.recoding.occurring import LARGEST_EXACT
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.kinds import text_of
 from sfumato.table.rounding import Rounding
@@ -26,7 +25,7 @@ from sfumato.table.schema import Kind
 from sfumato.table.text_order import FEW
 
 Numbers = NDArray[np.float64]
-Codes = NDArray[np.integer]
+_Codes = NDArray[np.integer]
 Indices = NDArray[np.int32]
 
 MOST_BINS = 4
@@ -43,7 +42,7 @@ FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).too
 
 
 @dataclass(frozen=True)
-class Grid:
+class _Grid:
     """Bins of one step.
 
     Attributes
@@ -61,7 +60,7 @@ class Grid:
     start: Callable[[Numbers], Numbers]
 
 
-class RoundedIntervals(NamedTuple):
+class _RoundedIntervals(NamedTuple):
     """Intervals on grids, one for each of g ranges of codes: float64 (g,) each."""
 
     first: Numbers
@@ -77,7 +76,7 @@ class RoundedIntervals(NamedTuple):
 def exactly_numbered(attribute: EncodedAttribute) -> bool:
     """Tell whether the codes stand for numbers that are all exact, that is, below 2⁵³."""
     numbers = attribute.numbers
-    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < LARGEST_EXACT
+    return numbers is not None and bool(len(numbers)) and float(np.abs(numbers).max()) < _LARGEST_EXACT
 
 
 def roundable(attribute: EncodedAttribute) -> bool:
@@ -113,9 +112,9 @@ def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
     return attribute if settled is None else replace(attribute, rounding=settled)
 
 
-def rounded_intervals(
-    attribute: EncodedAttribute, low: Codes, high: Codes, own: EncodedAttribute | None = None
-) -> RoundedIntervals:
+def _rounded_intervals(
+    attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
+) -> _RoundedIntervals:
     """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
 
     The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
@@ -137,7 +136,7 @@ def rounded_intervals(
     """
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]
-    ends = RoundedIntervals(*np.full((4, len(low)), np.nan))
+    ends = _RoundedIntervals(*np.full((4, len(low)), np.nan))
     left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
     for grid in _grids(own or attribute):
         if not len(left):
@@ -163,16 +162,16 @@ def rounded_ranges(
         return low, high
     assert attribute.numbers is not None
     several = np.flatnonzero((low < high) & (high < attribute.size))
-    ends = rounded_intervals(attribute, low[several], high[several], own)
+    ends = _rounded_intervals(attribute, low[several], high[several], own)
     low, high = low.copy(), high.copy()
     low[several] = np.searchsorted(attribute.numbers, ends.first, side="left")
     high[several] = np.searchsorted(attribute.numbers, ends.stop, side="left") - 1
     return low, high
 
 
-def outer_bins(attribute: EncodedAttribute, low: Codes, high: Codes) -> tuple[Numbers, Numbers]:
+def outer_bins(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> tuple[Numbers, Numbers]:
     """Return where the second bin of each interval begins, and where the last one does, float64 (g,) each."""
-    intervals = rounded_intervals(attribute, low, high)
+    intervals = _rounded_intervals(attribute, low, high)
     return intervals.second, intervals.last
 
 
@@ -188,7 +187,7 @@ def rounded_texts(
     if not roundable(own):
         return range_texts(attribute, low, high)
     several = np.flatnonzero((low < high) & (high < attribute.size))
-    ends = rounded_intervals(attribute, low[several], high[several], own)
+    ends = _rounded_intervals(attribute, low[several], high[several], own)
     written = _written(own, *_inside_domain(own, ends.first, ends.stop))
     whole = (low < high) & (high == attribute.size)
     if attribute.size + len(low) <= FEW:
@@ -254,7 +253,7 @@ def _whole(attribute: EncodedAttribute) -> bool:
     return numbers is not None and bool((numbers == np.floor(numbers)).all())
 
 
-def _grids(attribute: EncodedAttribute) -> Iterator[Grid]:
+def _grids(attribute: EncodedAttribute) -> Iterator[_Grid]:
     """Yield grids, the finest first, without end."""
     unit = _unit(attribute) if attribute.rounding is None else attribute.rounding.unit
     return _calendar(unit) if isinstance(unit, str) else _decimal(*unit)
@@ -267,7 +266,7 @@ def _unit(attribute: EncodedAttribute) -> str | tuple[int, int]:
     return (_whole_unit if _whole(attribute) else _fraction_unit)(attribute.numbers)
 
 
-def _decimal(mantissa: int, exponent: int) -> Iterator[Grid]:
+def _decimal(mantissa: int, exponent: int) -> Iterator[_Grid]:
     """Yield the grids whose step is at least twice the unit ``mantissa · 10 ** exponent``."""
     place = _MANTISSAS.index(mantissa) + 1
     while True:
@@ -276,7 +275,7 @@ def _decimal(mantissa: int, exponent: int) -> Iterator[Grid]:
         place += 1
 
 
-def _decimal_grid(mantissa: int, exponent: int) -> Grid:
+def _decimal_grid(mantissa: int, exponent: int) -> _Grid:
     # Division by a power of ten is exact to the last digit; multiplication by a fraction is not.
     scale = 10.0 ** abs(exponent)
 
@@ -291,7 +290,7 @@ def _decimal_grid(mantissa: int, exponent: int) -> Grid:
         bins += start(bins + 1) <= values
         return bins
 
-    return Grid(mantissa * scale if exponent >= 0 else mantissa / scale, bin_of, start)
+    return _Grid(mantissa * scale if exponent >= 0 else mantissa / scale, bin_of, start)
 
 
 def _whole_unit(numbers: Numbers) -> tuple[int, int]:
@@ -315,7 +314,7 @@ def _fraction_unit(numbers: Numbers) -> tuple[int, int]:
     return 1, -finest
 
 
-def _calendar(unit: str) -> Iterator[Grid]:
+def _calendar(unit: str) -> Iterator[_Grid]:
     """Yield days, weeks, months and years, starting with bins of two units or more."""
     if unit == "D":
         yield _day_grid(2, 0)
@@ -339,7 +338,7 @@ def _calendar_unit(days: Numbers) -> str:
     return "D"
 
 
-def _day_grid(step: int, shift: int) -> Grid:
+def _day_grid(step: int, shift: int) -> _Grid:
     def bin_of(days: Numbers) -> Numbers:
         bins: Numbers = np.floor((days + shift) / step)
         return bins
@@ -347,15 +346,15 @@ def _day_grid(step: int, shift: int) -> Grid:
     def start(bins: Numbers) -> Numbers:
         return bins * step - shift
 
-    return Grid(float(step), bin_of, start)
+    return _Grid(float(step), bin_of, start)
 
 
 _YEAR_0 = 1970 * 12
 
 
-def _month_grid(step: int) -> Grid:
+def _month_grid(step: int) -> _Grid:
     """Make the grid of bins of this many months, counted from the year 0; so decades begin with a year ending in 0."""
-    return Grid(31.0 * step, partial(_month_bin, step), partial(_month_start, step))
+    return _Grid(31.0 * step, partial(_month_bin, step), partial(_month_start, step))
 
 
 def _month_bin(step: int, days: Numbers) -> Numbers:
@@ -366,3 +365,54 @@ def _month_bin(step: int, days: Numbers) -> Numbers:
 def _month_start(step: int, bins: Numbers) -> Numbers:
     months = (bins * step).astype(np.int64) - _YEAR_0
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64).astype(np.float64)
+
+
+_LARGEST_EXACT = 2.0**53
+"""From this number on, floats do not distinguish neighbouring whole numbers."""
+
+
+def of_occurring(attribute: EncodedAttribute, occurs: NDArray[np.bool_]) -> EncodedAttribute:
+    """Return the attribute that a table with some of the values alone has; a declared domain stays.
+
+    Parameters
+    ----------
+    attribute
+        Any; one without numbers comes back as it is.
+    occurs
+        bool (size + 1,): which codes occur, the missing value's last.
+    """
+    if attribute.numbers is None:
+        return attribute
+    kept = np.flatnonzero(occurs[: attribute.size])
+    numbers = attribute.numbers[kept]
+    low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
+    if len(numbers):
+        low = numbers[0] if low == attribute.numbers[0] else low
+        high = numbers[-1] if high == attribute.numbers[-1] else high
+    return replace(
+        attribute,
+        labels=_labels(attribute, kept),
+        numbers=numbers,
+        has_missing=bool(occurs[attribute.size]),
+        domain_low=float(low),
+        domain_width=float(high - low),
+    )
+
+
+def written_like(attribute: EncodedAttribute, own: EncodedAttribute) -> EncodedAttribute:
+    """Return the attribute with its values written as `own`, which has some of them, writes them."""
+    if attribute.numbers is None or own.numbers is None:
+        return attribute
+    return replace(
+        attribute, labels=attribute.labels.scatter(np.searchsorted(attribute.numbers, own.numbers), own.labels)
+    )
+
+
+def _labels(attribute: EncodedAttribute, kept: NDArray[np.intp]) -> pl.Series:
+    """Write the kept values: whole numbers as such, where all of them are whole and exact."""
+    assert attribute.numbers is not None
+    numbers = attribute.numbers[kept]
+    whole = (numbers == np.floor(numbers)) & (np.abs(numbers) < _LARGEST_EXACT)
+    if attribute.kind is Kind.DATE or not whole.all():
+        return attribute.labels[kept]
+    return text_of(pl.Series(attribute.name, numbers.astype(np.int64)))

@@ -21,7 +21,7 @@ from sfumato.table.text_order import FEW, text_order
 STAR = "*"
 MISSING_MEMBER = r"\N"
 
-PIECE = 1 << 15
+_PIECE = 1 << 15
 """Value sets that are written at a time."""
 
 
@@ -89,7 +89,7 @@ def set_texts(attribute: EncodedAttribute, members: ValueSets) -> pl.Series:
     Sets are written many at a time: what is needed for that takes many times the memory of their texts.
     """
     order = np.append(text_order(attribute.labels), attribute.size)
-    stops = range(PIECE, len(members.starts) - 1, PIECE)
+    stops = range(_PIECE, len(members.starts) - 1, _PIECE)
     pieces = [
         _texts_of(attribute, order, _some(members, *ends)) for ends in pairwise([0, *stops, len(members.starts) - 1])
     ]

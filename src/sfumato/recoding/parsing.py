@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, ValueSets
-from sfumato.hierarchy.text import number_of, value_text
+from sfumato.hierarchy.specification import number_of, value_text
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.recoding.columns import set_levels
 from sfumato.recoding.notation import MISSING_MEMBER, STAR

@@ -93,17 +93,17 @@ def _quasi_identifying(
     occurs = np.zeros(len(labels), dtype=np.bool_)
     occurs[label_of] = True
     occurring = labels if occurs.all() else labels.filter(pl.Series(occurs))
-    return labels.cast(enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
+    return labels.cast(_enum_of(occurring), strict=False)[pl.Series(label_of)].alias(series.name)
 
 
 def carried_over(series: pl.Series) -> pl.Series:
     """Return a column as it is published unchanged: categories as an Enum that lists those that occur, sorted."""
     if not isinstance(series.dtype, (pl.Categorical, pl.Enum)):
         return series
-    return series.cast(enum_of(series if len(series) <= FEW else series.unique().cast(pl.String)))
+    return series.cast(_enum_of(series if len(series) <= FEW else series.unique().cast(pl.String)))
 
 
-def enum_of(labels: pl.Series) -> pl.Enum:
+def _enum_of(labels: pl.Series) -> pl.Enum:
     """Return a type that lists the texts that occur, sorted, so that neither others nor an order can be read off it."""
     if len(labels) <= FEW:
         return pl.Enum(sorted({label for label in labels.to_list() if label is not None}))

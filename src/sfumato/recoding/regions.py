@@ -15,13 +15,15 @@ from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.parallel import each
-from sfumato.recoding.borders import border_texts
 from sfumato.recoding.columns import interval_column, set_column
-from sfumato.recoding.notation import node_texts, set_texts, with_stars
+from sfumato.recoding.ends import FIRST_DAY, LAST_DAY, exactly_numbered
+from sfumato.recoding.notation import STAR, exact_texts, node_texts, range_texts, set_texts, with_stars
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.kinds import text_of
+from sfumato.table.schema import Kind
 from sfumato.table.text_order import FEW
 
-Indices = NDArray[np.int32]
+_Indices = NDArray[np.int32]
 
 
 def region_columns(
@@ -92,7 +94,7 @@ def _default(attribute: EncodedAttribute) -> Form:
     return Form.INTERVAL if attribute.is_numeric else Form.SET
 
 
-def _node_column(attribute: EncodedAttribute, low: Indices, high: Indices, level: Indices) -> GeneralizedColumn:
+def _node_column(attribute: EncodedAttribute, low: _Indices, high: _Indices, level: _Indices) -> GeneralizedColumn:
     hierarchy = attribute.hierarchy
     assert hierarchy is not None
     per_class, low, high, level = _distinct_nodes(attribute, low, high, level)
@@ -105,7 +107,7 @@ def _node_column(attribute: EncodedAttribute, low: Indices, high: Indices, level
     return GeneralizedColumn(attribute, Form.ANCESTOR, per_class, known(labels), low, high, leaves, level)
 
 
-def _lowest_levels(hierarchy: Hierarchy, low: Indices, level: Indices, labels: pl.Series) -> Indices:
+def _lowest_levels(hierarchy: Hierarchy, low: _Indices, level: _Indices, labels: pl.Series) -> _Indices:
     """Step down while the label stays: a reader of the release cannot distinguish the levels of a repeated node."""
     lowest = level.copy()
     if hierarchy.size + len(low) <= FEW:
@@ -129,8 +131,8 @@ def _lowest_level(hierarchy: Hierarchy, low: int, level: int, label: str | None)
 
 
 def _distinct_nodes(
-    attribute: EncodedAttribute, low: Indices, high: Indices, level: Indices
-) -> tuple[Indices, Indices, Indices, Indices]:
+    attribute: EncodedAttribute, low: _Indices, high: _Indices, level: _Indices
+) -> tuple[_Indices, _Indices, _Indices, _Indices]:
     """Return the number of each class's node among the distinct ones, then first leaf, last leaf and level of each."""
     width = attribute.size + 1
     keys = (level.astype(np.int64) * width + low) * width + high
@@ -140,7 +142,7 @@ def _distinct_nodes(
     return per_class.astype(np.int32), first.astype(np.int32), last.astype(np.int32), steps.astype(np.int32)
 
 
-def _code_set_column(attribute: EncodedAttribute, low: Indices, high: Indices) -> GeneralizedColumn:
+def _code_set_column(attribute: EncodedAttribute, low: _Indices, high: _Indices) -> GeneralizedColumn:
     """Publish ranges of codes of an attribute without order as the sets of their values; the whole domain as ``*``."""
     width = attribute.size + 1
     keys, per_class = np.unique(low.astype(np.int64) * width + high, return_inverse=True)
@@ -175,3 +177,89 @@ def _member_column(attribute: EncodedAttribute, covered: NDArray[np.bool_]) -> G
 
 def _starred_texts(attribute: EncodedAttribute, members: ValueSets, whole: NDArray[np.bool_]) -> pl.Series:
     return with_stars(set_texts(attribute, members), whole)
+
+
+_Numbers = NDArray[np.float64]
+
+_DIGITS = 17
+
+
+def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
+    """Write ranges of codes of a number or date as adjacent intervals.
+
+    Between two neighbouring values the border is the roundest number above the lower one, up to the higher one; between
+    dates the day in the middle. Whole numbers and dates are written closed, ``[a..b]``, the next interval beginning at
+    ``b + 1``; other numbers ``[a..b)``. The outermost intervals reach to the ends of the declared domain; where a value
+    of the data lies at the end, or no domain is declared, they are rounded outward.
+
+    Parameters
+    ----------
+    attribute
+        A number or date without a hierarchy.
+    low, high
+        int32 (g,): first and last code of each range; one code is written exactly, and as ``*`` if `high` is the
+        missing value's. From 2⁵³ on, where numbers are not exact, the ends stay values of the data.
+    """
+    assert attribute.numbers is not None
+    texts = exact_texts(attribute, low)
+    if not exactly_numbered(attribute):
+        return range_texts(attribute, low, high)
+    several = np.flatnonzero((low < high) & (high < attribute.size))
+    if len(several):
+        texts = texts.scatter(several, _intervals(attribute, low[several], high[several]))
+    return texts.scatter(np.flatnonzero((low < high) & (high == attribute.size)), STAR)
+
+
+def _intervals(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDArray[np.int32]) -> pl.Series:
+    numbers = attribute.numbers
+    assert numbers is not None
+    whole = attribute.kind is Kind.DATE or bool((numbers == np.floor(numbers)).all())
+    between = _middles(numbers) if attribute.kind is Kind.DATE else roundest(numbers[:-1], numbers[1:])
+    bottom, top = _ends(attribute)
+    starts, stops = np.append(bottom, between), np.append(between, top)
+    outermost = high == attribute.size - 1
+    ends = stops[high] - (whole & ~outermost)
+    first, last = _texts(attribute, starts[low], whole), _texts(attribute, ends, whole)
+    closing = pl.Series(np.where(outermost | whole, "]", ")"))
+    return pl.select(pl.concat_str(pl.lit("["), first, pl.lit(".."), last, closing)).to_series()
+
+
+def roundest(below: _Numbers, above: _Numbers) -> _Numbers:
+    """Return for each pair the number with most zeros at its end that is above `below` and not above `above`."""
+    found = above.copy()
+    open_pairs = np.ones(len(found), dtype=np.bool_)
+    top = int(np.ceil(np.log10(max(1.0, np.abs(np.append(below, above)).max(initial=1.0)))))
+    for exponent in range(top, top - _DIGITS, -1):
+        unit = 10.0 ** abs(exponent)
+        with np.errstate(over="ignore"):
+            candidate = np.floor(above / unit) * unit if exponent >= 0 else np.floor(above * unit) / unit
+        fits = open_pairs & (below < candidate) & (candidate <= above)
+        found[fits] = candidate[fits]
+        open_pairs &= ~fits
+    return found
+
+
+def _middles(days: _Numbers) -> _Numbers:
+    middles: _Numbers = np.floor((days[:-1] + days[1:] + 1) / 2)
+    return middles
+
+
+def _ends(attribute: EncodedAttribute) -> tuple[float, float]:
+    """Return the ends of the domain, rounded outward to a digit of its width if a value of the data is there."""
+    numbers = attribute.numbers
+    assert numbers is not None
+    low, high = attribute.domain_low, attribute.domain_low + attribute.domain_width
+    unit = 10.0 ** np.floor(np.log10(attribute.domain_width or 1.0))
+    if low >= numbers[0]:
+        low = float(min(np.floor(numbers[0] / unit) * unit, numbers[0]))
+    if high <= numbers[-1]:
+        high = float(max(np.ceil(numbers[-1] / unit) * unit, numbers[-1]))
+    if attribute.kind is Kind.DATE:
+        return max(low, FIRST_DAY), min(high, LAST_DAY)
+    return low, high
+
+
+def _texts(attribute: EncodedAttribute, values: _Numbers, whole: bool) -> pl.Series:
+    if attribute.kind is Kind.DATE:
+        return text_of(pl.Series(values.astype(np.int32)).cast(pl.Date))
+    return text_of(pl.Series(values.astype(np.int64) if whole else values))

@@ -232,9 +232,12 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
 
 
 def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
-    """Compare the kinds of sensitive columns where the policy says them: distances between values depend on them."""
+    """Compare kinds of sensitive columns where the policy says them, and hierarchies: distances depend on them."""
     settings = sensitive if isinstance(sensitive, Mapping) else {}
     for name, entry in description.sensitive.items():
+        # The policy withholds what a hierarchy lists, never that there is one.
+        if entry.hierarchy is not None and "hierarchy" not in settings.get(name, {}):
+            yield Difference(f"hierarchy of {named([name])}", "none", "one")
         said = settings.get(name, {}).get("kind", entry.kind)
         if said != entry.kind:
             yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": said})]), str(entry.kind))

@@ -59,7 +59,7 @@ def read_as_one(problem: Problem, partition: Partition, recoding: Recoding, judg
     Returns
     -------
     Partition
-        The same one where no two classes are published alike. All records in one class may break a model.
+        The same one where no two classes are published alike, and none breaks a model. All records in one class may.
 
     Notes
     -----
@@ -69,18 +69,19 @@ def read_as_one(problem: Problem, partition: Partition, recoding: Recoding, judg
     table, judged = problem.table, judged or Judged(problem.table, None)
     while True:
         published = recode_as_published(table, partition, recoding, threads=problem.threads)
-        if len(published.sizes) == partition.count:
-            return partition
         number_of = np.empty(partition.count, dtype=np.int32)
         kept = partition.class_of >= 0
         number_of[partition.class_of[kept]] = published.class_of[kept]
-        partition = _joined(problem, partition.renumbered(number_of, len(published.sizes)), judged)
+        merged = _joined(problem, partition.renumbered(number_of, len(published.sizes)), judged)
+        if merged.count == partition.count:
+            return partition
+        partition = merged
 
 
 def _joined(problem: Problem, partition: Partition, judged: Judged) -> Partition:
     # What an anonymizer decides to publish of a class covers no other class.
     while partition.count > 1 and partition.regions is None:
-        broken = _broken(problem, partition, judged)
+        broken = breaking(problem, partition, judged)
         if not broken.any():
             break
         order = smallest_first(partition, partition.sizes, problem.table.codes)
@@ -92,7 +93,7 @@ def _joined(problem: Problem, partition: Partition, judged: Judged) -> Partition
     return partition
 
 
-def _broken(problem: Problem, partition: Partition, judged: Judged) -> NDArray[np.bool_]:
+def breaking(problem: Problem, partition: Partition, judged: Judged) -> NDArray[np.bool_]:
     """Tell which classes break a model; bool (c,)."""
     class_of = partition.class_of if judged.first is None else partition.class_of[judged.first]
     statistics = statistics_of(judged.table, class_of, partition.count)

@@ -72,8 +72,9 @@ def anonymize(
         Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is
         for the steward, and not written into a release.
     seed
-        For tests and studies: the same input and seed give the same release. None draws from the operating system. A
-        seed is never written anywhere.
+        For tests and studies: the same records and seed give the same published records, in whatever order they came.
+        The order in which the rows of a generalized table are written is shuffled from that of the input. None draws
+        from the operating system. A seed is never written anywhere.
     threads
         Upper bound; None takes the policy's, else reads ``SFUMATO_THREADS``, else takes all cores. It never changes the
         result.

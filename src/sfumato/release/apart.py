@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.anonymizers.balance import with_most_records
+from sfumato.anonymizers.feasibility import with_most_records
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.all_records import people_left
 from sfumato.classes.partition import Partition
@@ -18,7 +18,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.numbers import counted
 from sfumato.release.alike import may_break, read_as_one
-from sfumato.release.people_behind import PeopleBehind
+from sfumato.release.people_behind import PeopleBehind, uniform_problem
 from sfumato.release.pseudonyms import fingerprint_limit
 from sfumato.release.task import Task
 from sfumato.release.withdrawal import PeoplesLimit, withdrawn
@@ -46,7 +46,7 @@ def apart_problems(task: Task) -> Iterator[str]:
         traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]
         if any(trait.relative for trait in traits):
             yield _not_with(model, "it compares with the whole table, in which nobody can recount these people")
-        elif takes == "merging models" and not all(trait.apart for trait in traits):
+        elif takes == "merging models" and not all(trait.apart or trait.wishes for trait in traits):
             yield _not_with(
                 model, f"classes that have people in common may break it together, which {anonymizer.name} does not try"
             )
@@ -85,6 +85,9 @@ def solution_apart(
     suppress half as many, a quarter, and none.
     """
     among = replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, people.wishes)))
+    if may_break(among) and getattr(task.anonymizer, "people_apart", None) == "merging models":
+        # No model but the bound on the shares that somebody wishes for: one bound for everybody survives merging.
+        among = replace(uniform_problem(among, people.most), table=replace(among.table, apart=PeopleApart(numbers)))
     limit, values = all_records_limit(task, people), fingerprint_limit(problem, task)
     limit = limit if values is None else limit.beside(values)
     kept = _few_enough_records(among, numbers)

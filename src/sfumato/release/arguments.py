@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.checks import promise_words

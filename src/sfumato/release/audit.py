@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
-from sfumato.release.folder import MARK
+from sfumato.release.folder import MARK, folder_and_audit, recover
+from sfumato.release.transaction import private_file
 from sfumato.table.row_order import rising_order
+from sfumato.whole_files import read_regular_text
 
 FORMAT = 1
 _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
@@ -82,7 +83,7 @@ class Audit:
             When it is damaged, or is of another table.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_regular_text(path)
         except (OSError, UnicodeDecodeError):
             raise InputError(f"{path.name}: the audit file cannot be read; check the path") from None
         try:
@@ -98,38 +99,42 @@ class Audit:
 
 
 @contextmanager
-def audit_written(path: Path, folder: Path | None, *, overwrite: bool) -> Iterator[Path]:
-    """Give a new private file beside `path`; it takes that place when the block ends well, and vanishes otherwise.
-
-    Parameters
-    ----------
-    path
-        Where the audit file shall lie.
-    folder
-        The release folder that it belongs to; None for a release in a database.
-    overwrite
-        Replace an audit file that is already there. Anything else is never replaced.
+def audit_written(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Give a private file for a release in a database; it takes its place at `path` when the block ends well.
 
     Raises
     ------
     InputError
         When it may not lie there, or cannot be written.
     """
-    check_audit_place(path, folder, overwrite=overwrite)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
+    check_audit_place(path, None, overwrite=overwrite)
+    with ExitStack() as stack:
         with _said_plainly(path):
-            part.touch(mode=0o600)
-        yield part
-        with _said_plainly(path):
-            part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+            secret = stack.enter_context(private_file(path))
+        yield secret
+
+
+@contextmanager
+def folder_with_audit(target: Path, audit: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
+    """Give the new folder of a release and its audit file (None: it has none); both take their places together.
+
+    Raises
+    ------
+    InputError
+        When either may not lie there, or cannot be written.
+    """
+    with suppress(OSError, ValueError):
+        recover(Path(os.path.realpath(target)))
+    if audit is not None:
+        check_audit_place(audit, target, overwrite=overwrite)
+    with folder_and_audit(target, audit, overwrite=overwrite) as both:
+        yield both
 
 
 def check_audit_place(path: Path, folder: Path | None, *, overwrite: bool) -> None:
     """Raise InputError when no audit file of a release folder may be written to `path`."""
     with _said_plainly(path):
+        recover(path)
         real = Path(os.path.realpath(path))
         inside = folder is not None and real.is_relative_to(os.path.realpath(folder))
         if inside or any((above / MARK).exists() for above in real.parents):
@@ -161,7 +166,11 @@ def _is_audit_file(path: Path) -> bool:
 
 def _pseudonyms(content: Any) -> NDArray[np.int32]:
     listed = content["pseudonyms"]
-    if content["format"] != FORMAT or not all(type(number) is int and number > 0 for number in listed):
+    if (
+        type(content["format"]) is not int
+        or content["format"] != FORMAT
+        or not all(type(number) is int and number > 0 for number in listed)
+    ):
         raise ValueError
     return np.array(listed, dtype=np.int32)
 

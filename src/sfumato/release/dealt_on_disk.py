@@ -10,7 +10,7 @@ from pathlib import Path
 from sfumato.anonymizers.dealt import Dealing, Deals
 from sfumato.anonymizers.protocol import Problem, Publisher
 from sfumato.engines.disk.dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.models.limits import limits_of_values
+from sfumato.models.says import limits_of_values
 from sfumato.policy.policy import Policy
 from sfumato.published import KINDS, BucketizedTables
 from sfumato.published.checks.generalized import Verification

@@ -66,7 +66,12 @@ class SensitiveDescription:
     def attribute(self) -> Attribute:
         """Return the schema entry that reads the published column in the same way."""
         # Only rows are taken from a release: a description that names a file must not make anybody open it.
-        hierarchy = None if self.hierarchy is None else HierarchyTable(_rows(self.hierarchy))
+        if self.hierarchy is None:
+            return Attribute(kind=self.kind)
+        rows = _rows(self.hierarchy)
+        hierarchy = HierarchyTable(rows)
+        if hierarchy.rows != rows:
+            raise ValueError("a root would have to be added")
         return Attribute(kind=self.kind, hierarchy=hierarchy)
 
     def escaped(self) -> SensitiveDescription:
@@ -144,7 +149,10 @@ class Description:
 
 
 def _rows(hierarchy: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(str(label) for label in row) for row in hierarchy["rows"])
+    """Return the rows of a hierarchy as it is written; what could be read in another way, too, is refused."""
+    if hierarchy.keys() != {"kind", "rows"} or hierarchy["kind"] != "table":
+        raise ValueError("no hierarchy that was written")
+    return tuple(listed_names(row) for row in _entries(hierarchy["rows"]))
 
 
 def _format(people: bool, parts: bool) -> int:
@@ -346,19 +354,24 @@ def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
 
 def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the content in the layout of today; the first one knew a single table of a single kind."""
-    if content["format"] == 1 and content["kind"] == PublishedTable.kind:
+    if is_format(content["format"], 1) and content["kind"] == PublishedTable.kind:
         data = content["data"]
         structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
         return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
     if content["kind"] in OWN_KINDS:
         raise _no_table(content["kind"])
     parts = any("files" in entry for entry in content.get("tables", {}).values())
-    known = content["format"] == _format("people" in content, parts)
+    known = is_format(content["format"], _format("people" in content, parts))
     if not known or content["kind"] not in KINDS:
         raise VerificationError(
             "release.json: is of a format or kind that this version does not know; verify it with a newer sfumato"
         )
     return content
+
+
+def is_format(given: Any, known: int) -> bool:
+    """Tell whether a file says that format; neither 2.0 nor true is a number of one."""
+    return type(given) is int and given == known
 
 
 def _description(content: Mapping[str, Any]) -> Description:
@@ -429,7 +442,7 @@ def _count(given: Any) -> int:
 
 
 def _fraction(given: Any) -> float:
-    if not 0 <= given <= 1:
+    if isinstance(given, bool) or not 0 <= given <= 1:
         raise ValueError
     return float(given)
 
@@ -491,7 +504,7 @@ def read_own_description(text: str, read: Callable[[Mapping[str, Any]], Read]) -
     """
     try:
         content = unambiguous(text)
-        if content["format"] != FORMAT:
+        if not is_format(content["format"], FORMAT):
             raise VerificationError(
                 "release.json: is of a format that this version does not know; verify it with a newer sfumato"
             )

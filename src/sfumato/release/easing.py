@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.anonymizers.problem import Problem
+from sfumato.anonymizers.feasibility import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import statistics_of
 from sfumato.errors import UnsatisfiableError, raise_all

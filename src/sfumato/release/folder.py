@@ -1,24 +1,24 @@
-"""Writing a folder so that it is either whole or not there: beside the target first, then one rename.
+"""Writing a folder so that it is either whole or not there: where it may lie, and what killed runs have left.
 
-A run that is killed leaves its folder beside the target; the next run takes it away. Where the system cannot exchange
-two folders in one step, a kill can leave the old release under another name; the next run puts it back.
+How it takes its place: :mod:`sfumato.release.transaction`.
 """
 
 from __future__ import annotations
 
-import ctypes
+import logging
 import os
 import re
-import secrets
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unicodedata import category
 
 from sfumato.errors import InputError
+from sfumato.release.transaction import interrupted, is_used, settle, together
 from sfumato.table.databases.address import is_database_path
-from sfumato.whole_files import lock_folder
+
+log = logging.getLogger(__name__)
 
 MARK = "release.json"
 """The file by which a release folder is known."""
@@ -27,12 +27,16 @@ SERIES = "series.json"
 """The file by which a folder of releases is known; see :mod:`sfumato.series`."""
 
 
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\..*)?", re.IGNORECASE | re.DOTALL)
+_NEVER = frozenset('<>:"|?*\\')
+
+
 def no_release(folder: Path) -> str | None:
     """Say why `folder` is not a release folder, or return None."""
     if is_database_path(folder):
         return _NO_DATABASE
     if not folder.exists():
-        return f"{folder}: no such release folder"
+        return interrupted(folder) or f"{folder}: no such release folder"
     if (folder / SERIES).is_file():
         return f"{folder}: is a series of releases; recount it with sfumato series verify, or name a folder in it"
     if not (folder / MARK).is_file():
@@ -41,8 +45,8 @@ def no_release(folder: Path) -> str | None:
 
 
 @contextmanager
-def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a new folder beside `target`; it takes the target's place when the block ends well, and vanishes otherwise.
+def whole_folder(target: Path, *, overwrite: bool = False, around: Path | None = None) -> Iterator[Path]:
+    """Give a new folder outside of `target`; it takes the target's place when the block ends well, or vanishes.
 
     Parameters
     ----------
@@ -50,6 +54,8 @@ def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         The folder to write.
     overwrite
         Replace a release folder that is already there. Anything else is never replaced.
+    around
+        A folder around the target that is given away: unfinished work lies beside that one.
 
     Raises
     ------
@@ -57,21 +63,21 @@ def whole_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         When the target exists and may not be replaced, when its parent is missing, or when the disk is full or
         refuses.
     """
+    with folder_and_audit(target, None, overwrite=overwrite, around=around) as (part, _):
+        yield part
+
+
+@contextmanager
+def folder_and_audit(
+    target: Path, audit: Path | None, *, overwrite: bool = False, around: Path | None = None
+) -> Iterator[tuple[Path, Path]]:
+    """Give a new folder and a private file; both take their places in one transaction, see :func:`whole_folder`."""
     with _said_plainly(target):
         check_target(target, overwrite=overwrite)
         # A link to a release stays, and what it leads to is replaced.
         target = Path(os.path.realpath(target))
-    token = secrets.token_hex(4)
-    part = target.with_name(f".{target.name}.{token}.part")
-    try:
-        with _said_plainly(target):
-            part.mkdir()
-            with _in_use(part):
-                yield part
-                _sync(part)
-                _take_place(part, target, target.with_name(f".{target.name}.{token}.old"))
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        with together(target, audit, around, overwrite=overwrite) as (part, secret):
+            yield part, secret
 
 
 @contextmanager
@@ -89,8 +95,18 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         raise InputError(_NO_DATABASE)
     if "\0" in str(target):
         raise InputError("the name of the folder holds a character that no name may have")
+    try:
+        os.fsencode(target)
+    except UnicodeEncodeError:
+        raise InputError(
+            "the name of the folder has letters that this system does not write in file names; set LC_ALL=C.UTF-8 or "
+            "PYTHONUTF8=1, or name another"
+        ) from None
     recover(Path(os.path.realpath(target)))
     target = Path(os.path.abspath(target))
+    # A release of an earlier version may have any name, and may be replaced.
+    if not (target / MARK).is_file() and (reason := unportable(target.name)):
+        raise InputError(f"{target.name!r}: {reason}, which not every system can hold; name another folder")
     if not target.parent.is_dir():
         raise InputError(f"{target.parent}: there is no such folder; make it first")
     if target.is_symlink() and not target.exists():
@@ -109,68 +125,27 @@ def check_target(target: Path, *, overwrite: bool) -> None:
             )
 
 
+def unportable(name: str) -> str | None:
+    """Say why a file or folder of that name could not be copied to every system, or return None."""
+    if found := _DEVICE.fullmatch(name):
+        return f"is the name of a device ({found[1].upper()})"
+    if any(letter in _NEVER or category(letter) in ("Cc", "Zl", "Zp") for letter in name):
+        return "holds a colon, a line end or another such character"
+    if name != name.rstrip().rstrip("."):
+        return "ends in a blank or a dot"
+    return None
+
+
 def recover(target: Path) -> None:
-    """Put back the release that a killed run had moved away, and remove what killed runs have left of others."""
+    """Finish or take back what a killed run has left, and say so; also what earlier versions left beside a target."""
+    for line in settle(target):
+        log.warning("%s", line)
     with suppress(OSError):
         name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.(part|old)")
         left = sorted(path for path in target.parent.iterdir() if name.fullmatch(path.name))
         for path in left:
-            if path.suffix == ".old" and not target.exists() and not _is_used(path.with_suffix(".part")):
+            if path.suffix == ".old" and not target.exists() and not is_used(path.with_suffix(".part")):
                 path.rename(target)
         for path in left:
-            if not _is_used(path.with_suffix(".part")):
+            if path.is_dir() and not is_used(path.with_suffix(".part")):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-@contextmanager
-def _in_use(folder: Path) -> Iterator[None]:
-    """Lock a folder until the block, or the program, ends."""
-    descriptor = lock_folder(folder)
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _is_used(folder: Path) -> bool:
-    """Tell whether a program that is running writes a folder; where that cannot be known, it may."""
-    if not folder.exists():
-        return False
-    if (descriptor := lock_folder(folder)) is not None:
-        os.close(descriptor)
-    return descriptor is None
-
-
-def _take_place(part: Path, target: Path, old: Path) -> None:
-    """Put `part` in the place of `target`, and what was there in that of `part`."""
-    if not target.exists():
-        part.rename(target)
-    elif not _exchanged(part, target):
-        try:
-            target.rename(old)
-            part.rename(target)
-        finally:
-            # Wherever it was interrupted: the old release goes only when the new one stands in its place.
-            if old.exists():
-                old.rename(part if target.exists() else target)
-
-
-def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step, so that a kill finds either; False where the system cannot."""
-    if sys.platform != "linux":
-        return False
-    here, exchange = -100, 2
-    with suppress(OSError, AttributeError):
-        return not ctypes.CDLL(None).renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange)
-    return False
-
-
-def _sync(folder: Path) -> None:
-    """Have the operating system put the files on the disk before they get their final name."""
-    for path in folder.rglob("*"):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

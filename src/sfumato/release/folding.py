@@ -15,18 +15,16 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
 from sfumato.models import MODELS
 from sfumato.models.compiled import rules_of
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.parameters import CheckedModel
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
+from sfumato.models.says import CheckedModel
 from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.recoding import Recoding
-from sfumato.release.alike import Judged, read_as_one
+from sfumato.release.alike import Judged, breaking, read_as_one
 from sfumato.release.apart import apart_problems, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
@@ -133,21 +131,6 @@ def _problems_of_wish(
                 )
 
 
-def uniform_problem(problem: Problem, most: Mapping[str, int]) -> Problem:
-    """Return the problem in which everybody wishes for as much as those who wish for most."""
-    return replace(problem, models=[_for_everybody(model, most) for model in problem.models])
-
-
-def _for_everybody(model: PrivacyModel, most: Mapping[str, int]) -> PrivacyModel:
-    if isinstance(model, KAnonymity) and "k" in most:
-        return replace(model, k=max(model.k, most["k"]))
-    if isinstance(model, DistinctLDiversity) and "l" in most:
-        return replace(model, l=max(model.l, most["l"]))
-    if isinstance(model, ProbabilisticLDiversity) and "l" in most:
-        return replace(model, l=max(model.l, most["l"]))
-    return model
-
-
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that all records of a person share one class, and every class is judged by its people.
 
@@ -245,8 +228,14 @@ def _settled(
     """Judge classes that are published alike as one, where that may break what somebody wishes for."""
     if all(TRAITS[rule.code].merging for rule in rules_of(within.models, within.table)):
         return records
-    first = np.unique(folded.person_of, return_index=True)[1]
-    return read_as_one(problem, records, recoding, Judged(folded.table, first))
+    judged = Judged(folded.table, np.unique(folded.person_of, return_index=True)[1])
+    found = read_as_one(problem, records, recoding, judged)
+    if breaking(problem, found, judged).any():
+        raise UnsatisfiableError(
+            "wishes: the classes that are found do not keep them, nor do all who are left as one class; lower the "
+            "largest wishes, or raise the suppression limit"
+        )
+    return found
 
 
 def unfolded(partition: Partition, folded: FoldedTable) -> Partition:

@@ -17,10 +17,9 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import Losses, measure_losses
-from sfumato.metrics.penalty import peoples_penalty
+from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.delta_presence import DeltaPresence
-from sfumato.models.limits import limits_of_values
-from sfumato.models.says import least_class_size, smallest_allowed
+from sfumato.models.says import least_class_size, limits_of_values, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
@@ -219,7 +218,7 @@ def _refined(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
     rounds = task.policy.refine
     if not rounds:
         return partition
-    from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
+    from sfumato.anonymizers.clustering.numeric import NumericPartwise
     from sfumato.anonymizers.clustering.refinement import refine
 
     # What the method minimizes is what is refined.

@@ -73,7 +73,7 @@ def household_problems(task: Task) -> Iterator[str]:
         traits = [TRAITS[rule.code] for rule in model.rules(tuple(task.table.schema.sensitive))]
         if any(trait.relative for trait in traits):
             why = "it compares with the whole table, and is not judged member by member"
-        elif not all(trait.apart for trait in traits):
+        elif not all(trait.apart or trait.wishes for trait in traits):
             why = "classes that have households in common may break it together"
         else:
             continue
@@ -219,10 +219,10 @@ def _note(partition: Partition, numbers: NDArray[np.int32], members: Members, ta
     names = [attribute.name for attribute in table.attributes]
     shared = ", ".join(name for name, each in zip(names, members.shared, strict=True) if each) or "nothing"
     single = ", ".join(name for name, each in zip(names, members.shared, strict=True) if not each) or "nothing"
-    households = len(np.unique(numbers[kept]))
+    sizes = np.unique(numbers[kept], return_counts=True)[1]
     return (
-        f"Rows of households: {counted(households, 'household')} of {int(members.sizes.min()):,} to "
-        f"{int(members.sizes.max()):,} members before suppression. Whoever knows all members of one is left with "
+        f"Rows of households: {counted(len(sizes), 'household')} of {int(sizes.min()):,} to {int(sizes.max()):,} "
+        f"members are published. Whoever knows all members of one is left with "
         f"{counted(int(left.min()), 'household')} at least. The members of every household agree in {shared}, and "
         f"are published so; they differ in {single}."
     )

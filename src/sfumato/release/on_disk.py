@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,11 +25,10 @@ from sfumato.engines.local import LocalEngine
 from sfumato.engines.protocol import Engine
 from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
-from sfumato.metrics.penalty import peoples_penalty
+from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.checks import Outcome
-from sfumato.models.limits import limits_of_values
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population, says, smallest_allowed
+from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -41,7 +39,7 @@ from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
 from sfumato.release.arguments import one_record_problems, setting_problems
-from sfumato.release.audit import Audit, audit_written, check_audit_place
+from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
 from sfumato.release.dealt_on_disk import DealingTask, not_dealt
 from sfumato.release.description import (
     Description,
@@ -51,7 +49,7 @@ from sfumato.release.description import (
     published_hierarchy,
 )
 from sfumato.release.exact_sets import exact_set_notes
-from sfumato.release.folder import check_target, whole_folder
+from sfumato.release.folder import check_target
 from sfumato.release.folding import (
     NOBODY,
     PROMISED,
@@ -158,7 +156,8 @@ def anonymize_on_disk(
     memory
         What may be taken, such as ``"4GB"``; None is 60 % of what is free.
     seed, threads, progress
-        As :func:`sfumato.anonymize` takes them. A seed takes sixteen bytes a record for a moment.
+        As :func:`sfumato.anonymize` takes them; under a seed the order of rows follows that of the input, as there. A
+        seed takes sixteen bytes a record for a moment.
     formulas, overwrite
         As :meth:`sfumato.Release.save` takes them; ``"escape"`` only where there is one part.
     audit
@@ -312,9 +311,7 @@ class _Task:
         made = self._made(large, opened.keys, spill)
         del large  # Writing needs the memory.
         self.progress("writing", 4, STEPS)
-        private, replaced = self.private, self.overwrite
-        kept = nullcontext() if private is None else audit_written(private, self.target, overwrite=replaced)
-        with kept as secret, whole_folder(self.target, overwrite=self.overwrite) as folder:
+        with folder_with_audit(self.target, self.private, overwrite=self.overwrite) as (folder, secret):
             facts = {name: self._written(name, parts, folder) for name, parts in made.tables.items()}
             escaped = any(parts.escaped for parts in made.tables.values())
             description = made.description.escaped() if escaped else made.description
@@ -328,7 +325,7 @@ class _Task:
             report = made.report(counted)
             content = description.to_dict(tables=facts)
             write_texts(folder, content, report.for_release(), self.policy.published())
-            if audited is not None and secret is not None:
+            if audited is not None and self.private is not None:
                 numbered = Audit.of(made.as_read(audited[0]), audited[1], self.seed)
                 secret.write_text(numbered.text(facts[TABLE].file, facts[TABLE].sha256), encoding="utf-8")
         self.progress("done", STEPS, STEPS)
@@ -382,7 +379,7 @@ class _Task:
         promised = {} if behind is None else promises_of(behind, solved.generalized, starred=starred)
         published = PublishedParts(read, solved.generalized, starred, self.seed, spill, promised)
         tables = {TABLE: WatchedParts(published, self._formulas, part_count(published.height))}
-        of_wishes = () if behind is None else wish_notes(behind, problem, recoding, solve_for)
+        of_wishes = () if behind is None else tuple(wish_notes(behind, problem, recoding, solve_for))
         report = self._report(solved, large, (*_key_notes(keys), *_keyless_notes(large), *of_wishes))
         for array in (large.codes, large.sensitive_codes, solved.generalized.class_of):
             let_go(array)

@@ -16,6 +16,7 @@ from sfumato.release.release import Release
 from sfumato.release.stored import stored_release
 from sfumato.release.table_files import read_published_files
 from sfumato.table.databases.address import is_database
+from sfumato.whole_files import read_regular_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +117,7 @@ def mark_of(folder: Path) -> str:
     """
     if problem := no_release(folder):
         raise InputError(problem)
-    return (folder / MARK).read_text(encoding="utf-8", errors="replace")
+    return read_regular_text(folder / MARK, errors="replace")
 
 
 def opened_folder(folder: Path, mark: str) -> ReleaseFolder:

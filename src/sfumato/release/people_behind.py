@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.people import largest_of
+from sfumato.models.distinct_l_diversity import DistinctLDiversity
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.protocol import PrivacyModel
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
 from sfumato.table.text_order import dense_ranks
@@ -25,14 +32,17 @@ class PeopleBehind:
     numbers : numpy.ndarray
         int32 (n,): the person of each record.
     wishes : numpy.ndarray or None
-        int64 (n,): the k that each record's person wishes for, in whichever record it stands.
+        int64 (n,): the k that each record's person wishes for, in whichever record it stands, rounded up to a step.
     wished_l : numpy.ndarray or None
         The same for the l.
+    unrounded : PeopleBehind or None
+        The same people with their wishes as they are, where some of them were rounded.
     """
 
     numbers: NDArray[np.int32]
     wishes: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
+    unrounded: PeopleBehind | None = None
 
     @classmethod
     def of(cls, task: Task) -> PeopleBehind | None:
@@ -49,13 +59,33 @@ class PeopleBehind:
         cls, numbers: NDArray[np.int32], wishes: NDArray[np.int64] | None, wished_l: NDArray[np.int64] | None
     ) -> PeopleBehind:
         """Give every record what its person wishes for in any of them; None: nobody wishes."""
-        return cls(numbers, _largest(wishes, numbers), _largest(wished_l, numbers))
+        own, own_l = _largest(wishes, numbers), _largest(wished_l, numbers)
+        steps, steps_l = (
+            None if each is None else steps_of(each, steps) for each, steps in ((own, STEPS), (own_l, STEPS_OF_L))
+        )
+        rounded = any(np.any(each != step) for each, step in ((own, steps), (own_l, steps_l)) if each is not None)
+        return cls(numbers, steps, steps_l, cls(numbers, own, own_l) if rounded else None)
 
     @property
     def most(self) -> dict[str, int]:
         """The largest k and the largest l that somebody wishes for, where there are such wishes."""
         wished = {"k": self.wishes, "l": self.wished_l}
         return {letter: int(wishes.max()) for letter, wishes in wished.items() if wishes is not None}
+
+
+def uniform_problem(problem: Problem, most: Mapping[str, int]) -> Problem:
+    """Return the problem in which everybody wishes for as much as those who wish for most."""
+    return replace(problem, models=[_for_everybody(model, most) for model in problem.models])
+
+
+def _for_everybody(model: PrivacyModel, most: Mapping[str, int]) -> PrivacyModel:
+    if isinstance(model, KAnonymity) and "k" in most:
+        return replace(model, k=max(model.k, most["k"]))
+    if isinstance(model, DistinctLDiversity) and "l" in most:
+        return replace(model, l=max(model.l, most["l"]))
+    if isinstance(model, ProbabilisticLDiversity) and "l" in most:
+        return replace(model, l=max(model.l, most["l"]))
+    return model
 
 
 def _largest(wishes: NDArray[np.int64] | None, people: NDArray[np.int32]) -> NDArray[np.int64] | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sfumato.errors import PolicyError
 from sfumato.recoding import Recoding
+from sfumato.whole_files import read_regular_text
 
 FILE = "policy.toml"
 
@@ -35,7 +36,7 @@ class PublishedPolicy:
     def of_folder(cls, folder: Path) -> PublishedPolicy:
         """Read the file of a release folder, where there is one."""
         path = folder / FILE
-        return cls(path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None)
+        return cls(read_regular_text(path, errors="replace") if path.is_file() else None)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:

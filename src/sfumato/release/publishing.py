@@ -8,7 +8,7 @@ from functools import partial
 
 from sfumato.anonymizers.protocol import Publication, Publisher
 from sfumato.errors import PolicyError, raise_all
-from sfumato.models.limits import limits_of_values
+from sfumato.models.says import limits_of_values
 from sfumato.policy.policy import Policy
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified

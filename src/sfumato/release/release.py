@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -12,9 +11,8 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
-from sfumato.release.audit import Audit, audit_written
+from sfumato.release.audit import Audit, audit_written, folder_with_audit
 from sfumato.release.description import Description
-from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
 from sfumato.release.frames import as_arrow, as_pandas, in_declared_order
 from sfumato.release.kind_report import KindReport
@@ -229,11 +227,11 @@ class Release:
         private = audit_file(target) if audit is None else Path(audit)
         published = without_formulas(self.published, formulas) if format == "csv" else self.published
         description = self.description if published is self.published else self.description.escaped()
-        kept = nullcontext() if self.audit is None else audit_written(private, target, overwrite=overwrite)
-        with kept as secret, whole_folder(target, overwrite=overwrite) as part:
+        kept = None if self.audit is None else private
+        with folder_with_audit(target, kept, overwrite=overwrite) as (part, secret):
             facts = write_tables(published, part, format, self.codes)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
-            if self.audit is not None and secret is not None:
+            if self.audit is not None:
                 file = facts["data"]
                 secret.write_text(self.audit.text(file.file, file.sha256), encoding="utf-8")
         return target
@@ -250,7 +248,7 @@ class Release:
         if self.audit is None or audit is None:
             save_in_database(written, shelf, overwrite=overwrite)
             return
-        with audit_written(Path(audit), None, overwrite=overwrite) as secret:
+        with audit_written(Path(audit), overwrite=overwrite) as secret:
             facts, content = save_in_database(written, shelf, overwrite=overwrite)
             ordered = Audit(self.audit.pseudonyms[content.order])
             secret.write_text(ordered.text(facts.file, facts.sha256), encoding="utf-8")

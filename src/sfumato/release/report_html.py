@@ -57,6 +57,8 @@ def _facts(report: Report | KindReport) -> Iterator[tuple[Cell, Cell]]:
     yield "classes", f"{report.classes:,}; {sizes}"
     if report.people:
         yield "people", str(report.people)
+    for wishes in report.verification.wishes:
+        yield wishes.promise, wishes.detail
     for name, risk in (("highest", report.highest_risk), ("average", report.average_risk)):
         if risk is not None:
             yield f"{name} risk of {report.counts}", bar(risk)

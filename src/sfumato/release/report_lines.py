@@ -37,12 +37,16 @@ def promise_lines(verification: Verification) -> list[str]:
     """Say what became of every promise, and which columns none speaks of."""
     unprotected = verification.roles.unprotected if verification.roles else ()
     passing = [f"  unprotected, published as they are: {named(unprotected)}"] if unprotected else []
-    return passing + [
-        f"  {check.promise}: {check.outcome}"
-        + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
-        + (f"; {check.detail}" if check.detail and check.outcome is Outcome.HOLDS else "")
-        for check in verification.checks
-    ]
+    return (
+        passing
+        + [
+            f"  {check.promise}: {check.outcome}"
+            + (f", achieved {', '.join(map(str, check.achieved))}" if check.achieved else "")
+            + (f"; {check.detail}" if check.detail and check.outcome is Outcome.HOLDS else "")
+            for check in verification.checks
+        ]
+        + [f"  {wishes}" for wishes in verification.wishes]
+    )
 
 
 def section(title: str, lines: Iterable[str]) -> Sequence[str]:

@@ -18,6 +18,7 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
+from sfumato.release.folder import unportable
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
 from sfumato.table.reading import read_written
@@ -36,6 +37,10 @@ def write_tables(
     facts = {}
     for name, frame in published.tables.items():
         file = folder / f"{name}.{format}"
+        if reason := unportable(file.name):
+            raise InputError(
+                f"table {name!r}: its file name {reason}, which not every system can hold; rename the table"
+            )
         facts[name] = TableFacts(file.name, write_data(frame, file, format, codes), frame.height, tuple(frame.columns))
     return facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -31,8 +31,6 @@ from sfumato.release.passing import passing_problems
 from sfumato.release.wished import wished
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.kinds import text_of
-from sfumato.table.person_column import STEPS as K_STEPS
-from sfumato.table.person_column import STEPS_OF_L
 from sfumato.table.table import Table
 
 LOG = logging.getLogger("sfumato.release")
@@ -125,25 +123,23 @@ class Task:
 
     @cached_property
     def wishes(self) -> NDArray[np.int64] | None:
-        """The k that classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
+        """The k that is wished for in each record, int64 (n,), by its column and by rules; None: nobody wishes.
 
         Raises
         ------
         PolicyError
             When a wish of the policy names a column that the table does not have, or a value that nobody has.
         """
-        return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k}, K_STEPS)
+        return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k})
 
-    def _wished(
-        self, own: NDArray[np.int64] | None, said: Mapping[Wish, int], steps: Sequence[int]
-    ) -> NDArray[np.int64] | None:
+    def _wished(self, own: NDArray[np.int64] | None, said: Mapping[Wish, int]) -> NDArray[np.int64] | None:
         frame = self.table.frame
-        return wished(own, said, steps, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
+        return wished(own, said, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
 
     @cached_property
     def wished_l(self) -> NDArray[np.int64] | None:
         """The same for the l."""
-        return self._wished(self.table.wished_l, {wish: wish.l for wish in self.policy.wishes if wish.l}, STEPS_OF_L)
+        return self._wished(self.table.wished_l, {wish: wish.l for wish in self.policy.wishes if wish.l})
 
     def problem(self, encoded: EncodedTable) -> Problem:
         """Return the problem that the algorithm is handed."""

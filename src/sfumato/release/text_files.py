@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from sfumato.release.description import OWN_KINDS, TableFacts, unambiguous
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE
 from sfumato.table.writing import sha256_of
+from sfumato.whole_files import read_regular_text
 
 REPORT = "report.json"
 NAMES = (FILE, REPORT, "report.txt")
@@ -93,7 +94,7 @@ def text_checks(
         written = (*wrong, Check(WRITTEN, Outcome.UNDECIDABLE, detail=detail, required=False))
     else:
         written = wrong or (Check(WRITTEN, Outcome.HOLDS),)
-    report = (folder / REPORT).read_text(encoding="utf-8", errors="replace") if (folder / REPORT).is_file() else None
+    report = read_regular_text(folder / REPORT, errors="replace") if (folder / REPORT).is_file() else None
     return (*written, _report_check(report, limit, counted, unknown))
 
 
@@ -184,13 +185,25 @@ def _claims(said: Mapping[str, Any], limit: float, counted: Mapping[str, Any], u
     yield from (f"the {unit}" for unit in counted.keys() - _COMMON if verification.get(unit) != counted[unit])
     if _sets(verification.get("roles", {})) != _sets(counted.get("roles", {}) if "roles" in verification else {}):
         yield "the roles"
+    if "wishes" in verification and not _same_wishes(verification["wishes"], counted.get("wishes", [])):
+        yield "the wishes"
     told, found = _outcomes(verification["checks"]), _outcomes(counted["checks"])
     more = [each for each in told if each not in found]
     if len(more) != unknown or len(told) - len(more) != len(found):
         yield "the promises"
 
 
-_COMMON = {"ok", "records", "roles", "checks"}
+_COMMON = {"ok", "records", "roles", "wishes", "checks"}
+
+
+def _same_wishes(told: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> bool:
+    """Compare what classes promise to who wishes for it; how many keep it may be known to one of the two alone."""
+
+    def without_kept(wishes: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: figure for name, figure in wishes.items() if name != "classes_that_keep_it"}
+
+    kept = [{wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(told, found, strict=False)]
+    return list(map(without_kept, told)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
 
 
 def _sets(roles: Mapping[str, list[str]]) -> dict[str, set[str]]:

@@ -1,26 +1,24 @@
-"""What everybody wishes for: what stands in a column, and what rules of the policy give to some."""
+"""What everybody wishes for: what stands in a column, and what rules of the policy give to some; not rounded yet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.parts import Wish
-from sfumato.table.person_column import steps_of
 
 
 def wished(
     own: NDArray[np.integer] | None,
     said: Mapping[Wish, int],
-    steps: Sequence[int],
     height: int,
     names: Collection[str],
     meant: Callable[[Wish], NDArray[np.bool_]],
 ) -> NDArray[np.int64] | None:
-    """Return what classes have to promise for the sake of each record, int64 (n,), in steps; None: nobody wishes.
+    """Return what the person of each record wishes for in it, int64 (n,), 1 where nothing is; None: nobody wishes.
 
     Parameters
     ----------
@@ -28,8 +26,6 @@ def wished(
         Integers (n,): what a column says; None where there is none.
     said
         The rules, and what each gives at least.
-    steps
-        What classes promise.
     height
         Number of records n.
     names
@@ -68,4 +64,4 @@ def wished(
             for column in idle
         ],
     )
-    return steps_of(wishes, steps)
+    return wishes

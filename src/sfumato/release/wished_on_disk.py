@@ -17,7 +17,6 @@ from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.wished import wished
 from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import LargeTable
-from sfumato.table.person_column import STEPS, STEPS_OF_L
 
 
 def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:
@@ -40,9 +39,9 @@ def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:
         raise KeyError(wish.column)
 
     rules, height, names = policy.wishes, large.height, large.names
-    k = wished(large.wishes.k, {each: each.k for each in rules if each.k}, STEPS, height, names, meant)
+    k = wished(large.wishes.k, {each: each.k for each in rules if each.k}, height, names, meant)
     asked_l = {each: each.l for each in rules if each.l}
-    wished_l = wished(large.wishes.l, asked_l, STEPS_OF_L, height, names, meant)
+    wished_l = wished(large.wishes.l, asked_l, height, names, meant)
     several = large.people is not None and large.people.some_have_several
     if k is None and wished_l is None and not several:
         return None

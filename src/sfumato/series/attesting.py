@@ -25,8 +25,10 @@ TOGETHER = "folder and ledger know the same releases"
 WAITS = "nobody who waits is in a release"
 
 
-def attested(series: Series) -> SeriesVerification:
+def attested(series: Series, *, head: str | None = None) -> SeriesVerification:
     """Recount a series, and check what its ledger attests; what a killed run has left is put right before.
+
+    `head` is as of :func:`~sfumato.series.verify.verify_series`.
 
     Raises
     ------
@@ -41,7 +43,7 @@ def attested(series: Series) -> SeriesVerification:
         people = kept.people()
         checks = [Check(TOGETHER, Outcome.HOLDS), *_waiting(kept, people)]
         checks += _of_ways(SeriesFolder.open(series.folder), kept, people)
-        return replace(verify_series(series.folder), ledger=tuple(checks))
+        return replace(verify_series(series.folder, head=head), ledger=tuple(checks))
 
 
 def _waiting(ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:

@@ -24,6 +24,7 @@ from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import as_they_appear, number_people
+from sfumato.table.person_keys import whole_form
 from sfumato.table.problems import raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.sources import open_source
@@ -102,10 +103,10 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
-    table = _tried(lambda: read_table(source, policy), errors)
+    table = _tried(lambda: _read(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
     frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)
-    tags = None if key is None else tags_of(key, ledger.key)
+    tags = None if key is None else tags_of(key, ledger.key, policy.columns.key_form)
     typed, encoded = None, None
     if table is not None and frozen is not None:
         typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
@@ -122,6 +123,14 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
     if leave_out_known and not everybody:
         typed, encoded, tags, notes = _without_known(label, typed, encoded, tags, ledger)
     return replace(_with_waiting(typed, encoded, tags, frozen, ledger), notes=notes)
+
+
+def _read(source: object, policy: Policy) -> Table:
+    """Read a table without a question about keys: a series goes on with the rule that it was started with."""
+    form = policy.columns.key_form
+    columns = policy.columns.model_copy(update={"key_form": whole_form(form)})
+    table = read_table(source, policy.model_copy(update={"columns": columns}))
+    return replace(table, schema=replace(table.schema, key_form=form))
 
 
 def _without_known(

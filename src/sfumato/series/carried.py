@@ -31,6 +31,7 @@ from sfumato.series.counted_rows import CountedRows
 from sfumato.series.reading import ReadRelease, changed_words
 from sfumato.series.table_bytes import bytes_of, has_both, mixed, rows_of
 from sfumato.table.writing import Format
+from sfumato.whole_files import read_regular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +139,7 @@ def content_of(older: ReadRelease, format: Format) -> bytes:
     facts = older.opened.files["data"]
     path, content = older.path / facts.file, b""
     with suppress(OSError):
-        content = path.read_bytes()
+        content = read_regular(path)
     if hashlib.sha256(content).hexdigest() != facts.sha256 or path.suffix != f".{format}":
         raise VerificationError(f"{older.path}: {changed_words(facts.file)}")
     return content

@@ -2,21 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.models.checks import Check, Outcome
 from sfumato.release.folder import MARK
 from sfumato.series.description import FILE, Place, SeriesDescription
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import stands_in
+from sfumato.whole_files import read_regular_text
 
 CHAIN = "no release is missing, exchanged or of another series"
 ALONE = "the folder holds nothing else"
 POLICY = f"every release has the policy that {FILE} froze"
 COLUMNS = "every release has the columns, roles and kinds of the first one"
 ENDING = "the last release here is the last one of the series (compare its sha256 with the steward's)"
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a head that somebody noted stands in a series: the sha256 of the release that was the last one then.
+
+    Attributes
+    ----------
+    sha256 : str
+    release : int or None
+        Whose head it is; 0 before the first release; None where it is in this series nowhere.
+    before : int or None
+        The release that follows here; None where it is the last.
+    """
+
+    sha256: str
+    release: int | None
+    before: int | None
+
+    @classmethod
+    def of(cls, text: str, series: SeriesFolder) -> Head:
+        """Look for a head in a folder.
+
+        Raises
+        ------
+        PolicyError
+            When it is no sha256.
+        """
+        found = text.strip().lower().removeprefix("sha256").strip(" :")
+        if not re.fullmatch(r"[0-9a-f]{64}", found):
+            raise PolicyError(
+                "head: must be a sha256, 64 hexadecimal digits, as append, grow and series verify print it"
+            )
+        there = (0, *series.numbers)
+        for number, following in zip(there, (*there[1:], None), strict=True):
+            if series.hash_of(number) == found:
+                return cls(found, number, following)
+        return cls(found, None, None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        stands = "nowhere" if self.release is None else "last" if self.before is None else "before"
+        return {"sha256": self.sha256, "stands": stands, "release": self.release, "before": self.before}
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        if self.release is None:
+            return "the head is not in this series: it was cut off, changed or forked"
+        whose = f"that of release {self.release}" if self.release else "that of the series without a release"
+        return f"the head, {whose}, {'is the last' if self.before is None else f'stands before release {self.before}'}"
 
 
 def chain_checks(series: SeriesFolder) -> tuple[Check, ...]:
@@ -36,7 +90,7 @@ def _breaks(series: SeriesFolder) -> Iterator[str]:
         yield "there is no release yet"
     for number in series.numbers:
         try:
-            place = Place.of((series.release(number) / MARK).read_text(encoding="utf-8", errors="replace"))
+            place = Place.of(read_regular_text(series.release(number) / MARK, errors="replace"))
         except (SfumatoError, OSError):
             yield f"release {number} has no {MARK} that can be read"
             continue

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from sfumato.errors import VerificationError
-from sfumato.release.description import unambiguous
+from sfumato.release.description import is_format, unambiguous
 from sfumato.release.folder import SERIES
 from sfumato.series.ways import APPEND
 
@@ -61,7 +61,7 @@ class SeriesDescription:
             content = unambiguous(text)
             if content["kind"] != KIND:
                 raise ValueError
-            if content["format"] != FORMAT:
+            if not is_format(content["format"], FORMAT):
                 raise VerificationError(f"{FILE}: is of a format that this version does not know; use a newer sfumato")
             found = cls(
                 _text(content["id"]), _text(content["ledger"]), content["policy"], _text(content.get("way", APPEND))

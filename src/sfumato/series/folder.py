@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, VerificationError
 from sfumato.release.folder import MARK
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.table.writing import sha256_of
+from sfumato.whole_files import read_regular_text
 
 _NUMBER = re.compile(r"(?!0000)\d{4}|[1-9]\d{4,}")
 _UNFINISHED = re.compile(r"\.\d{4,}\.[0-9a-f]{8}\.(part|old)")
@@ -45,7 +46,7 @@ class SeriesFolder:
         if not (path / FILE).is_file():
             told = "it is a single release" if (path / MARK).is_file() else "it is not a series"
             raise InputError(f"{path}: holds no {FILE}, so {told}; give the folder that holds the numbered releases")
-        text = (path / FILE).read_text(encoding="utf-8", errors="replace")
+        text = read_regular_text(path / FILE, errors="replace")
         return cls(path, SeriesDescription.of(text))
 
     @cached_property
@@ -69,6 +70,15 @@ class SeriesFolder:
         """Return the sha256 of what a release says of itself, and of ``series.json`` for 0; None if it is not there."""
         file = self.release(number) / MARK if number else self.path / FILE
         return sha256_of(file) if file.is_file() else None
+
+    @property
+    def head(self) -> str:
+        """The hash of the last release, which holds on to all before it; of ``series.json`` where there is none."""
+        last = self.numbers[-1] if self.numbers else 0
+        found = self.hash_of(last)
+        if found is None:
+            raise VerificationError(f"release {last} has no {MARK if last else FILE}; restore the folder")
+        return found
 
     def strangers(self) -> list[str]:
         """Name what lies in the folder and is none of the series: links, too, and what a killed run has left."""

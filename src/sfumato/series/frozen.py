@@ -68,6 +68,7 @@ class Frozen:
                 person=schema.person,
                 wished_k=schema.wished_k,
                 wished_l=schema.wished_l,
+                key_form=schema.key_form,
                 publish=schema.publish,
             )
         )

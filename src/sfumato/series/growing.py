@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.anonymizers.problem import Problem
+from sfumato.anonymizers.feasibility import Problem, feasible
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.jit import repeated
 from sfumato.kernels.series.growing import best_cut, loss_of, mended, part_allowed

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.space import space_of
+from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.series.growing import Chains
 from sfumato.kernels.space import SET
 from sfumato.series.recount.joined import Chains as Joined

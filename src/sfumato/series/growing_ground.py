@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.space import space_of
+from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.series.growing import Axes, Histories, People, loss_of, part_allowed
 from sfumato.kernels.space import NUMERIC, SET, TREE

@@ -140,7 +140,7 @@ def tree_of_cuts(cuts: Numbers, members: Sequence[Numbers], codes: Numbers, rang
     Parameters
     ----------
     cuts
-        int64 (b, 4): see :meth:`~sfumato.anonymizers.mondrian.mondrian.Mondrian.solve_with_cuts`.
+        int64 (b, 4): see :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve_with_cuts`.
     members
         The people of each class; their numbers become origins.
     codes

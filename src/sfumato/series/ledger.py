@@ -34,6 +34,7 @@ from sfumato.series.lock import locked
 from sfumato.series.people import PeopleOfRelease, mark_of_series
 from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, said_plainly
 from sfumato.series.ways import APPEND
+from sfumato.whole_files import read_regular
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -71,7 +72,7 @@ class PrivateFile:
             When the file is missing or was changed.
         """
         try:
-            stored = (files.path / self.name).read_bytes()
+            stored = read_regular(files.path / self.name)
         except OSError:
             raise VerificationError(f"{files.path}: {self.name} is missing; {STILL_POSSIBLE}") from None
         if hashlib.sha256(stored).hexdigest() != self.sha256:
@@ -372,7 +373,7 @@ class Ledger:
 
 def _decrypted(folder: Path, cipher: LedgerCipher | None, damaged: VerificationError) -> bytes:
     try:
-        return PrivateFolder(folder, cipher).content(FILE, (folder / FILE).read_bytes())
+        return PrivateFolder(folder, cipher).content(FILE, read_regular(folder / FILE))
     except VerificationError:
         raise damaged from None
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.metrics import Losses
-from sfumato.models.limits import limits_of_values
-from sfumato.models.says import smallest_allowed
+from sfumato.models.says import limits_of_values, smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.people import limits_of_people

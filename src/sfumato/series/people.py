@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
+from sfumato.table.person_keys import person_keys, whole_form
 
 TAG_BYTES = 16
 """128 bits: two people of a billion have the same with a chance of 2⁻⁶⁹."""
@@ -24,11 +25,12 @@ _PURPOSE = b"sfumato person"
 _SERIES = b"sfumato series"
 
 
-def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
+def tags_of(keys: pl.Series, key: bytes, form: str | None = None) -> pl.Series:
     """Hash the keys of people with a secret one: BLAKE2b with 16 bytes; Binary (n,), null where there is no key.
 
     Who does not have the secret can neither find a person by trying names nor tell two series apart by them. Keys are
-    compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another.
+    compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another. With `form`,
+    the key form that the series was started with, they are compared by it; None is the rule of earlier ledgers.
     """
     # The secret key is taken in once; a copy goes on from there.
     keyed = hashlib.blake2b(digest_size=TAG_BYTES, key=key, person=_PURPOSE)
@@ -38,7 +40,8 @@ def tags_of(keys: pl.Series, key: bytes) -> pl.Series:
         hashed.update(text)
         return hashed.digest()
 
-    texts = plain_keys(keys).cast(pl.Binary).to_list()
+    compared = plain_keys(keys) if form is None else person_keys(keys, whole_form(form))
+    texts = compared.cast(pl.Binary).to_list()
     return pl.Series("tag", [None if text is None else tag(text) for text in texts], dtype=pl.Binary)
 
 

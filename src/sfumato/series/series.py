@@ -380,21 +380,32 @@ class Series:
         """The folders of its releases, the first one first."""
         return SeriesFolder.open(self.folder).releases
 
-    def verify(self, *, ledger: bool = False) -> SeriesVerification:
+    @property
+    def head(self) -> str:
+        """The sha256 of the ``release.json`` of the last release, which holds on to all before it.
+
+        Note it elsewhere after every step, and publish it: with it :meth:`verify` tells a series that was rolled
+        back or forked since. Before the first release it is that of ``series.json``.
+        """
+        return SeriesFolder.open(self.folder).head
+
+    def verify(self, *, ledger: bool = False, head: str | None = None) -> SeriesVerification:
         """Recount every release, and every pair of neighbours.
 
         Parameters
         ----------
         ledger
             Also check what the ledger attests.
+        head
+            A :attr:`head` that somebody noted: it must be that of a release here.
 
         Raises
         ------
         SfumatoError
-            When the folder is no series, or folder and ledger do not belong together.
+            When the folder is no series, folder and ledger do not belong together, or the head is no sha256.
         """
         if not ledger:
-            return verify_series(self.folder)
+            return verify_series(self.folder, head=head)
         from sfumato.series.attesting import attested
 
-        return attested(self)
+        return attested(self, head=head)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.people import People

@@ -212,7 +212,7 @@ def write_next(
     """
     number = len(ledger.state.entries) + 1
     place = Place(ledger.series, number, way, series.hash_of(number - 1) or "", made.covers)
-    with whole_folder(series.release(number)) as part:
+    with whole_folder(series.release(number), around=series.path) as part:
         made.write(part, place, published_policy(ledger.policy, ledger.way), ledger.policy.output.format)
         newer = ReadRelease.unread(part)
         _recount(newer, made, earlier, way)

@@ -16,7 +16,7 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.opening import mark_of
-from sfumato.series.chain import ENDING, chain_checks, frozen_checks
+from sfumato.series.chain import ENDING, Head, chain_checks, frozen_checks
 from sfumato.series.description import Place
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.reading import ReadRelease
@@ -63,9 +63,10 @@ class RecountedRelease:
         if self.verification is not None:
             found = self.verification
             counts = f": {counted(found.records, 'record')} in {counted(found.classes, 'equivalence class')}"
-        alone = () if self.verification is None else self.verification.checks
+        alone, wishes = ((), ()) if self.verification is None else (self.verification.checks, self.verification.wishes)
         by_way = f" ({self.way})" if self.way else ""
-        return [f"release {self.number}{by_way}{counts}", *(f"  {check}" for check in (*alone, *self.beside))]
+        told = (*alone, *wishes, *self.beside)
+        return [f"release {self.number}{by_way}{counts}", *(f"  {line}" for line in told)]
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class SeriesVerification:
         What no recipient can recount: sentences that the steward answers for.
     ledger : tuple of Check or None
         What the steward's ledger was checked for; None: it was not at hand.
+    head : Head or None
+        Where a head that was given stands; None: none was given.
     """
 
     id: str
@@ -93,11 +96,13 @@ class SeriesVerification:
     releases: tuple[RecountedRelease, ...]
     attested: tuple[str, ...]
     ledger: tuple[Check, ...] | None = None
+    head: Head | None = None
 
     @property
     def ok(self) -> bool:
-        """Tell whether everything holds that can be decided from the folders, and from the ledger where it was read."""
-        return all(map(_holds, (*self.chain, *(self.ledger or ())))) and all(each.ok for each in self.releases)
+        """Tell whether all holds that the folders decide, and the ledger and the head that were given."""
+        held = all(map(_holds, (*self.chain, *(self.ledger or ())))) and all(each.ok for each in self.releases)
+        return held and (self.head is None or self.head.release is not None)
 
     def raise_unless_ok(self) -> None:
         """Raise VerificationError naming everything that does not hold."""
@@ -106,6 +111,8 @@ class SeriesVerification:
         problems = [
             f"{where}{check.promise}: {check.outcome}; {check.detail}" for where, check in found if not _holds(check)
         ]
+        if self.head is not None and self.head.release is None:
+            problems.append(str(self.head))
         if problems or not self.ok:
             raise VerificationError(*problems)
 
@@ -115,6 +122,7 @@ class SeriesVerification:
             "ok": self.ok,
             "series": self.id,
             "last": self.last,
+            "head": None if self.head is None else self.head.to_dict(),
             "recounted": {
                 "chain": [_as_dict(check) for check in self.chain],
                 "releases": [each.to_dict() for each in self.releases],
@@ -139,28 +147,34 @@ class SeriesVerification:
                 *(f"  {check}" for check in self.ledger or ()),
                 *(f"  {sentence}" for sentence in (self.attested if self.ledger is None else ())),
                 *([] if self.last is None else [f"last release.json: sha256 {self.last}"]),
+                *([] if self.head is None else [str(self.head)]),
             ]
         )
 
 
-def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
+def verify_series(folder: str | os.PathLike[str], *, head: str | None = None) -> SeriesVerification:
     """Recount a series from its public folder alone.
 
     Parameters
     ----------
     folder
         That of the series, which holds the numbered releases.
+    head
+        The sha256 that somebody noted when a release was the last one. It must be that of a release here.
 
     Returns
     -------
     SeriesVerification
         ``ok`` is False when a release or a pair of neighbours breaks a promise; when a release is missing, was
-        exchanged, changed or is of another series; or when one has another policy, other columns or other types.
+        exchanged, changed or is of another series; when one has another policy, other columns or other types; or when
+        the head is of no release here.
 
     Raises
     ------
     InputError
         When it is no folder of a series.
+    PolicyError
+        When the head is no sha256.
     VerificationError
         When ``series.json`` is damaged.
 
@@ -170,7 +184,9 @@ def verify_series(folder: str | os.PathLike[str]) -> SeriesVerification:
     grouping the rows of each pair.
     """
     try:
-        return _recounted(SeriesFolder.open(Path(folder)))
+        series = SeriesFolder.open(Path(folder))
+        stands = None if head is None else Head.of(head, series)
+        return replace(_recounted(series), head=stands)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "unknown reason"
         raise VerificationError(f"{folder}: cannot be read ({reason})") from None

@@ -91,7 +91,7 @@ def _tags(people: object, ledger: Ledger) -> pl.Series:
     keys = with_missing(kept_column(opened.read((column,))[0], reading), reading)
     if keys.null_count() or not len(keys):
         raise InputError(f"{label}: {counted(keys.null_count(), 'record')} without a key; name everybody who withdraws")
-    return tags_of(keys, ledger.key).unique(maintain_order=True)
+    return tags_of(keys, ledger.key, ledger.policy.columns.key_form).unique(maintain_order=True)
 
 
 def _step(series: SeriesFolder, ledger: Ledger, tags: pl.Series, most_lost: float, how: Running) -> Step:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.hierarchy.text import text_of
+from sfumato.hierarchy.specification import text_of
 from sfumato.table.raw_table import RawTable
 
 MOST_ROWS, LONGEST = 500, 10_000

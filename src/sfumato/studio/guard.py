@@ -7,15 +7,18 @@ cookie.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 import time
 from collections.abc import Callable
 from typing import Any
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -38,6 +41,10 @@ MOST = 1_000_000
 """Bytes of a request's body."""
 IDLE = 15 * 60
 """Seconds without a request after which the studio locks."""
+PATIENCE = 10.0
+"""Seconds that a connection has for the head of a request."""
+AT_ONCE = 64
+"""Connections that are held open; a browser opens six. Every system lets a program have four times as many files."""
 
 
 class Guard:
@@ -63,6 +70,7 @@ class Guard:
         self._session: str | None = None
         self._seen = clock()
         self.token: str | None = secrets.token_urlsafe(32)
+        self.when_opened: Callable[[], None] = lambda: None
 
     @property
     def address(self) -> str:
@@ -124,7 +132,11 @@ class Guard:
         if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
             return PlainTextResponse("This address has been used, or is wrong.\n", 401)
         self.token, self._session, self._seen = None, secrets.token_urlsafe(32), self._clock()
-        response = RedirectResponse("/", 303)
+        self.when_opened()
+        # What begins elsewhere, as with the file that opens the browser, carries no cookie to its end: a page of ours
+        # asks for the next one.
+        is_ours = request.headers.get("sec-fetch-site") != "cross-site"
+        response = RedirectResponse("/", 303) if is_ours else PlainTextResponse("", headers={"Refresh": "0; url=/"})
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return response
 
@@ -135,8 +147,8 @@ class Guard:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts()}:
             return False
-        # The address from the terminal is opened from nowhere.
-        return site in (None, "same-origin", "none")
+        # The address from the terminal is opened from nowhere; the file that opens the browser has the token.
+        return site in (None, "same-origin", "none") or (site == "cross-site" and request.url.path == "/open")
 
 
 def _is_too_long(headers: Headers) -> bool:
@@ -166,3 +178,47 @@ def _with_headers(send: Any) -> Any:
         await send(message)
 
     return with_headers
+
+
+class Connection(H11Protocol):
+    """A connection that may neither wait for ever nor keep others out.
+
+    Whoever does not send the head of a request in time is dropped. Where too many are open, the one goes that has
+    waited longest without a request under way: nobody who is being answered is dropped, and who asks at once is heard.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._since = self.loop.time()
+        self._patience: asyncio.TimerHandle | None = self.loop.call_later(PATIENCE, transport.abort)
+        held = [
+            other for other in self.connections if isinstance(other, Connection) and not other.transport.is_closing()
+        ]
+        waiting = [other for other in held if other.cycle is None or other.cycle.response_complete]
+        if len(held) > AT_ONCE and waiting:
+            min(waiting, key=lambda other: other._since).transport.abort()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        self._since = self.loop.time()
+        super().on_response_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Take some bytes of a request; its head must be whole in time."""
+        super().data_received(data)
+        is_in_head = self.conn.their_state is h11.IDLE
+        if not is_in_head:
+            self._forget()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(PATIENCE, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._forget()
+        super().connection_lost(exc)
+
+    def _forget(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None

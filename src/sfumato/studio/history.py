@@ -14,7 +14,7 @@ import tomli_w
 
 from sfumato.errors import InputError
 from sfumato.studio.draft import Draft
-from sfumato.whole_files import PRIVATE, write_whole
+from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class History:
 
 def _read(path: Path) -> Entry:
     try:
-        said: Mapping[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        said: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
         return Entry(int(path.stem), said.get("parent"), said["note"], said["made"], Draft.from_dict(said["draft"]))
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path.name}: is no entry of a history; take it out of the project's folder") from None

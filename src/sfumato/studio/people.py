@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.hierarchy.text import text_of
+from sfumato.hierarchy.specification import text_of
 from sfumato.published import PublishedTable
 from sfumato.release.opening import OpenedRelease
 from sfumato.studio.desk import Desk
@@ -66,7 +66,7 @@ def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
     Cost O(n · q), twice.
     """
     # Here: it loads all attacks, and no page needs them before.
-    from sfumato.evaluation.attacks.fits import fits
+    from sfumato.evaluation.attacks.linking_attack import fits
 
     assert isinstance(opened.published, PublishedTable)
     names = list(schema.quasi_identifying)

@@ -18,7 +18,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.history import History, made_private
-from sfumato.whole_files import PRIVATE, write_whole
+from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -176,7 +176,7 @@ def _read(folder: Path) -> dict[str, Any]:
     if not (folder / MARK).is_file():
         return {}
     try:
-        said = tomllib.loads((folder / MARK).read_text(encoding="utf-8"))
+        said = tomllib.loads(read_regular_text(folder / MARK))
     except (OSError, ValueError):
         raise InputError(f"{folder / MARK}: is damaged; take the project from a copy") from None
     if said.get("format") != FORMAT:

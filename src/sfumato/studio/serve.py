@@ -16,13 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import InputError, PolicyError
+from sfumato.whole_files import write_whole
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.studio.guard import Guard
     from sfumato.studio.project import Project
 
+REDIRECT = (
+    '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>Sfumato</title>\n'
+)
 NEEDED = ("starlette", "uvicorn", "jinja2", "python_multipart")
+WAITING = 1000
+"""Connections that may wait to be taken; whoever comes when they are all there comes again a second later."""
+TAKEN = 50
+"""Connections that are taken at a time: each is an open file, until the one that makes room for it is closed."""
 _ALLOCATOR = "_RJEM_MALLOC_CONF"
 """Setting of the allocator (jemalloc) that polars brings with it, where it brings one."""
 
@@ -78,11 +86,28 @@ def run_studio(
             say("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
             for line in problems:
                 say(f"{line}. The page asks how the file is to be read.")
-            if opens:
-                threading.Thread(target=webbrowser.open, args=(app.address,), daemon=True).start()
-            serve(app, listening, served)
+            with browser_at(app) if opens else contextlib.nullcontext():
+                serve(app, listening, served)
         finally:
             close()
+
+
+@contextlib.contextmanager
+def browser_at(app: Guard) -> Iterator[None]:
+    """Open the browser at the address, by way of a file that only this user may read.
+
+    Every user of the machine can read what programs are started with. The file goes when the address was used, and when
+    the block ends.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="sfumato-open-"))
+    file = folder / "open.html"
+    app.when_opened = lambda: shutil.rmtree(folder, ignore_errors=True)
+    try:
+        write_whole(file, REDIRECT.format(app.address))
+        threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
+        yield
+    finally:
+        app.when_opened()
 
 
 def load_polars() -> None:
@@ -128,8 +153,12 @@ def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:
     """Serve an application on a socket; `served` is given the server, so that somebody can end it."""
     import uvicorn
 
+    from sfumato.studio.guard import Connection
+
     settings = uvicorn.Config(
         app,
+        http=Connection,
+        backlog=TAKEN,
         log_level="error",
         access_log=False,
         server_header=False,
@@ -138,7 +167,14 @@ def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:
         lifespan="off",
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(settings)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            # It has made as few wait as are taken at a time.
+            listening.listen(WAITING)
+
+    server = Server(settings)
     served.append(server)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
@@ -159,7 +195,7 @@ def listening_socket(port: int) -> Iterator[socket.socket]:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
         # Whoever opens the address before the server is ready waits for it.
-        listening.listen(100)
+        listening.listen(WAITING)
     except OSError:
         listening.close()
         raise InputError(f"--port: {port} is in use; leave it out to take a free one") from None

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from sfumato.studio.desk import last_of_series
 from sfumato.studio.grid import MOST_ROWS, Sheet
 from sfumato.studio.guard import Guard
 from sfumato.studio.pages import environment, whole
-from sfumato.studio.serve import listening_socket, say, serve
+from sfumato.studio.serve import browser_at, listening_socket, say, serve
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
@@ -115,6 +114,5 @@ def run_verifying(release: Path, *, opens: bool = True, port: int = 0) -> None:
         app = verifying_app(release, int(listening.getsockname()[1]), say=say)
         say(f"The release is open at {app.address}")
         say("The address works once, in one browser on this computer. Stop with Ctrl-C.")
-        if opens:
-            threading.Thread(target=webbrowser.open, args=(app.address,), daemon=True).start()
-        serve(app, listening, [])
+        with browser_at(app) if opens else nullcontext():
+            serve(app, listening, [])

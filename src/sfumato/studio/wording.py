@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.dossier.words import promise_in_words
+from sfumato.dossier.content import promise_in_words
 from sfumato.errors import SfumatoError
 from sfumato.numbers import percent
 from sfumato.studio.jobs import Job

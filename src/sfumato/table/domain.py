@@ -15,8 +15,10 @@ from sfumato.table.schema import Attribute, Kind
 
 _EPOCH = date(1970, 1, 1)
 
-LARGEST = 1e150
-"""Largest magnitude of a number: sums and squared distances of such numbers stay finite."""
+LARGEST = 1e70
+"""Largest magnitude of a number: sums of fourth powers of such numbers stay finite."""
+NARROWEST = 1e-70
+"""Smallest range of numbers that are not all equal: its fourth power is above 0, and one over that is finite."""
 
 
 def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinct) -> tuple[float, float, int]:
@@ -25,7 +27,7 @@ def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinc
     Raises
     ------
     InputError
-        When a value is infinite or outside the declared domain.
+        When a value is infinite or outside the declared domain, or the range is too small to measure distances by.
     SchemaError
         When the declared domain does not suit the kind.
     """
@@ -38,6 +40,11 @@ def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinc
         return 0.0, 0.0, len(declared) + (distinct.missing > 0)
     numbers = distinct.values.to_physical().cast(pl.Float64).to_numpy()
     _refuse_infinite(name, numbers, distinct)
+    if len(numbers) and 0 < numbers[-1] - numbers[0] < NARROWEST:
+        raise InputError(
+            f"column {name!r}: its numbers differ, but by less than {NARROWEST:g}, too little to measure distances by; "
+            "count them in a smaller unit, or declare the column categorical"
+        )
     if attribute.domain is None:
         if not len(numbers):
             return 0.0, 0.0, occurring
@@ -73,6 +80,11 @@ def domain_borders(name: str, kind: Kind, domain: tuple[object, ...]) -> tuple[f
         low, high = 0.0, 0.0
     if not low < high:
         raise SchemaError(f"column {name!r}: the domain of a {kind} column is {needed}, the lowest and the highest")
+    if max(-low, high) > LARGEST or high - low < NARROWEST:
+        raise SchemaError(
+            f"column {name!r}: the domain must lie between {-LARGEST:g} and {LARGEST:g} and be at least "
+            f"{NARROWEST:g} wide"
+        )
     return low, high
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.hierarchy.text import text_of as text_of
+from sfumato.hierarchy.specification import text_of as text_of
 from sfumato.table.schema import Kind
 
 

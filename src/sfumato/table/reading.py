@@ -28,6 +28,7 @@ from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, checked_header
 from sfumato.table.pandas_index import without_index
 from sfumato.table.person_column import as_they_appear, number_people, read_wishes
+from sfumato.table.person_keys import person_keys
 from sfumato.table.problems import raise_together, said_of
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.roles import assign_roles
@@ -315,7 +316,7 @@ def _table(
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
         if schema.person is not None and schema.person in frame.columns:
             key = with_missing(frame.drop_in_place(schema.person), reading)
-            people, keyless = as_they_appear(number_people(key)), key.is_null().to_numpy()
+            people, keyless = as_they_appear(number_people(person_keys(key, schema.key_form))), key.is_null().to_numpy()
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
         if schema.wished_l is not None and schema.wished_l in frame.columns:

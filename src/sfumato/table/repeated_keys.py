@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.numbers import counted
 from sfumato.table.columns import is_plain
 from sfumato.table.distinct import private_categorical
+from sfumato.table.domain import LARGEST as LARGEST_NUMBER
 from sfumato.table.header import Header
 from sfumato.table.person_column import number_people
 from sfumato.table.schema import Schema
@@ -126,12 +127,15 @@ def _alike(key: RepeatedKey, schema: Schema, frame: pl.DataFrame) -> bool:
 def _explained(people: NDArray[np.int32], column: pl.Series, several: NDArray[np.int64]) -> float:
     """Return the share of an attribute's differences that lie between keys and not between the records of one.
 
-    Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs.
+    Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs, or where
+    numbers are too large to be squared.
 
     people : int32, the key of each record whose key several have; several : int64, these records.
     """
     if column.dtype.is_numeric() or column.dtype == pl.Date:
         values = column.to_physical().fill_null(strategy="mean").to_numpy().astype(np.float64)
+        if not np.abs(values).max(initial=0.0) <= LARGEST_NUMBER:
+            return 0.0  # refused where the column is encoded
         spread = float(values.var())
         return 0.0 if spread == 0 else 1.0 - _within(people, values[several]) / spread
     # Categories and truth values; the missing one is a value, too.

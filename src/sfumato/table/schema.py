@@ -10,9 +10,13 @@ from typing import Literal
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.settings import is_finite_number, plain, plain_domain
+from sfumato.table.person_keys import read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 
 Others = Literal["error", "drop", "keep"]
+
+MOST_WEIGHT = 1e6
+"""Largest weight of an attribute; the smallest is one over it. Sums of weighted losses stay whole on a fine grid."""
 
 
 class Role(StrEnum):
@@ -51,7 +55,7 @@ class Attribute:
         are finite numbers, or text; dates become ISO text. None takes the domain from the data. Normalizes the losses;
         a value outside it is an error.
     weight
-        Importance of the attribute in losses and in the choice of cuts, > 0 and finite.
+        Importance of the attribute in losses and in the choice of cuts, from 0.000001 to 1,000,000.
     decimal, thousands, unit, dates, strays
         How the values are written where they come as text: ``decimal=","``, ``thousands="."``, ``unit="€"``,
         ``dates="dd.mm.yyyy"`` (or several forms); ``strays="missing"`` makes every text that is no number or date a
@@ -84,8 +88,11 @@ class Attribute:
         if self.hierarchy is not None and not _is_hierarchy(self.hierarchy):
             problems.append("hierarchy must be the description of a hierarchy, such as sfumato.intervals(5, 10)")
         object.__setattr__(self, "weight", plain(self.weight))
-        if not is_finite_number(self.weight) or self.weight <= 0:
-            problems.append("weight must be a number above 0")
+        if not is_finite_number(self.weight) or not 1 / MOST_WEIGHT <= self.weight <= MOST_WEIGHT:
+            problems.append(
+                f"weight must be a number from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:,.0f}; what counts is how many "
+                "times the others it is"
+            )
         if self.domain is not None:
             domain = plain_domain(self.domain)
             object.__setattr__(self, "domain", domain)
@@ -169,6 +176,10 @@ class Schema:
         k-anonymity then gives everybody a class of at least that many.
     wished_l
         The same for the l of distinct or probabilistic l-diversity.
+    key_form
+        Which spellings of a key are one person's, where they differ in capitals, inner blanks, invisible characters,
+        forms of letters, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
+        ``"fold:capitals,exact:zeros"``. None: whoever reads is asked, by an error that counts them.
     publish
         Columns that somebody has looked at, and that are published although they look as if they identified people.
         Those of them that have no other role are insensitive.
@@ -188,6 +199,7 @@ class Schema:
     wished_k: str | None = None
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
+    key_form: str | None = None
 
     def __init__(
         self,
@@ -201,6 +213,7 @@ class Schema:
         wished_k: str | None = None,
         wished_l: str | None = None,
         publish: Sequence[str] = (),
+        key_form: str | None = None,
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -217,6 +230,7 @@ class Schema:
             ("wished_k", wished_k),
             ("wished_l", wished_l),
             ("publish", _names(publish, "publish", problems)),
+            ("key_form", key_form),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
@@ -225,6 +239,7 @@ class Schema:
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
+        problems.extend(_wrong_key_form(key_form))
         object.__setattr__(self, "insensitive", (*self.insensitive, *self._without_role()))
         problems.extend(self._double_roles())
         raise_all(SchemaError, problems)
@@ -312,3 +327,12 @@ def _attributes(given: object, what: str, problems: list[str]) -> dict[str, Attr
         else:
             problems.append(f"{what}, column {name!r}: give an Attribute, a hierarchy or None")
     return attributes
+
+
+def _wrong_key_form(form: str | None) -> list[str]:
+    """Say what is wrong with what was answered about the spellings of keys."""
+    try:
+        read_key_form(form)
+    except SchemaError as error:
+        return [str(error)]
+    return []

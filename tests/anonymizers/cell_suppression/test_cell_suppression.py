@@ -18,10 +18,15 @@ import sfumato as sf
 from examples import examples
 from naive.cell_suppression import cheapest_by_strata, cheapest_for_combinations, cheapest_for_rows
 from naive.models import supports_subsets, supports_wildcards
-from sfumato.anonymizers.cell_suppression import fewest_stars
-from sfumato.anonymizers.cell_suppression.cell_suppression import CellSuppression
-from sfumato.anonymizers.cell_suppression.fewest_stars import least_costs, proof, search
-from sfumato.anonymizers.cell_suppression.star_patterns import distinct_in_order, patterns_of
+from sfumato.anonymizers import cell_suppression as fewest_stars
+from sfumato.anonymizers.cell_suppression import (
+    CellSuppression,
+    distinct_in_order,
+    least_costs,
+    patterns_of,
+    proof,
+    search_stars,
+)
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.models.protocol import PrivacyModel
@@ -331,7 +336,7 @@ def test_search_and_proof_agree_on_what_is_proven() -> None:
     codes = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1]], dtype=np.uint8)
     distinct = distinct_in_order(codes)
     patterns = patterns_of(distinct, np.ones(2), np.ones(2, dtype=np.bool_), 2)
-    found = search(distinct, patterns)
+    found = search_stars(distinct, patterns)
     proven = proof(distinct, patterns, found)
     assert proven.proven
     assert proven.cost == 3.0

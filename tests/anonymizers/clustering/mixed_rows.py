@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from anonymizers.clustering.clustering_tables import PATHS, Row, encoded, problem
 from naive.mixed import Category, Kind, Number, Tree, sort_key
 from sfumato.anonymizers.clustering.distances import Distance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.models import KAnonymity
 
@@ -19,7 +19,7 @@ def laid_out(data: Sequence[Row], k: int, distance: Distance) -> tuple[DistinctR
     """
     table = encoded(data)
     (start,) = feasible(problem(table, KAnonymity(k)))
-    records = distinct_of(start, distance)
+    records = collapse_records(start, distance)
     missing = table.attributes[2].size
     codes = table.codes[:, 2].tolist()
     colours = [None if code == missing else str(code) for code in codes]

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.anonymizers.blocks import blocks_of
 from sfumato.anonymizers.clustering.kaca import KACA
 from sfumato.anonymizers.clustering.mdav import MDAV
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import solve_in_parts
+from sfumato.anonymizers.parts import cut_into_blocks, solve_in_parts
 from sfumato.anonymizers.partwise import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -67,14 +66,14 @@ class Quarters(OneClass):
 
 def test_blocks_are_disjoint_cover_everything_and_are_at_most_as_large_as_asked():
     (start,) = feasible(problem(5000, [KAnonymity(5)]))
-    blocks = blocks_of(start, 600)
+    blocks = cut_into_blocks(start, 600)
     assert sorted(np.concatenate([block.rows for block in blocks]).tolist()) == list(range(5000))
     assert {300 <= len(block.rows) <= 600 for block in blocks} == {True}
 
 
 def test_equal_records_are_halved_too():
     (start,) = feasible(problem(5000, [KAnonymity(5)], values=1))
-    sizes = [len(block.rows) for block in blocks_of(start, 600)]
+    sizes = [len(block.rows) for block in cut_into_blocks(start, 600)]
     assert sum(sizes) == 5000
     assert max(sizes) <= 600
 
@@ -93,7 +92,7 @@ def test_every_block_satisfies_the_models_of_the_whole_table(models):
 
 def test_rules_of_a_block_compare_with_the_whole_table():
     (start,) = feasible(problem(3000, [TCloseness(0.3)]))
-    for block in blocks_of(start, 500):
+    for block in cut_into_blocks(start, 500):
         assert block.start.rules.arrays.total == 3000
         assert block.start.rules.arrays.totals.sum() == 3000
         assert len(block.start.rules.codes) == len(block.rows) == block.start.problem.table.height

@@ -17,9 +17,9 @@ from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_
 from examples import examples
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
-from sfumato.anonymizers.clustering.caat import CAAT, cluster, distances_to_class
+from sfumato.anonymizers.clustering.caat import CAAT, caat_classes, distances_to_class
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import EncodedTable, encode
 
@@ -50,10 +50,10 @@ def test_it_equals_the_row_by_row_search(interval, ties, data, k, frozen, least,
     least = min(least, len(set(secrets)))
     models = [sf.KAnonymity(k), *([sf.DistinctLDiversity(least)] if least > 1 else [])]
     (start,) = feasible(problem(encoded(data, secrets), *models))
-    records = distinct_of(start, HeightDistance())
+    records = collapse_records(start, HeightDistance())
     rows = [data[row] for row in records.rows]
     first = draw.draw(st.integers(0, len(records.weights) - 1))
-    found = cluster(records, first, interval, ties, frozen=frozen)
+    found = caat_classes(records, first, interval, ties, frozen=frozen)
     ok = diverse([secrets[row] for row in records.rows], least) if least > 1 else None
     row = int(np.flatnonzero(records.record_of == first)[0])
     plain = caat(rows, kinds(data, start.problem.table), k, row, interval, ties, frozen, ok)
@@ -71,8 +71,8 @@ SEARCHES = [
 def test_searches_that_leave_out_branches_find_the_same(interval, ties, rows_of):
     data = rows_of(RULES.index(interval))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))
-    records = distinct_of(start, HeightDistance())
-    found = cluster(records, 5, interval, ties, frozen=False)
+    records = collapse_records(start, HeightDistance())
+    found = caat_classes(records, 5, interval, ties, frozen=False)
     row = int(np.flatnonzero(records.record_of == 5)[0])
     rows = [data[row] for row in records.rows]
     plain = caat(rows, kinds(data, start.problem.table), 3, row, interval, ties)
@@ -91,7 +91,7 @@ def people() -> DistinctRecords:
     tree = sf.groups({"Sec": ["HS", "Voc"], "High": ["BSc", "MSc", "PhD"]})
     table = sf.read_table(frame, sf.Schema(quasi_identifying={"age": None, "degree": tree}))
     (start,) = feasible(problem(encode(table), sf.KAnonymity(3)))
-    return distinct_of(start, HeightDistance())
+    return collapse_records(start, HeightDistance())
 
 
 def place_of(records: DistinctRecords, person: int) -> int:
@@ -131,7 +131,7 @@ def test_distances_to_classes(people, person, members, widen, nearest):
 @pytest.mark.parametrize("ties", ["all", "first"])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_the_classes_of_the_example(people, interval, ties, frozen):
-    found = cluster(people, place_of(people, 1), interval, ties, frozen=frozen)
+    found = caat_classes(people, place_of(people, 1), interval, ties, frozen=frozen)
     classes = contents(found.class_of, found.count)
     assert [sorted(people.rows[members] + 1) for members in classes] == [[1, 2, 3], [4, 5, 6, 7]]
 

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers.clustering import caat, kaca
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import distinct_of
+from sfumato.anonymizers.clustering.distinct import collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.table.encoding import EncodedTable, encode
@@ -40,8 +40,8 @@ def test_caat_looks_at_fewer_distances_where_classes_are_many(count):
     looked: dict[str, list[int]] = {"caat": [], "kaca": []}
     for seed in range(STARTS):
         (start,) = feasible(Problem(table, [sf.KAnonymity(6)], seed=seed))
-        records = distinct_of(start, HeightDistance())
+        records = collapse_records(start, HeightDistance())
         first = int(np.random.default_rng(seed).integers(len(records.weights)))
-        looked["caat"].append(caat.cluster(records, first, "widen", "all", frozen=False).looked)
-        looked["kaca"].append(kaca.cluster(distinct_of(start, sf.KACA().distance), stub=True).looked)
+        looked["caat"].append(caat.caat_classes(records, first, "widen", "all", frozen=False).looked)
+        looked["kaca"].append(kaca.kaca_classes(collapse_records(start, sf.KACA().distance), stub=True).looked)
     assert mean(looked["caat"]) < mean(looked["kaca"])

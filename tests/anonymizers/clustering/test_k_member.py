@@ -14,9 +14,8 @@ from anonymizers.clustering.clustering_tables import class_loss, encoded, many_c
 from examples import examples
 from naive.k_member import k_member, leftovers
 from sfumato.anonymizers.clustering.distances import DISTANCES
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
 from sfumato.anonymizers.clustering.k_member import KMember, grown_classes
-from sfumato.anonymizers.clustering.neighbours import neighbours_of
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import encode
 
@@ -37,7 +36,7 @@ def test_it_equals_the_search_through_every_record(seeds, measure, data, k, draw
     k = min(k, len(data))
     weight = draw.draw(st.sampled_from([1.0, 2.5]))
     (start,) = feasible(problem(encoded(data, weight=weight), sf.KAnonymity(k)))
-    records = distinct_of(start, DISTANCES[measure])
+    records = collapse_records(start, DISTANCES[measure])
     firsts = records.rows[np.concatenate([[0], np.cumsum(records.weights)[:-1]])]
     plain = [data[row] for row in firsts]
     loss = class_loss(data, measure, weight)
@@ -56,7 +55,7 @@ def test_it_equals_the_search_through_every_record(seeds, measure, data, k, draw
 def test_many_codes_are_searched_alike(measure):
     data = many_codes(1)
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(3)))
-    records = distinct_of(start, DISTANCES[measure])
+    records = collapse_records(start, DISTANCES[measure])
     plain = [data[row] for row in records.rows]
     class_of, count = grown_classes(records, np.zeros(0, dtype=np.int64), 7)
     classes, _ = k_member(plain, records.weights.tolist(), 3, class_loss(data, measure), seeds=[], last=7)
@@ -67,7 +66,7 @@ def test_many_codes_are_searched_alike(measure):
 @examples(60)
 def test_neighbours_are_those_of_a_full_search(data, measure, k, size):
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(1)))
-    records = distinct_of(start, DISTANCES[measure])
+    records = collapse_records(start, DISTANCES[measure])
     found = neighbours_of(records, size, k)
     firsts = records.rows[np.concatenate([[0], np.cumsum(records.weights)[:-1]])]
     loss = class_loss(data, measure)
@@ -161,7 +160,7 @@ def test_blocks_share_the_time_limit(monkeypatch):
         efforts.append((records.height, effort.seconds))
         return classes, ()
 
-    monkeypatch.setattr(module, "refined", remembered)
+    monkeypatch.setattr(module, "refine_classes", remembered)
     KMember(block_size=20, refine_seconds=10.0).solve(problem(table, sf.KAnonymity(3), threads=2))
     assert len(efforts) > 5
     assert all(seconds == pytest.approx(10.0 * 2 * height / 200) for height, seconds in efforts)

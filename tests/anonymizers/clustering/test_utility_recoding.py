@@ -17,7 +17,7 @@ from anonymizers.clustering.mixed_rows import contents, laid_out, members
 from examples import examples
 from naive.mixed import Kind
 from sfumato.anonymizers.clustering.distances import PenaltyDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding, bottom_up_classes, top_down_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.metrics import normalized_certainty_penalty
@@ -84,7 +84,7 @@ def twin_top_down(
 def ages(values: list[int], k: int) -> tuple[DistinctRecords, np.ndarray]:
     """Records, and the place of each of the values among their rows."""
     table = encode(sf.read_table(pl.DataFrame({"age": values}), sf.Schema(quasi_identifying=["age"])))
-    records = distinct_of(feasible(problem(table, sf.KAnonymity(k)))[0], PenaltyDistance())
+    records = collapse_records(feasible(problem(table, sf.KAnonymity(k)))[0], PenaltyDistance())
     return records, np.argsort(records.rows)
 
 

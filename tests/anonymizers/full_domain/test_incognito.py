@@ -17,7 +17,7 @@ from naive import full_domain as twin
 from naive import incognito as naive
 from naive import toolbox
 from naive.test_full_domain_examples import LAST_CANDIDATES, PATIENT_PROBLEM, PATIENTS
-from sfumato.anonymizers.full_domain import apriori
+from sfumato.anonymizers.full_domain import incognito as apriori
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import full_domain as naive
-from sfumato.anonymizers.full_domain import lattice_boxes, leftovers, local_levels
+from sfumato.anonymizers.full_domain import lattice_boxes
+from sfumato.anonymizers.full_domain import local_recoding as leftovers
+from sfumato.anonymizers.full_domain import local_recoding as local_levels
 from sfumato.anonymizers.full_domain.optimal import Optimal
 from sfumato.anonymizers.protocol import Problem
 from sfumato.hierarchy.lattice_search import NodeState

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.domain_levels import domain_levels, generalized_codes
-from sfumato.anonymizers.full_domain import weighted_records as module
-from sfumato.anonymizers.full_domain.weighted_records import (
-    grouped,
+from sfumato.anonymizers.full_domain import levels as module
+from sfumato.anonymizers.full_domain.levels import (
+    domain_levels,
+    generalized_codes,
+    group_weighted,
     level_tables,
-    regrouped,
-    rolled_up,
+    regroup_weighted,
+    roll_records_up,
     weighted_records,
 )
 from sfumato.hierarchy.level_table import HierarchyTable
@@ -60,11 +61,11 @@ def test_groups_are_those_of_equal_nodes(bits, data):
     high = tuple(data.draw(st.integers(level, 3)) for level in low)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "KEY_BITS", bits)
-        groups, coarse = grouped(records, tables, low), grouped(records, tables, high)
+        groups, coarse = group_weighted(records, tables, low), group_weighted(records, tables, high)
         changed = [place for place in range(width) if low[place] != high[place]]
-        fine = regrouped(records, tables, low, coarse.class_of, changed)
-        rolled, firsts = rolled_up(records, tables, low)
-        above = grouped(rolled, tables, high)
+        fine = regroup_weighted(records, tables, low, coarse.class_of, changed)
+        rolled, firsts = roll_records_up(records, tables, low)
+        above = group_weighted(rolled, tables, high)
     wanted = expected(table, record_of, domains, low)
     assert canonical(groups.class_of[record_of]) == wanted
     assert canonical(fine.class_of[record_of]) == wanted
@@ -81,7 +82,7 @@ def test_many_different_records_are_grouped_by_hashing():
     table, records, record_of = records_of(cells, np.zeros((SPARSE, 0), dtype=np.uint8))
     domains = domain_levels(table)
     for levels in ((0,) * 6, (1, 0, 2, 0, 1, 0)):
-        groups = grouped(records, level_tables(domains), levels)
+        groups = group_weighted(records, level_tables(domains), levels)
         assert canonical(groups.class_of[record_of]) == expected(table, record_of, domains, levels)
 
 

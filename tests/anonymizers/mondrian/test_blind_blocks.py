@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.mondrian.blind_blocks import block_size
+from sfumato.anonymizers.mondrian import least_blind_block
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
@@ -121,7 +121,7 @@ def test_what_a_population_says_is_counted_not_imagined(seed: int, model: Privac
     sample = everybody[generator.permutation(count)[: count // 3]]
     table = read_table(sample, sf.Schema(quasi_identifying=["age", "town"]))
     # Larger classes beside the cuts, which only the setting that sees tries, are another choice.
-    with patch("sfumato.anonymizers.mondrian.mondrian.RETRIED", ()):
+    with patch("sfumato.anonymizers.mondrian.RETRIED", ()):
         blind, seeing = (_published(table, model, everybody, mondrian) for mondrian in (BLIND, sf.Mondrian()))
     assert blind == seeing
 
@@ -226,7 +226,7 @@ def test_records_that_must_be_left_out_are() -> None:
 
 
 def test_blocks_grow_with_k() -> None:
-    assert [block_size(k) for k in (1, 5, 10, 50)] == [100, 100, 200, 1000]
+    assert [least_blind_block(k) for k in (1, 5, 10, 50)] == [100, 100, 200, 1000]
 
 
 def test_options_that_contradict_it() -> None:

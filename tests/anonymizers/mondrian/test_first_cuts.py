@@ -10,8 +10,9 @@ import pytest
 import sfumato as sf
 from engines.test_engines import last_first
 from golden.runs import TABLES
+from sfumato.anonymizers import mondrian as first_cuts
+from sfumato.anonymizers import mondrian as mondrian
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.mondrian import first_cuts, mondrian
 from sfumato.anonymizers.protocol import Problem
 from sfumato.table.encoding import encode
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sfumato.anonymizers.mondrian.mondrian as module
+import sfumato.anonymizers.mondrian as module
 from examples import examples
 from golden.made_tables import TOWN, town
 from naive.mondrian import TOOLBOX_COUNTRIES, mondrian, mondrian_hierarchy, toolbox_columns
-from sfumato.anonymizers.blocks import part_of
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers.parts import part_problem
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError, UnsatisfiableError
@@ -303,6 +303,6 @@ def test_the_parts_of_the_first_cuts_are_solved_alike_by_themselves(anonymizer, 
     together = []
     for number in range(top.count):
         rows = np.flatnonzero(top.class_of == number)
-        part = anonymizer.solve_part(part_of(start, rows, number))
+        part = anonymizer.solve_part(part_problem(start, rows, number))
         together += [rows[members].tolist() for members in classes_of(part)]
     assert sorted(together) == classes_of(whole)

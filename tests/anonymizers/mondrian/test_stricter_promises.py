@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from models.small_tables import Column, encode
-from sfumato.anonymizers.mondrian import mondrian
+from sfumato.anonymizers import mondrian as mondrian
 from sfumato.classes.partition import Partition
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
@@ -60,7 +60,7 @@ def test_a_release_says_that_it_beat_the_one_of_smaller_classes(monkeypatch: pyt
         offered.extend(solution.notes for solution in solutions)
         return solutions[-1]
 
-    monkeypatch.setattr(mondrian, "least_loss", last)
+    monkeypatch.setattr(mondrian, "least_loss_solution", last)
     assert any(said in note for note in sf.anonymize(table, models, seed=1).report.notes)
     assert [bool(notes) for notes in offered] == [False, True, True]
     monkeypatch.setattr(mondrian, "RETRIED", ())

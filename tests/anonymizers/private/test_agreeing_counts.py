@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from sfumato.anonymizers.private.consistency import FittedJoint, agreeing, cliques_of, spread_over, summed, total_of
-from sfumato.anonymizers.private.drawing import draw_records
+from sfumato.anonymizers.private.consistency import (
+    FittedJoint,
+    cliques_of,
+    make_agree,
+    spread_over,
+    sum_over,
+    total_of,
+)
+from sfumato.anonymizers.private.solving import draw_records
 from sfumato.published.checks.marginals.structure import is_acyclic
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}
@@ -36,8 +43,8 @@ def solved_by_another(sets, noisy):
         for one, other in combinations(range(len(sets)), 2):
             shared = sorted(set(sets[one]) & set(sets[other]))
             if shared:
-                beside = summed(parts[other], sets[other], shared)
-                found.append((summed(parts[one], sets[one], shared) - beside).ravel())
+                beside = sum_over(parts[other], sets[other], shared)
+                found.append((sum_over(parts[one], sets[one], shared) - beside).ravel())
         return np.concatenate(found)
 
     count, weight = len(wanted), 1e3
@@ -52,12 +59,12 @@ def solved_by_another(sets, noisy):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_nearest_counts_that_agree_are_found(seed):
     noisy = noisy_of(TREE, seed)
-    found = agreeing(TREE, noisy)
+    found = make_agree(TREE, noisy)
     assert all((each >= 0).all() for each in found)
     for one, other in combinations(range(len(TREE)), 2):
         if shared := sorted(set(TREE[one]) & set(TREE[other])):
-            beside = summed(found[other], TREE[other], shared)
-            assert summed(found[one], TREE[one], shared) == pytest.approx(beside, abs=1e-3)
+            beside = sum_over(found[other], TREE[other], shared)
+            assert sum_over(found[one], TREE[one], shared) == pytest.approx(beside, abs=1e-3)
     distance = sum(((one - other) ** 2).sum() for one, other in zip(found, noisy, strict=True))
     assert distance == pytest.approx(solved_by_another(TREE, noisy), rel=1e-3, abs=1e-3)
 
@@ -72,14 +79,14 @@ def test_all_marginals_are_of_one_distribution(seed, sets):
     assert [each.sum() for each in found.values()] == pytest.approx([total_of(noisy)] * len(sets))
     for one, other in combinations(sets, 2):
         shared = sorted(set(one) & set(other))
-        assert summed(found[one], one, shared) == pytest.approx(summed(found[other], other, shared), abs=1e-6)
+        assert sum_over(found[one], one, shared) == pytest.approx(sum_over(found[other], other, shared), abs=1e-6)
 
 
 def test_counts_that_agree_already_stay():
     draw = np.random.default_rng(5)
     whole = draw.integers(1, 9, (2, 3, 2)).astype(float)
     sets = (("a", "b"), ("b", "c"), ("c", "a"))
-    exact = [summed(whole, ("a", "b", "c"), names) for names in sets]
+    exact = [sum_over(whole, ("a", "b", "c"), names) for names in sets]
     joint = FittedJoint(sets, exact, SIZES)
     for names, counts in zip(sets, exact, strict=True):
         assert joint.marginal(names) == pytest.approx(counts, rel=1e-4)

@@ -9,8 +9,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.private import task as tasks
-from sfumato.anonymizers.private.domains import DeclaredColumn
-from sfumato.anonymizers.private.task import Counting, private_task
+from sfumato.anonymizers.private.task import Counting, DeclaredColumn, private_task
 from sfumato.hierarchy import HierarchyTable, Intervals, groups, prefixes
 from sfumato.table.schema import Kind
 

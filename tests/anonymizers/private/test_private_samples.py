@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.anonymizers.private import sampled
-from sfumato.anonymizers.private.ladders import Ladder
 from sfumato.anonymizers.private.sampled import (
+    Ladder,
     Sampling,
-    candidates,
-    drawn,
+    candidate_levels,
+    draw_share,
     sample_task,
     scores_of,
     solve_sample,
@@ -70,7 +70,7 @@ def outcomes(
     """Return the chance of every release of a table; `by_sample`: levels are chosen by the records that were drawn."""
     found: dict[Any, float] = defaultdict(float)
     task = task_of(rows)
-    nodes = candidates(task)
+    nodes = candidate_levels(task)
     chances = choice(scores_of(task, nodes, -(-k // share)), searched)
     for kept in product((False, True), repeat=len(rows)):
         chance = math.prod(float(share) if each else 1 - float(share) for each in kept)
@@ -125,7 +125,7 @@ ROWS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=12)
 @given(ROWS, st.sampled_from(CELLS), st.integers(1, 8), st.sampled_from(["loss", "precision"]))
 def test_a_record_more_raises_scores_by_little_and_lowers_none(rows, row, enough, objective):
     before, after = task_of(rows, objective=objective), task_of([*rows, row], objective=objective)
-    nodes = candidates(before)
+    nodes = candidate_levels(before)
     change = scores_of(after, nodes, enough) - scores_of(before, nodes, enough)
     assert change.min() >= 0
     assert change.max() <= STEP
@@ -134,7 +134,7 @@ def test_a_record_more_raises_scores_by_little_and_lowers_none(rows, row, enough
 @given(ROWS, st.integers(1, 6))
 def test_scores_are_what_is_kept_of_large_classes(rows, enough):
     task = task_of(rows)
-    nodes = candidates(task)
+    nodes = candidate_levels(task)
     for levels, score in zip(nodes, scores_of(task, nodes, enough), strict=True):
         classes = Counter(
             tuple("*" if level else value for level, value in zip(levels, row, strict=True)) for row in rows
@@ -148,9 +148,9 @@ def test_records_are_drawn_by_secure_bits_with_exactly_their_chance(monkeypatch:
     border = int(share * GRAINS) << 11
     bits = np.array([0, border - 1, border, 2**64 - 1], dtype=np.uint64).tobytes()
     monkeypatch.setattr(os, "urandom", lambda count: bits[:count])
-    assert drawn(4, share).tolist() == [True, True, False, False]
+    assert draw_share(4, share).tolist() == [True, True, False, False]
     monkeypatch.undo()
-    kept = drawn(100_000, share).mean()
+    kept = draw_share(100_000, share).mean()
     # Eight standard deviations.
     assert abs(kept - 0.375) < 8 * math.sqrt(0.375 * 0.625 / 100_000)
 
@@ -186,7 +186,7 @@ def test_one_record_of_each_person_counts():
 
 def test_of_too_many_nodes_some_are_drawn_without_looking(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sampled, "MOST_NODES", 3)
-    nodes = candidates(task_of([("f", "no")]))
+    nodes = candidate_levels(task_of([("f", "no")]))
     assert len(set(nodes)) == 3
     assert all(max(levels) <= 1 for levels in nodes)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import masking as naive
-from sfumato.anonymizers.randomization.masking_figures import NEAR, NEAR_OUTLIER, masking_figures
+from sfumato.anonymizers.randomization.columns import NEAR, NEAR_OUTLIER, masking_figures
 
 CELL = st.one_of(st.none(), st.integers(-20, 20))
 ROWS = st.lists(st.tuples(CELL, CELL, st.integers(-3, 3), st.integers(-3, 3)), min_size=4, max_size=20)

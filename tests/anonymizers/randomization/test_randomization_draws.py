@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.anonymizers.randomization.coarsening import bounds_of, rounded
-from sfumato.anonymizers.randomization.draws import draw_normal, draw_uniform
-from sfumato.anonymizers.randomization.noise_draws import correlated_noise, plain_noise
-from sfumato.anonymizers.randomization.post_randomization import original_counts, post_randomized, transition_matrix
-from sfumato.anonymizers.randomization.swaps import rank_swapped, swapped_records
+from sfumato.anonymizers.randomization.columns import draw_normal, draw_uniform
+from sfumato.anonymizers.randomization.noise import correlated_noise, plain_noise
+from sfumato.anonymizers.randomization.pram import original_counts, post_randomized, transition_matrix
+from sfumato.anonymizers.randomization.rounding import code_bounds, rounded
+from sfumato.anonymizers.randomization.swapping import rank_swapped, swapped_records
 
 MANY = 40_000
 SEEDS = st.integers(0, 1000)
@@ -163,6 +163,6 @@ def test_rounding_upwards_from_the_middle():
 
 def test_bounds_leave_shares_beyond():
     values = np.arange(100)[::-1]
-    assert bounds_of(values, 0.05, 0.1) == (5, 89)
-    assert bounds_of(values, 0, 0) == (0, 99)
-    assert bounds_of(np.array([4]), 0.5, 0.5) == (4, 4)
+    assert code_bounds(values, 0.05, 0.1) == (5, 89)
+    assert code_bounds(values, 0, 0) == (0, 99)
+    assert code_bounds(np.array([4]), 0.5, 0.5) == (4, 4)

@@ -18,7 +18,7 @@ import sfumato as sf
 from examples import examples
 from naive import rating_plan
 from naive.surveys import records_of, surveys
-from sfumato.anonymizers.ratings.arranging import arranged
+from sfumato.anonymizers.ratings.grouping import shuffle_ratings
 from sfumato.anonymizers.ratings.task import Method
 from sfumato.models.k_epsilon_l_anonymity import Group, Nulls
 
@@ -116,7 +116,7 @@ def test_the_plan_is_the_plan(survey: tuple[sf.Ratings, list[naive.Record]], k: 
         return
     model = sf.RatingAnonymity(k, steps * ratings.scale.step)
     release = sf.anonymize_ratings(ratings, model, method="plan", invent=invent, seed=3)
-    before = codes_of(arranged(ratings, 3).ratings)
+    before = codes_of(shuffle_ratings(ratings, 3).ratings)
     untouched = sf.check_ratings(ratings, model).holds
     scale = ratings.scale
     reach = min(steps, scale.size - 1)

@@ -11,18 +11,22 @@ from hypothesis.extra import numpy as arrays
 import sfumato as sf
 from examples import examples
 from published.checks.slices.eight_records import eight_records
-from sfumato.anonymizers.slicing.attribute_space import scaled_coordinates
+from sfumato.anonymizers.slicing.attribute_clusters import (
+    FuzzyClusters,
+    fuzzy_c_means,
+    fuzzy_c_medoids,
+    memberships_of,
+    overlapping_medoids,
+    scaled_coordinates,
+    typicalities,
+)
 from sfumato.anonymizers.slicing.correlation import Correlation, correlation
-from sfumato.anonymizers.slicing.fuzzy import FuzzyClusters, fuzzy_c_means, memberships_of
-from sfumato.anonymizers.slicing.fuzzy_medoids import fuzzy_c_medoids
-from sfumato.anonymizers.slicing.overlapping_columns import (
+from sfumato.anonymizers.slicing.overlapping import (
     OverlappingClustering,
     OverlappingColumns,
     overlap_columns,
     without_nested,
 )
-from sfumato.anonymizers.slicing.overlapping_medoids import overlapping_medoids
-from sfumato.anonymizers.slicing.typicality import typicalities
 
 DEGREES = [[0.6829, 0.3171], [0.8581, 0.1419], [0.0067, 0.9933], [0.9215, 0.0785]]
 

@@ -17,10 +17,14 @@ import sfumato as sf
 from examples import examples
 from naive.worlds import informed_posteriors, posteriors, worlds
 from published.checks.slices.eight_records import eight_records
-from sfumato.anonymizers.slicing.overlapping_choice import OverlappingChoice, settle_columns
-from sfumato.anonymizers.slicing.overlapping_columns import OverlappingClustering, OverlappingColumns
-from sfumato.published.checks.slices.overlapping_slices import column_frames
-from sfumato.published.checks.slices.sharing import overlap_ratio, places_of
+from sfumato.anonymizers.slicing.overlapping import (
+    OverlappingChoice,
+    OverlappingClustering,
+    OverlappingColumns,
+    settle_columns,
+)
+from sfumato.published.checks.slices.joined import overlap_ratio, places_of
+from sfumato.published.checks.slices.slices import column_frames
 from sfumato.published.sliced import BUCKET
 
 REAL = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")

@@ -18,7 +18,7 @@ import sfumato.anonymizers.slicing.partitioning as partitioning
 from examples import examples
 from naive.slicing import candidates, disclosed, is_diverse, matching_buckets
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.slicing.disclosure import disclosure_of
+from sfumato.anonymizers.slicing.membership import disclosure_of
 from sfumato.anonymizers.slicing.partitioning import partition_records
 from sfumato.published.checks.slices.layout import layout_of
 from sfumato.table.encoding import encode

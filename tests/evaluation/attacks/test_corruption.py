@@ -17,8 +17,7 @@ from examples import examples
 from naive.corrupted import beliefs
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks import Corruption
-from sfumato.evaluation.attacks.corruption import taken_out
-from sfumato.evaluation.attacks.groups_of_people import groups_of
+from sfumato.evaluation.attacks.corruption import groups_of, taken_out
 from sfumato.published import BucketizedTables, PublishedTable
 from sfumato.recoding import Recoding
 

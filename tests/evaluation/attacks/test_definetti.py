@@ -13,8 +13,7 @@ from evaluation.attacks.inference_tables import as_it_is, bucketized, covers, pe
 from examples import examples
 from naive.inference import learnt_links
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.bucket_links import BucketStock, learn_links
-from sfumato.evaluation.attacks.definetti import DeFinetti
+from sfumato.evaluation.attacks.definetti import BucketStock, DeFinetti, learn_links
 from sfumato.published import BucketizedTables, SlicedTable
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
@@ -153,7 +152,7 @@ class TestInput:
             DeFinetti().play(target(BucketizedTables(quasi, counts, ("height",), "disease"), people(4, 1)))
 
     def test_buckets_that_are_too_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sfumato.evaluation.attacks.bucket_links.MOST_ENTRIES", 100)
+        monkeypatch.setattr("sfumato.evaluation.attacks.definetti.MOST_ENTRIES", 100)
         original = people(60, 1)
         with pytest.raises(InputError, match="more than the 100"):
             DeFinetti().play(target(bucketized(original, 60), original))

@@ -10,7 +10,7 @@ import pytest
 from evaluation.attacks.inference_tables import SCHEMA, every_kind, people, target
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks import ATTACKS
-from sfumato.evaluation.attacks.cohort import cohort_of
+from sfumato.evaluation.attacks.people import cohort_of
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

@@ -21,8 +21,7 @@ from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.world_tally import Tally
-from sfumato.evaluation.attacks.worlds import cells_of, every_world, survivors, world_count
+from sfumato.evaluation.attacks.worlds import WorldTally, every_world, survivors, world_cells, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import MarginalTables, PublishedTable
 from sfumato.recoding import TIGHT, publish, recode_as_published
@@ -187,7 +186,7 @@ class TestWorlds:
         classes, kinds = np.array([0, 0, 0, 1, 1], dtype=np.int32), np.array([4, 4, 5, 5, 6])
         worlds = [tuple(kinds[world]) for world in every_world(classes, kinds)]
         assert len(worlds) == len(set(worlds)) == 6
-        cells = cells_of(classes, np.zeros((5, 1), dtype=np.int64), kinds, 7)
+        cells = world_cells(classes, np.zeros((5, 1), dtype=np.int64), kinds, 7)
         assert world_count(cells, 100) == 6
         assert world_count(cells, 5) == 6
         assert world_count(cells, 3) == 4
@@ -209,7 +208,7 @@ class TestWorlds:
 
     def test_a_class_of_which_every_world_is_accepted_tells_its_shares_alone(self) -> None:
         classes, values = np.zeros(4, dtype=np.int32), np.array([0, 0, 0, 1])
-        tally = Tally.of(cells_of(classes, np.arange(4)[:, None], values, 2))
+        tally = WorldTally.of(world_cells(classes, np.arange(4)[:, None], values, 2))
         for _ in range(3):
             tally.add(values, np.array([True]))
         assert tally.drawn_belief == pytest.approx(np.array([[0.75, 0.25]] * 4))

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.buckets import making
+from sfumato.anonymizers.buckets import search as making
 from sfumato.anonymizers.protocol import Problem
 from sfumato.evaluation.attacks.minimality import Minimality
-from sfumato.evaluation.attacks.slice_game import SliceGame, same_slices, slice_game
+from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, same_slices
 from sfumato.evaluation.attacks.worlds import random_worlds
 from sfumato.kernels.slices.even_cuts import Exchanging, exchange, place_borders
 from sfumato.published import SlicedTable
@@ -45,7 +45,7 @@ def drawn(count: int, seed: int) -> sf.Table:
 def game_of(table: sf.Table, way: Any, models: Sequence[Any] = (TWO,)) -> SliceGame:
     published = sf.anonymize(table, models, anonymizer=way, seed=3).published
     assert isinstance(published, SlicedTable)
-    game = slice_game(way, Problem(encode(table), tuple(models), seed=5), table, published)
+    game = open_slice_game(way, Problem(encode(table), tuple(models), seed=5), table, published)
     assert isinstance(game, SliceGame)
     return game
 
@@ -222,9 +222,9 @@ class TestNotPlayed:
         table = drawn(300, 1)
         game = game_of(table, sf.Slicing())
         problem = Problem(encode(table), (TWO,), seed=5)
-        assert "bring back" in str(slice_game(sf.Slicing(split="median"), problem, table, game.published))
-        assert "makes no slices" in str(slice_game(sf.Mondrian(), problem, table, game.published))
-        assert "finds no slices" in str(slice_game(sf.Slicing(columns=9), problem, table, game.published))
+        assert "bring back" in str(open_slice_game(sf.Slicing(split="median"), problem, table, game.published))
+        assert "makes no slices" in str(open_slice_game(sf.Mondrian(), problem, table, game.published))
+        assert "finds no slices" in str(open_slice_game(sf.Slicing(columns=9), problem, table, game.published))
 
     def test_two_sensitive_attributes_cut_evenly(self) -> None:
         frame = drawn(300, 1).frame.with_columns(pay=pl.Series([str(place % 7) for place in range(300)]))

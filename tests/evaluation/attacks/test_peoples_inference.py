@@ -7,14 +7,13 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.evaluation.attacks.answers import usual_share
+from sfumato.evaluation.attacks.attribute_disclosure import Homogeneity
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.cohort import cohort_of
-from sfumato.evaluation.attacks.homogeneity import Homogeneity
-from sfumato.evaluation.attacks.known_records import KnownRecords
+from sfumato.evaluation.attacks.classifiers import usual_share
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
-from sfumato.evaluation.attacks.peoples_posterior import peoples_posterior
+from sfumato.evaluation.attacks.people import KnownRecords, cohort_of
+from sfumato.evaluation.attacks.posterior import peoples_posterior
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
 from sfumato.published import BucketizedTables, Published, PublishedTable
 

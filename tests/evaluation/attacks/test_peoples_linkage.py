@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive.linked_people import linked_apart, linked_together
-from sfumato.evaluation.attacks.exact_linkage import Linkage
-from sfumato.evaluation.attacks.known_records import known_records
+from sfumato.evaluation.attacks.linkage import Linkage
+from sfumato.evaluation.attacks.people import known_records
+from sfumato.evaluation.attacks.play import rows_of_people
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
-from sfumato.evaluation.attacks.target import rows_of_people
 from sfumato.published import PublishedTable
 from sfumato.release.opening import open_release
 
@@ -59,7 +59,7 @@ def test_people_are_found_as_often_as_by_looking_at_every_row(together, told, dr
     several = len({who for who, *_ in records}) < len(records)
     target = Target(release_of(rows), table, rows=TOGETHER if together else RowsOfPeople(), seed=1, records_known=told)
     sole, picked = Linkage(weighs=False).play(target)
-    chosen = known_records(target, table).told.tolist()
+    chosen = known_records(target, table).places.tolist()
     known, own = defaultdict(list), defaultdict(list)
     for place, (who, age, ward, ill) in enumerate(records):
         known[who] += [(age, ward)] if place in chosen else []

@@ -16,7 +16,7 @@ from evaluation.attacks.inference_tables import SCHEMA, every_kind, people
 from evaluation.attacks.test_peoples_linkage import stays
 from examples import examples
 from naive.linked_people import among_drawn
-from sfumato.evaluation.attacks.record_groups import OwnValues, RecordGroups
+from sfumato.evaluation.attacks.posterior import OwnValues, RecordGroups
 from sfumato.published import BucketizedTables, PublishedTable
 
 PEOPLE = sf.Schema(person="who", quasi_identifying=["age", "ward"], sensitive=["ill"])

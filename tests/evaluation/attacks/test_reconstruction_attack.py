@@ -17,7 +17,7 @@ from evaluation.attacks.inference_tables import bucketized, marginals, people, s
 from examples import examples
 from naive.tables import possible
 from sfumato.errors import PolicyError
-from sfumato.evaluation.attacks import Reconstruction, possible_tables
+from sfumato.evaluation.attacks import Reconstruction, reconstruction
 from sfumato.published import BucketizedTables, MarginalTables, Published, SlicedTable
 from sfumato.published.sliced import labels_of
 
@@ -118,7 +118,7 @@ def test_where_it_is_not_played(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ImportError(name)
 
-    monkeypatch.setattr(possible_tables, "import_module", missing)
+    monkeypatch.setattr(reconstruction, "import_module", missing)
     with pytest.raises(PolicyError, match=r"needs? scipy.*sfumato\[utility\]"):
         Reconstruction().play(target(published, table))
 

@@ -23,8 +23,7 @@ from evaluation.attacks.inference_tables import (
 from examples import examples
 from naive.inference import isolation_chance as naive_chance
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.predicates import mixed, predicates_of
-from sfumato.evaluation.attacks.singling_out import SinglingOut, isolation_chance
+from sfumato.evaluation.attacks.singling_out import SinglingOut, isolation_chance, mix_bits, predicates_of
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.reading import read_table
@@ -113,7 +112,7 @@ class TestPredicates:
 
     def test_chance_looks_drawn_for_each_pair(self) -> None:
         numbers, salts = np.meshgrid(np.arange(300, dtype=np.uint64), np.arange(300, dtype=np.uint64) << np.uint64(20))
-        drawn = mixed(numbers.ravel(), salts.ravel()).reshape(300, 300)
+        drawn = mix_bits(numbers.ravel(), salts.ravel()).reshape(300, 300)
         assert drawn.min() >= 0
         assert drawn.max() < 1
         assert np.abs(drawn.mean(axis=0) - 0.5).max() < 0.1

@@ -1,4 +1,4 @@
-"""Three verdicts: small cases by hand, properties, and how often each verdict errs."""
+"""Verdicts of attacks, and which promises say how often an attacker may guess rightly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 from examples import examples
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.results import Attacks
-from sfumato.evaluation.attacks.verdicts import RELEVANT, Certainty, needed_in_words, people_needed, verdict_of
+from sfumato.evaluation.attacks.verdicts import (
+    RELEVANT,
+    Certainty,
+    allowed_guess,
+    needed_in_words,
+    people_needed,
+    verdict_of,
+)
 from sfumato.rates import Rate
 
 SIZES = (*range(5, 48), 72, 84, 105, 129, 176, 258, 400, 800)
@@ -241,3 +248,19 @@ class TestHowItIsShown:
         assert played.unsettled == (one,)
         assert played.to_dict()["undecided"] == 2
         assert "0 beat guessing, 0 of them beyond what the release promises; 2 undecided\n" in str(played)
+
+
+@pytest.mark.parametrize(
+    ("models", "allowed"),
+    [
+        ([], None),
+        ([{"name": "k-anonymity", "k": 5}], None),
+        ([{"name": "distinct-l-diversity", "l": 4}], None),
+        ([{"name": "probabilistic-l-diversity", "l": 4}], 0.25),
+        ([{"name": "probabilistic-l-diversity", "l": 4, "attribute": "income"}], None),
+        ([{"name": "probabilistic-l-diversity", "l": 2.5, "attribute": "disease"}], 0.4),
+        ([{"name": "alpha-k-anonymity", "alpha": 0.3, "k": 2}, {"name": "probabilistic-l-diversity", "l": 2}], 0.3),
+    ],
+)
+def test_the_smallest_promise_about_the_attribute(models: list[dict[str, object]], allowed: float | None) -> None:
+    assert allowed_guess(models, "disease") == allowed

@@ -193,6 +193,6 @@ def test_bad_input_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PolicyError) as error:
         risk(frame, quasi_identifying=["a", "b"], log_linear=3)
     assert len(error.value.problems) == 2
-    monkeypatch.setattr(log_linear, "MOST_CELLS", 3)
+    monkeypatch.setattr(log_linear, "_MOST_CELLS", 3)
     with pytest.raises(PolicyError, match="4 combinations of values, at most 3"):
         risk(frame, quasi_identifying=["a", "b"], sampling_fraction=0.1, log_linear=1)

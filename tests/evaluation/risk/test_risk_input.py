@@ -1,4 +1,4 @@
-"""What ``sfumato.risk`` takes, and what it says about bad input: every mistake at once, no value of the table."""
+"""What ``sfumato.risk`` takes, draws, and says about bad input: every mistake at once, no value of the table."""
 
 from __future__ import annotations
 
@@ -253,3 +253,12 @@ def test_columns_that_are_not_there_or_not_said(table, tmp_path):
 def test_an_adversary_without_a_risk(table):
     with pytest.raises(sf.PolicyError, match=r"it has prosecutor$"):
         sf.risk(table).rows_above("ema", "journalist")
+
+
+def test_bars_show_the_share_of_records_in_classes_of_a_size():
+    frame = pl.DataFrame({"age": [1] + [2] * 2 + [3] * 7})
+    lines = sf.risk(frame, quasi_identifying=["age"]).draw(10).splitlines()
+    assert lines[1].split() == ["1", "█", "10%"]
+    assert lines[2].split() == ["2", "██", "20%"]
+    assert lines[4].split() == ["5", "to", "10", "███████", "70%"]
+    assert lines[-1].split() == ["101", "or", "more", "0%"]

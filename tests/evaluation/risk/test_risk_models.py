@@ -15,19 +15,22 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import risk as naive
-from sfumato.classes.uniqueness.pitman import digamma, pitman, pitman_parameters
-from sfumato.classes.uniqueness.population_uniqueness import chosen_share, population_uniqueness
-from sfumato.classes.uniqueness.size_counts import SizeCounts
-from sfumato.classes.uniqueness.slide_negative_binomial import (
+from sfumato.classes.population_uniqueness import (
     _GRID,
+    SizeCounts,
     _excess,
     _grid_excess,
+    chosen_share,
+    digamma,
+    pitman,
+    pitman_parameters,
+    population_uniqueness,
     shlosser,
     slide_negative_binomial,
 )
 from sfumato.errors import PolicyError
+from sfumato.evaluation.risk.adversaries import THRESHOLDS, as_thresholds
 from sfumato.evaluation.risk.special_uniques import find_special_uniques
-from sfumato.evaluation.risk.thresholds import THRESHOLDS, as_thresholds
 from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 
 

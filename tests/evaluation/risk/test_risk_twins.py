@@ -14,7 +14,7 @@ from examples import examples
 from naive import risk as naive
 from sfumato.evaluation.risk.keys import keys_of
 from sfumato.evaluation.risk.measure import risk
-from sfumato.evaluation.risk.risk_report import RiskReport
+from sfumato.evaluation.risk.report import RiskReport
 
 
 def measured(rows: list[Row], **options: object) -> RiskReport:

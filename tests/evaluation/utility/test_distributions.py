@@ -15,13 +15,22 @@ import sfumato as sf
 from examples import examples
 from naive import correlations as naive
 from sfumato.errors import InputError
-from sfumato.evaluation.utility.bins import coarse, single_values
-from sfumato.evaluation.utility.correlations import correlations, mean_square_contingency
-from sfumato.evaluation.utility.distances import earth_mover_over_numbers, earth_movers, jensen_shannon, total_variation
-from sfumato.evaluation.utility.domains import Domain, domains_of
-from sfumato.evaluation.utility.estimates import contingency, estimate, expected_by_label, factors_of, histogram
-from sfumato.evaluation.utility.original import Original
-from sfumato.evaluation.utility.populations import large_populations
+from sfumato.evaluation.utility.correlations import (
+    correlations,
+    earth_mover_over_numbers,
+    earth_movers,
+    jensen_shannon,
+    mean_square_contingency,
+    total_variation,
+)
+from sfumato.evaluation.utility.domains import AttributeDomain, coarse, domains_of, single_values
+from sfumato.evaluation.utility.joint import (
+    contingency_table,
+    estimate,
+    estimate_histogram,
+    expected_by_label,
+    factors_of,
+)
 from sfumato.evaluation.utility.queries import Among, Query, Range, Workload
 from sfumato.evaluation.utility.trade_off import (
     DirectComparison,
@@ -31,7 +40,8 @@ from sfumato.evaluation.utility.trade_off import (
     privacy_losses,
     utility_loss,
 )
-from sfumato.evaluation.utility.views import original_joint, read_joint
+from sfumato.evaluation.utility.views import Original, original_joint, read_joint
+from sfumato.evaluation.utility.workload import large_populations
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.table.encoding import encode
 
@@ -99,7 +109,7 @@ def test_what_is_published_exactly_is_kept_exactly(published):
 def test_associations_are_the_mean_square_contingency(one, other):
     places = NAMES.index(one), NAMES.index(other)
     bins = {name: single_values(DOMAINS[name]) for name in NAMES}
-    found = mean_square_contingency(contingency(ORIGINAL, one, other, bins))
+    found = mean_square_contingency(contingency_table(ORIGINAL, one, other, bins))
     assert found == pytest.approx(naive.phi_squared([(row[places[0]], row[places[1]]) for row in ROWS]))
 
 
@@ -136,15 +146,15 @@ def test_contingencies_follow_from_single_queries():
     bins = {name: single_values(DOMAINS[name]) for name in NAMES}
     for published in kinds:
         joint = read_joint(published, DOMAINS)
-        table = contingency(joint, "town", "illness", bins)
+        table = contingency_table(joint, "town", "illness", bins)
         assert table.sum() == pytest.approx(120)
         for row, town in enumerate(DOMAINS["town"].attribute.labels.to_list()):
             for column, illness in enumerate(DOMAINS["illness"].attribute.labels.to_list()):
                 query = Query((Among("town", (town,)), Among("illness", (illness,))))
                 assert table[row, column] == pytest.approx(estimate(joint, query))
         for name in NAMES:
-            assert histogram(joint, name, bins[name]) == pytest.approx(
-                contingency(joint, name, "town" if name != "town" else "age", bins).sum(axis=1)
+            assert estimate_histogram(joint, name, bins[name]) == pytest.approx(
+                contingency_table(joint, name, "town" if name != "town" else "age", bins).sum(axis=1)
             )
 
 
@@ -202,7 +212,7 @@ def test_distances_equal_their_twins(pair):
     assert earth_movers(p[None], q[None], numbers)[0] == pytest.approx(naive.ordered(p, q))
 
 
-def domain_of(values: list[object], hierarchy: object = None) -> Domain:
+def domain_of(values: list[object], hierarchy: object = None) -> AttributeDomain:
     setting = sf.Attribute(hierarchy=hierarchy) if hierarchy is not None else None  # type: ignore[arg-type]
     return domains_of(encode(sf.read_table(pl.DataFrame({"x": values}), sf.Schema(quasi_identifying={"x": setting}))))[
         "x"
@@ -212,7 +222,7 @@ def domain_of(values: list[object], hierarchy: object = None) -> Domain:
 TREE = {"st": {"gu": None, "ga": None, "sc": None}, "re": {"flu": None, "pn": None, "br": None}}
 
 
-def diseases() -> Domain:
+def diseases() -> AttributeDomain:
     grouped = sf.groups({"st": ["gu", "ga", "sc"], "re": ["flu", "pn", "br"]})
     return domain_of(["gu", "ga", "sc", "flu", "pn", "br"], grouped)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import naive.recommending as naive
 import sfumato as sf
 from examples import examples
-from sfumato.evaluation.utility.recommending import KnownRatings, errors, predictions
+from sfumato.evaluation.utility.ratings import KnownRatings, errors, predict_ratings
 
 
 @examples(60)
@@ -30,7 +30,7 @@ def test_predictions_are_what_every_rating_by_itself_says(
     asked = sorted(set(wanted) - set(given_ratings), key=lambda pair: pair[1])
     if not asked:
         return
-    found = predictions(arrays(known), arrays([(*pair, 0.0) for pair in asked]), 8, 6)
+    found = predict_ratings(arrays(known), arrays([(*pair, 0.0) for pair in asked]), 8, 6)
     expected = [naive.predicted(known, *pair) for pair in asked]
     assert found["deviations"].tolist() == pytest.approx([first for first, _ in expected], abs=1e-9)
     assert found["neighbours"].tolist() == pytest.approx([second for _, second in expected], abs=1e-9)

@@ -309,3 +309,20 @@ def test_states_are_compared_and_the_release_of_last_time_is_played(serve, watch
     page.set_content((tmp_path / "spring-receipt.html").read_text(encoding="utf-8"))
     page.get_by_role("heading", name="Receipt for a release").wait_for()
     assert one.axe() == []
+
+
+def test_a_file_on_the_disk_opens_the_studio_as_the_address_does(serve, browser, watched, table, tmp_path):
+    from sfumato.studio.serve import REDIRECT
+
+    server = serve(str(table), "--project", str(tmp_path / "project"))
+    file = tmp_path / "open.html"
+    file.write_text(REDIRECT.format(server.address), encoding="utf-8")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_url(f"{server.root}/")
+    page.get_by_role("link", name="Go on: say what the columns are").wait_for()
+    # The cookie goes along with whatever is asked next, in another tab, too.
+    again = watched(server, context=context).page
+    again.get_by_role("link", name="Go on: say what the columns are").wait_for()
+    context.close()

@@ -8,28 +8,33 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
-from sfumato.anonymizers.buckets.making import BucketGroups
-from sfumato.anonymizers.buckets.publish import dealt_buckets_of, tables_of
-from sfumato.anonymizers.buckets.reconstruction import least_reconstruction_error, reconstruction_error
-from sfumato.anonymizers.buckets.search import CheckedBuckets, Members, search_buckets
-from sfumato.anonymizers.dealt import ColumnSource, Dealing
+from sfumato.anonymizers.buckets.search import BucketGroups, CheckedBuckets, Members, search_buckets
+from sfumato.anonymizers.dealt import BucketCounts, ColumnSource, CountedTable, Dealing, DealtColumn, DealtTable
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
+from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics, number_values
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models import promisable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says
+from sfumato.models.shares import class_of_pairs
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.published import BucketizedTables
+from sfumato.published.bucketized import COUNT
+from sfumato.published.sliced import BUCKET
+from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import columns_of
 from sfumato.table.table import Table
 
-BUCKETS_IN_A_PART = 2
+_BUCKETS_IN_A_PART = 2
 """Fewest buckets that a part of alike people has room for."""
 
 
@@ -101,7 +106,7 @@ class Bucketization(Checked):
         See :func:`sfumato.anonymizers.buckets.search.search_buckets`.
         """
         dealing = self.deal(problem, table)
-        return Publication(tables_of(dealing, problem.table, table), dealing.notes, dealing.figures)
+        return Publication(_tables_of(dealing, problem.table, table), dealing.notes, dealing.figures)
 
     @property
     def by_sensitive_alone(self) -> bool:
@@ -113,7 +118,7 @@ class Bucketization(Checked):
         feasible(problem, may_leave_out=False)
         cut = partial(_alike, problem)
         found = search_buckets(problem.table, problem.models, problem.seed, self.members, cut)
-        rows, counts = dealt_buckets_of(found, problem.table, tuple(table.schema.quasi_identifying), problem.seed)
+        rows, counts = _dealt_buckets_of(found, problem.table, tuple(table.schema.quasi_identifying), problem.seed)
         structure = {"quasi_identifying": list(table.schema.quasi_identifying), "sensitive": counts.sensitive}
         notes = tuple(_notes(found, table, self.members))
         return Dealing(rows, structure, counts, notes, _figures(found, problem.models))
@@ -121,7 +126,7 @@ class Bucketization(Checked):
 
 def _alike(problem: Problem, size: int) -> BucketGroups:
     """Cut the table while both halves can be put into buckets of different values, and keep every model."""
-    smallest = KAnonymity(BUCKETS_IN_A_PART * size)
+    smallest = KAnonymity(_BUCKETS_IN_A_PART * size)
     if problem.table.height < smallest.k:
         return BucketGroups(np.zeros(problem.table.height, dtype=np.int32), 1)
     models = [*problem.models, smallest, ProbabilisticLDiversity(size)]
@@ -183,3 +188,64 @@ def _figures(found: CheckedBuckets, models: Sequence[PrivacyModel]) -> dict[str,
         "reconstruction_error": reconstruction_error(values, statistics),
         **({} if least is None else {"least_reconstruction_error": least}),
     }
+
+
+def _dealt_buckets_of(
+    found: CheckedBuckets, encoded: EncodedTable, names: tuple[str, ...], seed: int | None
+) -> tuple[DealtTable, CountedTable]:
+    """Say what both tables hold: buckets get random numbers, and rows a random order.
+
+    * `found`: which bucket each record is in.
+    * `encoded`: the same records; the only sensitive attribute is the first.
+    * `names`: the quasi-identifying attributes.
+    * `seed`: as :func:`sfumato.randomness.permutation` takes it.
+    """
+    count, sensitive = found.buckets.count, encoded.sensitive[0].name
+    number_of = permutation(count, another(seed, 1)).astype(np.int32)[found.buckets.bucket_of]
+    order = partial(permutation, encoded.height, another(seed, 2))
+    pairs = len(found.statistics.sensitive[sensitive].values)
+    rows = DealtTable((DealtColumn(names, names, order),), number_of, leading=False)
+    return rows, CountedTable(sensitive, pairs, partial(_counts, number_of, count, encoded))
+
+
+def _tables_of(dealing: Dealing, encoded: EncodedTable, table: Table) -> BucketizedTables:
+    """Look up the values of both tables; `encoded` and `table` are the records that were dealt."""
+    (column,), counts_of = dealing.rows.columns, dealing.counts
+    assert counts_of is not None
+    order = column.order()
+    numbers = pl.Series(BUCKET, dealing.rows.bucket_of[order].astype(np.int64))
+    quasi = columns_of(table.frame, column.names)[order].with_columns(numbers)
+    counted, attribute = counts_of.counted(), encoded.sensitive[0]
+    codes = encoded.sensitive_codes[:, 0]
+    example = np.zeros(attribute.cardinality, dtype=np.int64)
+    example[codes] = np.arange(len(codes))
+    values = table.frame[attribute.name][example[counted.codes]]
+    counts = pl.DataFrame({BUCKET: counted.buckets, attribute.name: values, COUNT: counted.counts})
+    return BucketizedTables(quasi, counts, column.names, attribute.name)
+
+
+def _counts(number_of: NDArray[np.int32], count: int, encoded: EncodedTable) -> BucketCounts:
+    attribute = encoded.sensitive[0]
+    codes = encoded.sensitive_codes[:, 0]
+    counted = class_statistics(number_of, count, encoded.sensitive_codes, (attribute,)).sensitive[attribute.name]
+    _, code_of = number_values(attribute, np.bincount(codes, minlength=attribute.cardinality))
+    return BucketCounts(class_of_pairs(counted).astype(np.int64), code_of[counted.values], counted.counts)
+
+
+def reconstruction_error(counts: SensitiveCounts, statistics: ClassStatistics) -> float:
+    """Return the RCE: squared distance between each record's value and the distribution of its bucket, summed.
+
+    For a record with value v in bucket G it is ``1 − 2 c(v)/|G| + Σ c²/|G|²``, which sums to ``|G| − Σ c²/|G|`` over
+    the bucket. 0 where every bucket has one value.
+
+    References
+    ----------
+    X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
+    """
+    squares = np.bincount(class_of_pairs(counts), weights=counts.counts.astype(np.float64) ** 2)
+    return float((statistics.sizes - squares / statistics.sizes).sum())
+
+
+def least_reconstruction_error(records: int, l: float) -> float:  # noqa: E741 - the letter of the literature
+    """Return the RCE that no buckets with shares of at most ``1/l`` can stay below: ``n (1 − 1/l)``."""
+    return records * (1 - 1 / l)

@@ -1,4 +1,7 @@
-"""The smallest buckets that satisfy every model."""
+"""The smallest buckets that satisfy every model, and the ways to put records into buckets by their sensitive values.
+
+Letters: n records, p parts of them, v values of all parts together, l values that a bucket takes, b buckets.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from sfumato.anonymizers.buckets.making import (
-    BucketAssignment,
-    BucketGroups,
-    SortedRecords,
-    dealt_buckets,
-    distinct_buckets,
-    merged_buckets,
-    sort_records,
-)
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.classes.statistics import ClassStatistics, class_statistics
+from sfumato.kernels.slices.bucket_making import join_left, largest_first, sorted_by_value
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
+from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
 
 Members = Literal["dealt", "alike", "random"]
 """Who shares a bucket; see :class:`sfumato.anonymizers.buckets.bucketization.Bucketization`."""
 
-Cut = Callable[[int], BucketGroups]
-"""Parts of alike people for a size of bucket: no value has more than one record in that many, in any of them."""
-
-MOST_TIMES = 16
+_MOST_TIMES = 16
 """Buckets are dealt no larger than that many times what the models' `l` asks for, unless the models need it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CheckedBuckets:
-    """Buckets that satisfy every model, with the counts of their sensitive values."""
-
-    buckets: BucketAssignment
-    statistics: ClassStatistics
 
 
 def search_buckets(
@@ -47,12 +35,9 @@ def search_buckets(
     For a size, buckets of as many different values are tried first, in the whole table or in parts of it, then values
     dealt out evenly. With ``members="dealt"`` these are tried first, then buckets of different values merged into
     buckets of that size. The size starts at what the models' `l` asks for, or at :func:`telling_little`, and rises
-    until every model holds; one bucket of all records always satisfies them. Sizes are doubled and then halved, so
-    that a smaller size which would do as well may be passed over where larger ones do not.
-
-    Notes
-    -----
-    Cost O(n log v) for each size that is tried, and that of `cut`; models of l-diversity mostly take one.
+    until every model holds; one bucket of all records always satisfies them. Sizes are doubled and then halved, so that
+    a smaller size which would do as well may be passed over where larger ones do not. Cost O(n log v) for each size
+    that is tried, and that of `cut`; models of l-diversity mostly take one.
     """
     records = sort_records(table.sensitive_codes[:, 0], table.sensitive[0].cardinality, seed)
     asked = largest_l(models)
@@ -62,6 +47,14 @@ def search_buckets(
         low = min(telling_little(records.most_frequent / records.height, asked), table.height)
         return _smallest(partial(search.satisfying, search.large), low, table.height)
     return _smallest(partial(search.satisfying, search.small), least, table.height)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckedBuckets:
+    """Buckets that satisfy every model, with the counts of their sensitive values."""
+
+    buckets: BucketAssignment
+    statistics: ClassStatistics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +89,7 @@ class _SizeSearch:
         yield dealt_buckets(self.records, self.records.height // size)
         distinct = self._distinct(self.least)
         if distinct is not None:
-            yield merged_buckets(distinct, max(1, distinct.count // (size // self.least)))
+            yield _merged_buckets(distinct, max(1, distinct.count // (size // self.least)))
 
     def _distinct(self, size: int) -> BucketAssignment | None:
         if not self.records.eligible(size):
@@ -105,6 +98,21 @@ class _SizeSearch:
             return distinct_buckets(self.records, size, self.seed)
         codes, values = self.table.sensitive_codes[:, 0], self.table.sensitive[0].cardinality
         return distinct_buckets(sort_records(codes, values, self.seed, self.cut(size)), size, self.seed)
+
+
+def _smallest(satisfying: Callable[[int], CheckedBuckets | None], low: int, high: int) -> CheckedBuckets:
+    """Find the smallest size by doubling the distance from `low`, then halving; `high` always satisfies."""
+    failing, size = low - 1, low
+    while (found := satisfying(size)) is None:
+        failing, size = size, min(size + max(1, size - low) * 2, high)
+    while size - failing > 1:
+        middle = (failing + size) // 2
+        better = satisfying(middle)
+        if better is None:
+            failing = middle
+        else:
+            size, found = middle, better
+    return found
 
 
 def largest_l(models: Sequence[PrivacyModel]) -> float:
@@ -122,21 +130,133 @@ def telling_little(most_frequent: float, l: float) -> int:  # noqa: E741 - the l
     """
     if l <= 1:
         return 1
-    most = MOST_TIMES * l
+    most = _MOST_TIMES * l
     room = 1 / l - most_frequent
     return math.ceil((most if room * most <= 3 else 3 / room) - TOLERANCE)
 
 
-def _smallest(satisfying: Callable[[int], CheckedBuckets | None], low: int, high: int) -> CheckedBuckets:
-    """Find the smallest size by doubling the distance from `low`, then halving; `high` always satisfies."""
-    failing, size = low - 1, low
-    while (found := satisfying(size)) is None:
-        failing, size = size, min(size + max(1, size - low) * 2, high)
-    while size - failing > 1:
-        middle = (failing + size) // 2
-        better = satisfying(middle)
-        if better is None:
-            failing = middle
-        else:
-            size, found = middle, better
-    return found
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketGroups:
+    """Parts of a table whose records do not share buckets.
+
+    `part_of`, int32 (n,): ``0 .. p-1``; every part has a record. `count`: number of parts p.
+    """
+
+    part_of: NDArray[np.int32]
+    count: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SortedRecords:
+    """Records sorted by part and by sensitive value; those of one value in random order.
+
+    `records`, int64 (n,): record at each place. `starts`, int64 (v + 1,): where each value of each part begins; values
+    that do not occur may be empty. `parts`, int64 (p + 1,): first value of each part.
+    """
+
+    records: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    parts: NDArray[np.int64]
+
+    @property
+    def height(self) -> int:
+        """Number of records n."""
+        return len(self.records)
+
+    @property
+    def most_frequent(self) -> int:
+        """How often the most frequent value of a part occurs there."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    def eligible(self, size: int) -> bool:
+        """Tell whether no value of any part has more than one record in `size` there."""
+        largest = np.maximum.reduceat(np.diff(self.starts), self.parts[:-1])
+        return bool((largest <= np.diff(self.starts[self.parts]) // size).all())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketAssignment:
+    """Which bucket each record is in.
+
+    * `bucket_of`, int32 (n,): ``0 .. b-1``; every bucket has a record.
+    * `count`: number of buckets b.
+    * `joined`: records that were left over, and joined buckets without their value.
+    * `dealt`: whether the values were dealt out evenly, so that a bucket may have a value more than once.
+    * `parts`: number of parts whose records do not share buckets.
+    """
+
+    bucket_of: NDArray[np.int32]
+    count: int
+    joined: int = 0
+    dealt: bool = False
+    parts: int = 1
+
+
+def sort_records(
+    codes: NDArray[np.unsignedinteger], cardinality: int, seed: int | None, parts: BucketGroups | None = None
+) -> SortedRecords:
+    """Sort records by part, if there are any, and value.
+
+    `codes` is unsigned (n,), below `cardinality`. Cost O(n + v) but for drawing the order.
+    """
+    starts = _starts(codes, cardinality)
+    records = sorted_by_value(permutation(len(codes), seed), codes, starts)
+    if parts is None:
+        return SortedRecords(records, starts, np.array([0, cardinality]))
+    part_starts = _starts(parts.part_of, parts.count)
+    records = sorted_by_value(records, parts.part_of, part_starts)
+    changes = (np.diff(codes[records].astype(np.int64)) != 0) | (np.diff(parts.part_of[records]) != 0)
+    starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(codes)]])
+    return SortedRecords(records, starts, np.searchsorted(starts, part_starts))
+
+
+def distinct_buckets(sorted_records: SortedRecords, size: int, seed: int | None) -> BucketAssignment | None:
+    """Make buckets of `size` different values or more: Anatomy's algorithm, in every part.
+
+    As long as `size` values have records left, a bucket takes a random record of each of the `size` values of which
+    most are left, ties by code. Then fewer than `size` values have one record left each, and each of these joins a
+    random bucket that lacks its value. Returns: None where some value occurs more often in a part of n records than
+    there can be buckets, ``n // size``. Cost O(n log v + l b).
+    """
+    if not sorted_records.height or not sorted_records.eligible(size):
+        return None
+    starts, parts = sorted_records.starts, sorted_records.parts
+    bucket_at, buckets = largest_first(starts, parts, size)
+    left = int((bucket_at < 0).sum())
+    if left:
+        join_left(bucket_at, starts, parts, buckets, permutation(len(bucket_at), another(seed, 3)))
+    return BucketAssignment(_by_record(sorted_records, bucket_at), int(buckets[-1]), left, parts=len(parts) - 1)
+
+
+def dealt_buckets(sorted_records: SortedRecords, count: int) -> BucketAssignment:
+    """Deal the records out in the order of their values, one to each bucket in turn.
+
+    So every bucket has each value nearly as often as its share of the table, and the values of ordered attributes
+    evenly spread. A value that occurs at most `count` times is in no bucket twice.
+    """
+    bucket_at = (np.arange(sorted_records.height) % count).astype(np.int32)
+    return BucketAssignment(_by_record(sorted_records, bucket_at), count, dealt=True)
+
+
+def _merged_buckets(distinct: BucketAssignment, count: int) -> BucketAssignment:
+    """Merge buckets of different values into `count` by putting one into each in turn.
+
+    Where all of them keep shares of at most 1/l, so do the merged ones, however little room the table leaves.
+    """
+    return BucketAssignment(
+        distinct.bucket_of % np.int32(count), count, distinct.joined, dealt=True, parts=distinct.parts
+    )
+
+
+def _starts(codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))]).astype(np.int64)
+
+
+def _by_record(sorted_records: SortedRecords, bucket_at: NDArray[np.int32]) -> NDArray[np.int32]:
+    bucket_of = np.empty_like(bucket_at)
+    bucket_of[sorted_records.records] = bucket_at
+    return bucket_of
+
+
+Cut = Callable[[int], BucketGroups]
+"""Parts of alike people for a size of bucket: no value has more than one record in that many, in any of them."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
@@ -18,13 +18,13 @@ from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
 from sfumato.options import Names
 from sfumato.randomness import permutation
 
-Interval = Literal["widen", "midpoint", "nearest", "mean"]
-Ties = Literal["all", "first"]
+_Interval = Literal["widen", "midpoint", "nearest", "mean"]
+_Ties = Literal["all", "first"]
 
-INTERVALS = {"widen": WIDEN, "midpoint": MIDPOINT, "nearest": NEAREST, "mean": MEAN}
+_INTERVALS = {"widen": WIDEN, "midpoint": MIDPOINT, "nearest": NEAREST, "mean": MEAN}
 """Name of an interval rule → the kernels' number for it."""
 
-STEP = 200
+_STEP = 200
 """Classes that are made between two reports of progress."""
 
 
@@ -74,32 +74,26 @@ class CAAT(Partwise):
 
     name: ClassVar[str] = "caat"
 
-    interval: Interval = "widen"
-    ties: Ties = "first"
+    interval: _Interval = "widen"
+    ties: _Ties = "first"
     frozen: bool = False
     block_size: BlockSize | None = 50_000
     strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
-        records = distinct_of(start, HeightDistance())
+        records = collapse_records(start, HeightDistance())
         row = int(permutation(records.height, start.problem.seed)[0])
-        clustering = cluster(records, int(records.record_of[row]), self.interval, self.ties, frozen=self.frozen)
+        clustering = caat_classes(records, int(records.record_of[row]), self.interval, self.ties, frozen=self.frozen)
         return records.partition(*records.completed(clustering.class_of, clustering.count))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CaatClasses:
+class _CaatClasses:
     """What CAAT makes of distinct records.
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each of the records' rows; −1 for all where no class could be closed.
-    count : int
-        How many classes there are.
-    looked : int
-        Distances that were computed, and bounds on them.
+    `class_of`, int32 (n,): class of each of the records' rows; −1 for all where no class could be closed. `count`: how
+    many classes there are. `looked`: distances that were computed, and bounds on them.
     """
 
     class_of: NDArray[np.int32]
@@ -107,53 +101,40 @@ class CaatClasses:
     looked: int
 
 
-def cluster(records: DistinctRecords, first: int, interval: Interval, ties: Ties, *, frozen: bool) -> CaatClasses:
+def caat_classes(
+    records: DistinctRecords, first: int, interval: _Interval, ties: _Ties, *, frozen: bool
+) -> _CaatClasses:
     """Cluster records; classes have k of them, and satisfied the rules before those left over joined.
 
-    Parameters
-    ----------
-    records
-        Made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
-    first
-        The distinct record that starts the first class.
-    interval, ties, frozen
-        See :class:`CAAT`.
+    `records`: made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`. `first`: the distinct record
+    that starts the first class. `interval`, `ties`, `frozen`: see :class:`CAAT`.
     """
-    start, rule, k = records.start, INTERVALS[interval], records.start.smallest
+    start, rule, k = records.start, _INTERVALS[interval], records.start.smallest
     rules = start.rules.arrays
     growth = begin(records.weights, first, k, records.tree, records.loss, rules)
     while not growth.numbers[ENDED]:
         grow(
-            records.codes, records.values, k, start.ruled, rule, ties == "first", STEP, records.tree, records.loss,
+            records.codes, records.values, k, start.ruled, rule, ties == "first", _STEP, records.tree, records.loss,
             rules, growth,
         )  # fmt: skip
         start.problem.progress("clustering", records.height - int(growth.numbers[LEFT]), records.height)
     join_nearest(records.codes, records.record_of, rule, frozen, records.loss, growth)
     start.problem.progress("clustering", records.height, records.height)
-    return CaatClasses(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
+    return _CaatClasses(growth.class_of, int(growth.numbers[CLASSES]), int(growth.numbers[LOOKED]))
 
 
 def distances_to_class(
-    records: DistinctRecords, others: NDArray[np.int64], members: NDArray[np.int64], interval: Interval = "widen"
+    records: DistinctRecords, others: NDArray[np.int64], members: NDArray[np.int64], interval: _Interval = "widen"
 ) -> NDArray[np.float64]:
     """Return the distances of records to a class; a class of one record gives the distances of two records.
 
-    Parameters
-    ----------
-    records
-        Made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
-    others
-        int64 (o,): distinct records.
-    members
-        int64: distinct records of the class, at least one; one record may occur several times.
-    interval
-        See :class:`CAAT`.
+    * `records`: made with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
+    * `others`, int64 (o,): distinct records.
+    * `members`: int64: distinct records of the class, at least one; one record may occur several times.
+    * `interval`: see :class:`CAAT`.
 
-    Returns
-    -------
-    numpy.ndarray
-        float64 (o,): the mean over the attributes by weight, between 0 and 1.
+    Returns: float64 (o,): the mean over the attributes by weight, between 0 and 1.
     """
-    gaps = gaps_to_class(records.codes, members, others, INTERVALS[interval], records.loss)
+    gaps = gaps_to_class(records.codes, members, others, _INTERVALS[interval], records.loss)
     means: NDArray[np.float64] = gaps / records.loss.tops.sum()
     return means

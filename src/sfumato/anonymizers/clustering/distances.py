@@ -54,7 +54,7 @@ class PenaltyDistance:
 
 
 @dataclass(frozen=True)
-class LossDistance:
+class _LossDistance:
     """The loss metric (LM): leaves or values but one, over those of the domain but one; ranges over its width."""
 
     def tree_steps(
@@ -91,13 +91,8 @@ class HeightDistance:
 class WeightedHierarchyDistance:
     """Weighted hierarchical distance (KACA): the steps from a leaf up to the common ancestor, near the root dearer.
 
-    Parameters
-    ----------
-    beta
-        The step that ends on depth j (1 is the root's) weighs ``1 / j**beta``; 0 makes all steps equal. At least 0.
+    `beta`: the step that ends on depth j (1 is the root's) weighs ``1 / j**beta``; 0 makes all steps equal. At least 0.
 
-    Notes
-    -----
     Li, Wong, Fu and Pei 2006. The distance from a node up to an ancestor is the difference of their costs here. Two
     records are each generalized to their common ancestor, so that KACA's distance between them is twice this one.
     """
@@ -124,7 +119,7 @@ class WeightedHierarchyDistance:
         return 0.0, -1.0
 
 
-DISTANCES: dict[str, Distance] = {"ncp": PenaltyDistance(), "loss": LossDistance(), "height": HeightDistance()}
+DISTANCES: dict[str, Distance] = {"ncp": PenaltyDistance(), "loss": _LossDistance(), "height": HeightDistance()}
 """Name of a loss in options → distance."""
 
 
@@ -133,18 +128,9 @@ def class_loss(
 ) -> ClassLoss:
     """Compile a distance for the attributes of a table; attribute weights come from the schema.
 
-    Parameters
-    ----------
-    attributes
-        Length q.
-    distance
-        What each step costs.
-    occurring
-        int64, rising, for each attribute: the codes that occur, which are numbered anew from 0. None: all codes keep
-        their numbers.
+    `attributes`: length q. `distance`: what each step costs. `occurring`: int64, rising, for each attribute: the codes
+    that occur, which are numbered anew from 0. None: all codes keep their numbers.
 
-    Notes
-    -----
     A class that mixes missing and present numbers, or such values of a hierarchy, costs as much as the whole domain.
     Without a hierarchy the missing value is one of the values. Cost O(codes · log codes) time and memory.
     """

@@ -1,4 +1,4 @@
-"""Distinct records as clustering sees them: few codes, a tree to search in, and who stands behind each of them."""
+"""Distinct records as clustering sees them: few codes, a tree to search in, who stands behind each, its neighbours."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.class_loss import ClassLoss
-from sfumato.kernels.clustering.record_tree import RecordTree, plant
+from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
 from sfumato.kernels.clustering.repair import complete, nearest_classes
+from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
+
+_LONGEST = 64
+"""Neighbours that are looked for at most."""
+
+_BLOCK = 1024
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,25 +31,15 @@ class DistinctRecords:
     Records are equal when their quasi-identifying codes and all sensitive codes that a rule looks at are. Letters: n
     records, m distinct ones, q and s codes each.
 
-    Attributes
-    ----------
-    start : Feasible
-        What has to be solved.
-    loss : ClassLoss
-        The distance, over the codes here.
-    tree : RecordTree
-        For searching; distinct records stand in its order.
-    codes : numpy.ndarray
-        unsigned (m, q): codes that occur, numbered from 0 in each attribute.
-    values : numpy.ndarray
-        unsigned (m, s): sensitive values that a rule looks at.
-    weights : numpy.ndarray
-        int64 (m,): records that each stands for.
-    rows : numpy.ndarray
-        int64 (n,): row of each record in the table, equal ones together, in the order of the distinct ones; which of
-        the equal ones comes first is random. Rows that are left out are not among them.
-    occurring : tuple of numpy.ndarray
-        int64: for each attribute the code in the table of each code here.
+    * `start`: what has to be solved.
+    * `loss`: the distance, over the codes here.
+    * `tree`: for searching; distinct records stand in its order.
+    * `codes`, unsigned (m, q): codes that occur, numbered from 0 in each attribute.
+    * `values`, unsigned (m, s): sensitive values that a rule looks at.
+    * `weights`, int64 (m,): records that each stands for.
+    * `rows`, int64 (n,): row of each record in the table, equal ones together, in the order of the distinct ones; which
+      of the equal ones comes first is random. Rows that are left out are not among them.
+    * `occurring`: int64: for each attribute the code in the table of each code here.
     """
 
     start: FeasibleProblem
@@ -68,12 +64,7 @@ class DistinctRecords:
     def completed(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
         """Return a partition that satisfies every model; see :func:`sfumato.kernels.clustering.repair.complete`.
 
-        Parameters
-        ----------
-        class_of
-            int32 (n,): class of each of the `rows`, −1 for none.
-        count
-            How many classes there are.
+        `class_of`, int32 (n,): class of each of the `rows`, −1 for none. `count`: how many classes there are.
         """
         class_of = class_of.copy()
         rules = self.start.rules.arrays
@@ -85,14 +76,8 @@ class DistinctRecords:
     def partition(self, class_of: NDArray[np.int32], count: int, notes: tuple[str, ...] = ()) -> Partition:
         """Return the solution for the whole table; records that are left out are covered by the nearest class.
 
-        Parameters
-        ----------
-        class_of
-            int32 (n,): class of each of the `rows`.
-        count
-            How many classes there are.
-        notes
-            For the steward's report.
+        `class_of`, int32 (n,): class of each of the `rows`. `count`: how many classes there are. `notes`: for the
+        steward's report.
         """
         table = self.start.problem.table
         cover = np.full(table.height, -1, dtype=np.int32)
@@ -100,7 +85,7 @@ class DistinctRecords:
         kept = self.start.kept
         if kept is None:
             return Partition(cover, count, notes=notes)
-        cover[~kept] = self._nearest(recoded(table.codes[~kept], self.occurring), class_of, count)
+        cover[~kept] = self._nearest(_recoded(table.codes[~kept], self.occurring), class_of, count)
         return Partition(np.where(kept, cover, np.int32(-1)), count, cover, notes=notes)
 
     def _nearest(
@@ -117,14 +102,14 @@ class DistinctRecords:
         return found
 
 
-def distinct_of(start: FeasibleProblem, distance: Distance) -> DistinctRecords:
+def collapse_records(start: FeasibleProblem, distance: Distance) -> DistinctRecords:
     """Collapse the records of a problem and plant the tree. Cost O(q n log n)."""
     table = start.problem.table
     order = permutation(table.height, start.problem.seed)
     if start.kept is not None:
         order = order[start.kept[order]]
     occurring = _occurring(table)
-    codes = recoded(table.codes, occurring)[order]
+    codes = _recoded(table.codes, occurring)[order]
     values = start.rules.codes[order]
     dtype = np.promote_types(codes.dtype, values.dtype)
     distinct, weights, record_of = distinct_records(np.concatenate([codes, values], axis=1, dtype=dtype))
@@ -149,7 +134,7 @@ def distinct_of(start: FeasibleProblem, distance: Distance) -> DistinctRecords:
     )
 
 
-def recoded(
+def _recoded(
     codes: NDArray[np.unsignedinteger], occurring: tuple[NDArray[np.int64], ...]
 ) -> NDArray[np.unsignedinteger]:
     """Give the codes of each attribute new numbers, their places in `occurring`; unsigned (n, q)."""
@@ -163,3 +148,35 @@ def _occurring(table: EncodedTable) -> tuple[NDArray[np.int64], ...]:
         np.flatnonzero(np.bincount(table.codes[:, place], minlength=attribute.cardinality))
         for place, attribute in enumerate(table.attributes)
     )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Neighbours:
+    """The nearest distinct records of every distinct record.
+
+    Letters: m distinct records, g neighbours.
+
+    `near`, int32 (m, g): nearest first, equally near ones in tree order; filled up with −1. `reach`, float64 (m,):
+    distance within which k records lie, the record itself among them; the furthest neighbour's where all neighbours
+    together are fewer.
+    """
+
+    near: NDArray[np.int32]
+    reach: NDArray[np.float64]
+
+
+def neighbours_of(records: DistinctRecords, size: int, k: int) -> _Neighbours:
+    """Find the `size` nearest records of each, 64 at most. Blocks of records are searched on several threads."""
+    size = max(1, min(size, _LONGEST, len(records.weights) - 1))
+    total = len(records.weights)
+
+    def search(low: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        high = min(total, low + _BLOCK)
+        near, distances, reach = near_records(
+            records.codes, records.weights, records.tree, records.loss, low, high, size, k
+        )
+        furthest = np.where(np.isfinite(distances), distances, 0.0).max(axis=1)
+        return near, np.where(np.isfinite(reach), reach, furthest)
+
+    parts = each(search, range(0, total, _BLOCK), records.start.problem.threads)
+    return _Neighbours(np.concatenate([near for near, _ in parts]), np.concatenate([reach for _, reach in parts]))

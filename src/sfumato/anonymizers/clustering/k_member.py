@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.clustering.neighbours import neighbours_of
-from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, RefinementLimit, refined
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
+from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, RefinementLimit, refine_classes
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
@@ -23,7 +22,7 @@ from sfumato.kernels.clustering.k_member import grow_classes
 from sfumato.options import Limit, Names
 from sfumato.randomness import permutation
 
-Seeds = Literal["densest", "furthest"]
+_Seeds = Literal["densest", "furthest"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class KMember(Partwise):
 
     name: ClassVar[str] = "k-member"
 
-    seeds: Seeds = "densest"
+    seeds: _Seeds = "densest"
     loss: Loss = "ncp"
     refine: Annotated[int, Limit(0)] = ROUNDS
     refine_seconds: Annotated[float, Limit(0, unit="seconds")] | None = None
@@ -88,12 +87,12 @@ class KMember(Partwise):
 
     def solve_part(self, start: FeasibleProblem, record_seconds: float = math.inf) -> Partition:
         """Partition all records of a problem, in one piece; a time limit is at most so much for each record."""
-        records = distinct_of(start, DISTANCES[self.loss])
+        records = collapse_records(start, DISTANCES[self.loss])
         classes = Classes(*records.completed(*self.classes(records)))
         seconds = self.refine_seconds
         if seconds is not None:
             seconds = min(seconds, record_seconds * start.problem.table.height)
-        better, notes = refined(records, classes, RefinementLimit(self.refine, seconds))
+        better, notes = refine_classes(records, classes, RefinementLimit(self.refine, seconds))
         return records.partition(better.class_of, better.count, notes)
 
     def classes(self, records: DistinctRecords) -> tuple[NDArray[np.int32], int]:
@@ -110,20 +109,9 @@ class KMember(Partwise):
 def grown_classes(records: DistinctRecords, seeds: NDArray[np.int64], first: int) -> tuple[NDArray[np.int32], int]:
     """Grow classes greedily.
 
-    Parameters
-    ----------
-    records
-        Whom to put into classes.
-    seeds
-        int64: distinct records in the order in which they start classes; empty for the furthest from the last.
-    first
-        The distinct record that counts as the last one before there is any.
-
-    Returns
-    -------
-    class_of : numpy.ndarray
-        int32 (n,): class of each of the records' rows, −1 for those left over.
-    count : int
+    `records`: whom to put into classes. `seeds`: int64: distinct records in the order in which they start classes;
+    empty for the furthest from the last. `first`: the distinct record that counts as the last one before there is any.
+    Returns `class_of`, int32 (n,): class of each of the records' rows, −1 for those left over.
     """
     shares, count, left = grow_classes(
         records.codes, records.values, records.weights, seeds, first, records.start.smallest, records.start.ruled,

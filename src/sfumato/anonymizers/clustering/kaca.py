@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
@@ -18,9 +18,9 @@ from sfumato.kernels.clustering.record_tree import plant
 from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute
 
-Weights = Literal["uniform", "height"]
+_Weights = Literal["uniform", "height"]
 
-STEP = 500
+_STEP = 500
 """Groups that are taken up between two reports of progress."""
 
 
@@ -72,7 +72,7 @@ class KACA(Partwise):
 
     name: ClassVar[str] = "kaca"
 
-    weights: Weights = "uniform"
+    weights: _Weights = "uniform"
     beta: Annotated[float, Limit(0, 50)] = 1.0
     stub: bool = True
     block_size: BlockSize | None = 50_000
@@ -85,25 +85,19 @@ class KACA(Partwise):
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
-        records = distinct_of(start, self.distance)
-        clustering = cluster(records, stub=self.stub)
+        records = collapse_records(start, self.distance)
+        clustering = kaca_classes(records, stub=self.stub)
         return records.partition(*records.completed(clustering.class_of, clustering.count), _notes(start))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KacaClasses:
+class _KacaClasses:
     """What KACA makes of distinct records.
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each of the records' rows.
-    count : int
-        How many classes there are.
-    picks : numpy.ndarray
-        int64: first row of each class that was taken up, in this order.
-    looked : int
-        Distances that were computed, and bounds on them.
+    * `class_of`, int32 (n,): class of each of the records' rows.
+    * `count`: how many classes there are.
+    * `picks`: int64: first row of each class that was taken up, in this order.
+    * `looked`: distances that were computed, and bounds on them.
     """
 
     class_of: NDArray[np.int32]
@@ -112,15 +106,11 @@ class KacaClasses:
     looked: int
 
 
-def cluster(records: DistinctRecords, *, stub: bool) -> KacaClasses:
+def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
     """Cluster records so that every class satisfies the rules; the seed is that of their problem.
 
-    Parameters
-    ----------
-    records
-        Made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`.
-    stub
-        See :class:`KACA`.
+    `records`: made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`. `stub`: see
+    :class:`KACA`.
     """
     start, k, loss = records.start, records.start.smallest, records.loss
     rules, problem = start.rules.arrays, start.problem
@@ -138,28 +128,20 @@ def cluster(records: DistinctRecords, *, stub: bool) -> KacaClasses:
     while done < groups.numbers[STEPS]:
         done = int(groups.numbers[STEPS])
         settle(
-            records.values, draws, steps, k, start.ruled, stub, STEP, picks, tree, loss, rules, groups
+            records.values, draws, steps, k, start.ruled, stub, _STEP, picks, tree, loss, rules, groups
         )  # fmt: skip
         problem.progress("clustering", small - int(groups.numbers[SMALL]), small)
     class_of = np.zeros(records.height, dtype=np.int32)
     count = int(classes_of(groups, class_of))
-    return KacaClasses(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
+    return _KacaClasses(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
 
 
 def class_distance(records: DistinctRecords, members: NDArray[np.int64], others: NDArray[np.int64]) -> float:
     """Return the distance of two classes: the distortion of all their records when they come to publish the same.
 
-    Parameters
-    ----------
-    records
-        Made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`.
-    members, others
-        int64: distinct records of the classes, at least one each; one record may occur several times.
-
-    Returns
-    -------
-    float
-        Summed over the attributes by weight and over the records of both classes.
+    `records`: made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`. `members`,
+    `others`: int64: distinct records of the classes, at least one each; one record may occur several times. Returns:
+    summed over the attributes by weight and over the records of both classes.
     """
     return float(box_distances(records.codes, members, others, records.loss))
 

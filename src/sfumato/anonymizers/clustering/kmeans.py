@@ -9,9 +9,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.numeric_partwise import NumericPartwise
-from sfumato.anonymizers.clustering.numeric_records import NumericRecords
-from sfumato.anonymizers.clustering.numeric_space import Categories, NumericSpace, Scale, numeric_space
+from sfumato.anonymizers.clustering.numeric import (
+    Categories,
+    NumericPartwise,
+    NumericRecords,
+    NumericSpace,
+    Scale,
+    numeric_space,
+)
 from sfumato.anonymizers.partwise import BlockSize
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import PointTree, plant_points
@@ -20,7 +25,7 @@ from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
 
-Start = Literal["random", "k-means++"]
+_Start = Literal["random", "k-means++"]
 
 _CHUNK = 4096
 """Points that one thread assigns at a time."""
@@ -78,7 +83,7 @@ class KMeans(NumericPartwise):
 
     name: ClassVar[str] = "k-means"
 
-    start: Start = "random"
+    start: _Start = "random"
     starts: Annotated[int, Limit(1)] = 1
     scale: Scale = "minmax"
     categories: Categories = "ranks"
@@ -115,20 +120,9 @@ def classes_from(
 ) -> tuple[NDArray[np.int32], int]:
     """Cluster from given records, then merge.
 
-    Parameters
-    ----------
-    records
-        Whom to cluster.
-    beginning
-        int64 (c,): points that are the first centres.
-    max_iterations, tolerance
-        As in :class:`KMeans`.
-
-    Returns
-    -------
-    class_of : numpy.ndarray
-        int32 (n,): class of each record; classes are numbered in the order of their first centres.
-    count : int
+    `records`: whom to cluster. `beginning`, int64 (c,): points that are the first centres. `max_iterations`,
+    `tolerance`: as in :class:`KMeans`. Returns `class_of`, int32 (n,): class of each record; classes are numbered in
+    the order of their first centres.
     """
     home = _clustered(records, records.points[beginning], max_iterations, tolerance)
     used = np.bincount(home, minlength=len(beginning)) > 0

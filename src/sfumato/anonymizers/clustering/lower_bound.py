@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
-from sfumato.anonymizers.clustering.distinct import distinct_of
+from sfumato.anonymizers.clustering.distinct import collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.errors import PolicyError, raise_all
@@ -19,7 +19,7 @@ from sfumato.table.table import Table
 PATIENCE = 2000
 """Choices of limits that are looked at for one record before what is left counts with its own bound."""
 
-FACTOR, PATIENCE_CHARGING = 3.0, 300
+FACTOR, _PATIENCE_CHARGING = 3.0, 300
 """A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
 
 _BLOCK = 256
@@ -71,7 +71,7 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
         return 1.0
     weight = sum(attribute.weight for attribute in table.attributes)
     (start,) = feasible(Problem(table, [KAnonymity(k)], threads=threads))
-    records = distinct_of(start, DISTANCES[loss])
+    records = collapse_records(start, DISTANCES[loss])
     total = len(records.weights)
 
     def search(low: int) -> NDArray[np.float64]:
@@ -87,7 +87,7 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
     usual = round(float((bounds * told).sum()) / max(1, int(told.sum())), 6)
     order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
     extra = charged_to_few(
-        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, PATIENCE_CHARGING
+        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
     )
     # Sums of the same costs in another order may differ in the last digits.
     return max(0.0, float(bounds @ records.weights + extra.sum()) / (table.height * weight) - 1e-12)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.clustering.sizes import least_size
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
@@ -19,9 +18,9 @@ from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distan
 from sfumato.options import Names
 from sfumato.randomness import permutation
 
-Centroid = Literal["ancestor", "mode"]
+_Centroid = Literal["ancestor", "mode"]
 
-UNLIMITED = 2**62
+_UNLIMITED = 2**62
 _STEP = 2048
 
 
@@ -69,14 +68,14 @@ class OKA(Partwise):
 
     name: ClassVar[str] = "oka"
 
-    centroid: Centroid = "ancestor"
+    centroid: _Centroid = "ancestor"
     block_size: BlockSize = 40_000
     strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
-        records = distinct_of(start, HeightDistance())
-        size = min(least_size(start), records.height)
+        records = collapse_records(start, HeightDistance())
+        size = min(start.least_size, records.height)
         seeds, pool_order = _drawn(records.height, start.problem.seed)
         class_of = one_pass_classes(records, size, seeds[: records.height // size], pool_order, self.centroid)
         return records.partition(*records.completed(class_of, records.height // size))
@@ -87,27 +86,20 @@ def one_pass_classes(
     k: int,
     seeds: NDArray[np.int64],
     pool_order: NDArray[np.int64],
-    centroid: Centroid = "ancestor",
+    centroid: _Centroid = "ancestor",
 ) -> NDArray[np.int32]:
     """Return the class of each of the records' rows, int32 (n,): the number of its seed.
 
-    Parameters
-    ----------
-    records
-        With :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
-    k
-        Records of a class at least.
-    seeds
-        int64: floor(n / k) different rows.
-    pool_order
-        int64 (n,): all rows, in the order in which those that are given up look for another cluster.
-    centroid
-        See :class:`OKA`.
+    * `records`: with :class:`~sfumato.anonymizers.clustering.distances.HeightDistance`.
+    * `k`: records of a class at least.
+    * `seeds`: int64: floor(n / k) different rows.
+    * `pool_order`, int64 (n,): all rows, in the order in which those that are given up look for another cluster.
+    * `centroid`: see :class:`OKA`.
     """
     class_of = np.full(records.height, -1, dtype=np.int32)
     class_of[seeds] = np.arange(len(seeds))
     centroids = _centroids(records, class_of, len(seeds), centroid)
-    _join(records, _by_codes(records), class_of, UNLIMITED, centroids)
+    _join(records, _by_codes(records), class_of, _UNLIMITED, centroids)
     class_of[_given_up(records, class_of, k, centroids)] = -1
     centroids = _centroids(records, class_of, len(seeds), centroid)
     _join(records, pool_order[class_of[pool_order] < 0], class_of, k, centroids)
@@ -120,7 +112,7 @@ def _drawn(height: int, seed: int | None) -> tuple[NDArray[np.int64], NDArray[np
     return both[both < height], both[both >= height] - height
 
 
-def _centroids(records: DistinctRecords, class_of: NDArray[np.int32], count: int, centroid: Centroid) -> Centroids:
+def _centroids(records: DistinctRecords, class_of: NDArray[np.int32], count: int, centroid: _Centroid) -> Centroids:
     return centroids_of(records.codes, records.record_of, class_of, count, centroid == "mode", records.loss)
 
 
@@ -139,7 +131,7 @@ def _join(
     after, before = linked(centroids.sizes, k)
     for start in range(0, len(rows), _STEP):
         some = rows[start : start + _STEP]
-        full = k if centroids.sizes.min() < k else UNLIMITED
+        full = k if centroids.sizes.min() < k else _UNLIMITED
         join_nearest(records.codes, record_of, some, class_of, full, after, before, records.loss, centroids)
         records.start.problem.progress("clustering", int(np.count_nonzero(class_of >= 0)), records.height)
 

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.clustering.neighbours import neighbours_of
-from sfumato.anonymizers.clustering.numeric_space import NumericSpace
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
+from sfumato.anonymizers.clustering.numeric import NumericSpace
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
@@ -23,26 +22,26 @@ from sfumato.kernels.points.refinement import anneal_points
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
-NEAR = 16
+_NEAR = 16
 """Nearest records of each that proposals are made with."""
 
 ROUNDS = 100
 """Proposals for each record, unless something else is said."""
 
-STRETCH = 4
+_STRETCH = 4
 """Proposals for each record between two cuts of the table into pieces."""
 
 PIECE = 15_000
 """Records of a piece: what one thread works on alone."""
 
-HOT, COLD = 2.0, 0.02
+_HOT, _COLD = 2.0, 0.02
 """Loss that is accepted with probability 1/e at the start and at the end, over a record's average loss at the start."""
 
-FAR, COOL = 32, 0.05
+_FAR, _COOL = 32, 0.05
 """Nearest records, and the loss accepted at the end, where time is counted and not rounds: more to choose from, and
 less time for what hardly changes."""
 
-HOT_POINTS, COLD_POINTS = 0.2, 0.002
+_HOT_POINTS, _COLD_POINTS = 0.2, 0.002
 """The same of the squared error, which exchanges of near records change less."""
 
 _MODULUS = 2**31 - 1
@@ -52,17 +51,9 @@ _MODULUS = 2**31 - 1
 class RefinementLimit(Checked):
     """How long to refine.
 
-    Attributes
-    ----------
-    rounds : int
-        Proposals for each record; 0 for no refinement. Not read when there is a time limit.
-    seconds : float or None
-        Time limit. The result then depends on the speed of the machine.
-
-    Raises
-    ------
-    PolicyError
-        With every value that is no number of at least 0.
+    `rounds`: proposals for each record; 0 for no refinement. Not read when there is a time limit. `seconds`: time
+    limit. The result then depends on the speed of the machine. Raises ``PolicyError`` with every value that is no
+    number of at least 0.
     """
 
     name: ClassVar[str] = "refinement"
@@ -78,7 +69,7 @@ class RefinementLimit(Checked):
     def stretches(self) -> Iterator[tuple[float, float]]:
         """Yield for each stretch of proposals where it starts and ends, as shares of the whole effort."""
         if self.seconds is None:
-            count = -(-self.rounds // STRETCH)
+            count = -(-self.rounds // _STRETCH)
             yield from ((number / count, (number + 1) / count) for number in range(count))
             return
         begun = time.monotonic()
@@ -93,12 +84,7 @@ class RefinementLimit(Checked):
 class Classes:
     """A partition of the rows of distinct records.
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each row, ``0 .. count-1``.
-    count : int
-        Number of classes.
+    `class_of`, int32 (n,): class of each row, ``0 .. count-1``. `count`: number of classes.
     """
 
     class_of: NDArray[np.int32]
@@ -116,43 +102,28 @@ def refine(
 ) -> Partition:
     """Lower the loss of a partition without breaking a model.
 
-    Parameters
-    ----------
-    problem
-        What the partition solves.
-    partition
-        Every class satisfies every model. One that suppresses records or decides what classes publish comes back as it
-        is, with a note.
-    loss
-        What is lowered: ``"ncp"``, ``"loss"`` (LM) or ``"height"``.
-    rounds
-        Proposals for each record.
-    seconds
-        Time limit instead of `rounds`; the result then depends on the speed of the machine.
-    space
-        Where records are points: the squared error of the classes there is lowered instead of `loss`.
+    * `problem`: what the partition solves.
+    * `partition`: every class satisfies every model. One that suppresses records or decides what classes publish comes
+      back as it is, with a note.
+    * `loss`: what is lowered: ``"ncp"``, ``"loss"`` (LM) or ``"height"``.
+    * `rounds`: proposals for each record.
+    * `seconds`: time limit instead of `rounds`; the result then depends on the speed of the machine.
+    * `space`: where records are points: the squared error of the classes there is lowered instead of `loss`.
 
-    Returns
-    -------
-    Partition
-        Never with a higher loss, or squared error.
-
-    Notes
-    -----
-    See :func:`refined`.
+    Returns: never with a higher loss, or squared error. See :func:`refine_classes`.
     """
     if partition.regions is not None or partition.suppressed:
         note = "Refinement left out: it needs a partition without suppressed records that leaves publishing open."
         return replace(partition, notes=(*partition.notes, note))
     start = feasible(problem)[0]
-    records = distinct_of(start, DISTANCES[loss])
+    records = collapse_records(start, DISTANCES[loss])
     classes = Classes(partition.class_of[records.rows], partition.count)
     points = None if space is None else _points(records, space)
-    better, notes = refined(records, classes, RefinementLimit(rounds, seconds), points)
+    better, notes = refine_classes(records, classes, RefinementLimit(rounds, seconds), points)
     return records.partition(better.class_of, better.count, (*partition.notes, *notes))
 
 
-def refined(
+def refine_classes(
     records: DistinctRecords, classes: Classes, effort: RefinementLimit, points: NDArray[np.float64] | None = None
 ) -> tuple[Classes, tuple[str, ...]]:
     """Lower the loss by simulated annealing over small changes; returns the classes and what to tell the steward.
@@ -163,12 +134,9 @@ def refined(
 
     The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
     every stretch of proposals it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads.
-
     With `points`, float64 (m, d) of the distinct records, the squared error is lowered, and no class is dissolved or
     founded.
 
-    Notes
-    -----
     With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with g near records
     where classes are dissolved; O((q + g) n) memory. The result is never worse than what was handed in.
     """
@@ -178,10 +146,10 @@ def refined(
     before = _loss(records, classes, points)
     if before <= 0.0:
         return classes, ()
-    near = neighbours_of(records, NEAR if effort.seconds is None else FAR, 1).near
+    near = neighbours_of(records, _NEAR if effort.seconds is None else _FAR, 1).near
     better = classes
-    end = COLD if effort.seconds is None else COOL
-    hot, cold = (HOT, end) if points is None else (HOT_POINTS, COLD_POINTS)
+    end = _COLD if effort.seconds is None else _COOL
+    hot, cold = (_HOT, end) if points is None else (_HOT_POINTS, _COLD_POINTS)
     for number, (share, until) in enumerate(effort.stretches()):
         heat = tuple(hot * (cold / hot) ** part * before / records.height for part in (share, until))
         with repeated(
@@ -247,7 +215,7 @@ def _stretch(
         starts = np.searchsorted(record_of[rows], np.arange(len(records.weights) + 1))
         own_part = (
             records.codes, records.values, record_of[rows], number_of, room, Surroundings(starts, near), start.smallest,
-            start.ruled, Schedule(STRETCH * len(rows), *heat, _seed(number, place)), records.loss, start.rules.arrays,
+            start.ruled, Schedule(_STRETCH * len(rows), *heat, _seed(number, place)), records.loss, start.rules.arrays,
         )  # fmt: skip
         if points is None:
             anneal(*own_part)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.distances import PenaltyDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, distinct_of
-from sfumato.anonymizers.clustering.sizes import least_size
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
@@ -21,7 +20,7 @@ from sfumato.kernels.clustering.undersized import help_undersized, listed
 from sfumato.options import Names
 from sfumato.randomness import permutation
 
-Direction = Literal["bottom-up", "top-down"]
+_Direction = Literal["bottom-up", "top-down"]
 
 _STEP = 1024
 
@@ -72,14 +71,14 @@ class UtilityRecoding(Partwise):
 
     name: ClassVar[str] = "utility-recoding"
 
-    direction: Direction = "bottom-up"
+    direction: _Direction = "bottom-up"
     block_size: BlockSize = 40_000
     strata: Names | None = None
 
     def solve_part(self, start: FeasibleProblem) -> Partition:
         """Partition all records of a problem, in one piece."""
-        records = distinct_of(start, PenaltyDistance())
-        size = min(least_size(start), records.height)
+        records = collapse_records(start, PenaltyDistance())
+        size = min(start.least_size, records.height)
         order = permutation(records.height, start.problem.seed)
         classes = bottom_up_classes if self.direction == "bottom-up" else top_down_classes
         class_of, count = _numbered(classes(records, size, order))
@@ -89,14 +88,8 @@ class UtilityRecoding(Partwise):
 def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the lowest row of the class of each of the records' rows, int32 (n,).
 
-    Parameters
-    ----------
-    records
-        With :class:`~sfumato.anonymizers.clustering.distances.PenaltyDistance`.
-    k
-        Records of a class at least.
-    picks
-        int64 (n,): all rows, in the order in which they name the class that joins another one.
+    `records`: with :class:`~sfumato.anonymizers.clustering.distances.PenaltyDistance`. `k`: records of a class at
+    least. `picks`, int64 (n,): all rows, in the order in which they name the class that joins another one.
     """
     record_of = records.record_of
     classes = single_rows(records.codes, record_of, records.loss)
@@ -111,12 +104,8 @@ def bottom_up_classes(records: DistinctRecords, k: int, picks: NDArray[np.int64]
 def top_down_classes(records: DistinctRecords, k: int, order: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the lowest row of the class of each of the records' rows, int32 (n,).
 
-    Parameters
-    ----------
-    records, k
-        See :func:`bottom_up_classes`.
-    order
-        int64 (n,): all rows, in the order in which they choose sides.
+    `records`, `k`: see :func:`bottom_up_classes`. `order`, int64 (n,): all rows, in the order in which they choose
+    sides.
     """
     record_of = records.record_of
     rows, starts = halved(records.codes, record_of, order, k, records.loss)

@@ -1,43 +1,127 @@
-"""Frequency sets: how many records have each combination of nodes, on levels that are chosen attribute by attribute."""
+"""Searches of the lattice by frequency sets: the base of Datafly, Incognito and Samarati's search.
+
+A frequency set says how many records have each combination of nodes, on levels that are chosen attribute by attribute.
+The records are visited for the first one; every other is rolled up from a lower one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.domain_levels import DomainLevels
-from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.full_domain.region_population import RegionModels
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
+from sfumato.anonymizers.full_domain.levels import (
+    DomainLevels,
+    domain_levels,
+    full_domain_classes,
+    generalized_codes,
+    lattice_of,
+    notes_on,
+)
+from sfumato.anonymizers.full_domain.suppression import RegionModels, by_region
+from sfumato.anonymizers.parts import least_loss_solution
+from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.hierarchy.lattice import Levels
-from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
+from sfumato.classes.partition import Partition
+from sfumato.classes.people import statistics_of
+from sfumato.classes.regions import Regions
+from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import LatticeSearch, States
+from sfumato.kernels.full_domain.frequency_sets import judged, records_of_nodes, rolled_up
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.rule_traits import lasting
+from sfumato.options import Checked
 
 Places = tuple[int, ...]
 """Which attributes, rising."""
+
+LARGEST = 1 << 20
+"""Nodes that a search may have at most, where it is more than one path."""
+
+
+class FrequencySearch(Checked):
+    """Base of anonymizers that search the lattice by frequency sets: they write `_search` and `_account`.
+
+    All publish one level for each attribute, judge classes by what they publish, and suppress what breaks a model on
+    the node that they choose.
+    """
+
+    decides_regions: ClassVar[bool] = True
+    aggregates: ClassVar[bool] = True
+    people_apart: ClassVar[ModelsApart] = "merging models"
+    order_free: ClassVar[bool] = True
+    shares_nobody: ClassVar[bool] = True
+    knows_regions: ClassVar[bool] = True
+
+    def solve(self, problem: Problem) -> Partition:
+        """Generalize the whole table to the chosen node.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When not even the top of the lattice satisfies the models within the suppression limit.
+        PolicyError
+            When the lattice is too large to search, or a model cannot be searched for.
+        """
+        return self._best(problem)[1]
+
+    def search(self, problem: Problem) -> LatticeSearch:
+        """Return what is found of the nodes, and the chosen one; errors as :meth:`solve`."""
+        return self._best(problem)[0]
+
+    def _search(self, nodes: LatticeNodes) -> tuple[LatticeSearch, Partition] | None:
+        """Return what is found and the solution of the chosen node; None where no node can be published."""
+        raise NotImplementedError
+
+    def _account(self, search: LatticeSearch) -> str:
+        """Say for the steward what was searched."""
+        raise NotImplementedError
+
+    def _unsearchable(self, problem: Problem, lattice: Lattice) -> Sequence[str]:
+        """Say why a problem cannot be searched."""
+        return ()
+
+    def _best(self, problem: Problem) -> tuple[LatticeSearch, Partition]:
+        """Search once for each choice of records, and take what loses least."""
+        problem = by_region(problem)
+        domains = domain_levels(problem.table)
+        raise_all(PolicyError, self._unsearchable(problem, lattice_of(domains)))
+        outcomes = (self._search(LatticeNodes(start, domains)) for start in feasible(problem))
+        found = [outcome for outcome in outcomes if outcome is not None]
+        if not found:
+            raise UnsatisfiableError(
+                f"suppression: some records have to be left out, and with no levels may they be within the limit of "
+                f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+            )
+        best = (
+            found[0][1]
+            if len(found) == 1
+            else least_loss_solution(problem.table, [partition for _, partition in found])
+        )
+        search = next(search for search, partition in found if partition is best)
+        notes = (self._account(search), _levels_in_words(search), *notes_on(domains))
+        return search, replace(best, notes=notes)
+
+
+def _levels_in_words(search: LatticeSearch) -> str:
+    assert search.chosen is not None
+    levels = zip(search.attributes, search.chosen, strict=True)
+    return f"Levels: {', '.join(f'{name} {level}' for name, level in levels)}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencySet:
     """Distinct combinations of nodes with the number of records that have each.
 
-    Letters: m combinations, p attributes, s sensitive attributes that a rule looks at.
-
-    Attributes
-    ----------
-    places : tuple of int
-        The attributes, length p.
-    levels : tuple of int
-        Their levels.
-    codes : numpy.ndarray
-        int32 (m, p + s): number of each attribute's node on its level, then the sensitive values.
-    weights : numpy.ndarray
-        int64 (m,): records with the combination.
+    Letters: m combinations, p attributes (`places`), s sensitive attributes that a rule looks at. `codes`, int32
+    (m, p + s), has the number of each attribute's node on its level, then the sensitive values; `weights`, int64 (m,),
+    the records with the combination.
     """
 
     places: Places
@@ -47,17 +131,11 @@ class FrequencySet:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NodeCounts:
+class _NodeCounts:
     """What one node of the lattice does to its classes, compared with the table as it is before any suppression.
 
-    Attributes
-    ----------
-    failing : int
-        Records in classes that break a rule.
-    classes : int
-        Classes that satisfy every rule.
-    kept : numpy.ndarray
-        bool (m,): rows of the frequency set that are in one of them.
+    Records in classes that break a rule, classes that satisfy every rule, and the rows of the frequency set that are in
+    one of them, bool (m,).
     """
 
     failing: int
@@ -65,26 +143,26 @@ class NodeCounts:
     kept: NDArray[np.bool_]
 
 
-class Counts:
-    """All frequency sets of one table: its records are visited once, every set is rolled up from a lower one.
+class LatticeNodes:
+    """The nodes of the lattice of one table: counted, judged, priced, and turned into solutions.
 
-    Parameters
-    ----------
-    start
-        The records that count, and the models.
-    domains
-        Length q.
+    `start` has the records that count, and the models; `room` is the number of records that may still be suppressed
+    besides those that were left out beforehand. Letters: q attributes, n records.
     """
 
     def __init__(self, start: FeasibleProblem, domains: Sequence[DomainLevels]) -> None:
-        self.domains = domains
+        self.start, self.domains = start, domains
+        self.lattice = lattice_of(domains)
         self.rules = start.rules.arrays
+        left_out = 0 if start.kept is None else int(np.count_nonzero(~start.kept))
+        self.room = max(0, start.problem.suppression_limit - left_out)
+        self.bottom = _bottom(start, domains)
         self._lasting = lasting(self.rules)
         self._climbs, self._starts = _climbs(domains)
         self._nodes = [domain.counts.tolist() for domain in domains]
         self._values = np.diff(self.rules.offsets).tolist()
-        self._regions, self._room = RegionModels.of(start.problem), start.problem.suppression_limit
-        self.bottom = _bottom(start, domains)
+        self._regions = RegionModels.of(start.problem)
+        self._penalties = [[_penalties(domain, level) for level in range(domain.height + 1)] for domain in domains]
 
     @property
     def lasting(self) -> bool:
@@ -118,9 +196,9 @@ class Counts:
         )
         return FrequencySet(places, levels, codes, weights)
 
-    def verdict(self, counted: FrequencySet) -> NodeCounts:
+    def verdict(self, counted: FrequencySet) -> _NodeCounts:
         """Decide every class of a node. Cost O(m) for rules on sizes alone, else what the rules cost."""
-        return _verdict(counted, self.rules, self._regions, self._room)
+        return _verdict(counted, self.rules, self._regions, self.start.problem.suppression_limit)
 
     def lost(self, counted: FrequencySet) -> int:
         """Count the records in classes that break a rule that lasts; cost as :meth:`verdict`.
@@ -130,26 +208,122 @@ class Counts:
         """
         return _verdict(counted, self._lasting, self._regions, 0, lasting=True).failing
 
+    def loss(self, counted: FrequencySet, kept: NDArray[np.bool_]) -> float:
+        """Return the normalized NCP when only the `kept` rows, bool (m,), of a full node are published.
+
+        All other records of the table are charged in full: it is the metric of the published table. The same for any
+        order of the rows. Cost O(m · q).
+        """
+        penalties = [self._penalties[place][level] for place, level in enumerate(counted.levels)]
+        offsets = np.cumsum([0, *(len(part) for part in penalties)], dtype=np.int64)
+        records = records_of_nodes(counted.codes, counted.weights, kept, offsets)
+        lost = float((records * np.concatenate(penalties)).sum())
+        height, everything = self.start.problem.table.height, sum(domain.attribute.weight for domain in self.domains)
+        published = int(records[: offsets[1]].sum())
+        return (lost + (height - published) * everything) / (height * everything)
+
+    def solution(self, levels: Levels) -> Partition | None:
+        """Generalize to a node and suppress the classes that break a model; None when that is not allowed.
+
+        Models that compare with the whole table compare with the published one, which is another table whenever classes
+        go; so every class that is left is judged again until all of them hold. When fewer records than the smallest
+        class may have are suppressed, the smallest classes go too (Sweeney's complementary suppression; classes of one
+        size in the order of their codes), so that the number of suppressed records points at nobody. Records that were
+        left out beforehand are suppressed too. Cost O(n · q), and O(n) for every time that classes go.
+        """
+        start = self.start
+        class_of, count, regions = full_domain_classes(start.problem.table, self.domains, levels)
+        among = np.ones(len(class_of), dtype=np.bool_) if start.kept is None else start.kept
+        firsts = np.unique(class_of, return_index=True)[1]
+        nodes = generalized_codes(start.problem.table.codes[firsts], self.domains, levels)
+        people = self._regions.people(range(len(self.domains)), levels, nodes)
+        kept = _NodeClasses(start, self._regions, class_of, among, regions, people).kept(count)
+        if kept is None:
+            return None
+        number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
+        cover = number[class_of]
+        taken = regions.take(np.flatnonzero(kept))
+        if start.kept is None:
+            return Partition(cover, int(kept.sum()), regions=taken)
+        return Partition(np.where(among, cover, np.int32(-1)), int(kept.sum()), cover, taken)
+
+    def as_search(self, states: States, losses: dict[int, float], **found: Any) -> LatticeSearch:
+        """Return what was found of the nodes as a value."""
+        names = tuple(domain.attribute.name for domain in self.domains)
+        return LatticeSearch(self.lattice, names, states, losses=losses, loss_name="normalized NCP", **found)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _NodeClasses:
+    """The classes of a node, of which some have to be suppressed.
+
+    `class_of`, int32 (n,); `among`, bool (n,), the records that count; `people`, int64 (c,), of a population.
+    """
+
+    start: FeasibleProblem
+    whole: RegionModels
+    class_of: NDArray[np.int32]
+    among: NDArray[np.bool_]
+    regions: Regions
+    people: NDArray[np.int64] | None
+
+    def kept(self, count: int) -> NDArray[np.bool_] | None:
+        """Find the classes to keep, bool (c,); None where too many records would go."""
+        sizes, limit = np.bincount(self.class_of[self.among], minlength=count), self.start.problem.suppression_limit
+        kept = sizes > 0
+        while True:
+            suppressed = len(self.class_of) - int(sizes[kept].sum())
+            if suppressed > limit or not kept.any():
+                return None
+            failing = self._failing(kept)
+            if failing.any():
+                kept[np.flatnonzero(kept)[failing]] = False
+            elif 0 < suppressed < self.start.smallest:
+                kept[self._smallest(kept, sizes, self.start.smallest - suppressed)] = False
+            else:
+                left = self.whole.left(sizes, self.people, kept, limit - suppressed)
+                if left.sum() == kept.sum():
+                    return kept
+                kept = left
+
+    def _failing(self, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which of the kept classes break a model in the table of the kept classes; bool (kept classes,)."""
+        number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
+        count = int(kept.sum())
+        published = np.where(self.among, number[self.class_of], np.int32(-1)).astype(np.int32)
+        statistics = statistics_of(self.start.problem.table, published, count)
+        if self.people is not None:
+            statistics = replace(statistics, population=self.people[kept])
+        failing = np.zeros(count, dtype=np.bool_)
+        for model in self.start.problem.models:
+            failing |= ~model.holds(statistics)
+        return failing
+
+    def _smallest(self, kept: NDArray[np.bool_], sizes: NDArray[np.int64], needed: int) -> NDArray[np.int64]:
+        """Return the fewest of the smallest kept classes that have `needed` records together."""
+        classes = np.flatnonzero(kept)
+        order = classes[np.lexsort((*self.regions.low[classes].T[::-1], sizes[classes]))]
+        enough = int(np.searchsorted(np.cumsum(sizes[order]), needed)) + 1
+        return order[:enough]
+
 
 def _verdict(
-    counted: FrequencySet, rules: RuleArrays, regions: RegionModels, room: int, *, lasting: bool = False
-) -> NodeCounts:
+    counted: FrequencySet, rules: RuleArrays, regions: RegionModels, limit: int, *, lasting: bool = False
+) -> _NodeCounts:
     width = len(counted.places)
     if counted.codes.shape[1] == width:
-        holds = counted.weights >= rules.first.max(initial=1)
-        if regions:
-            people = regions.people(counted.places, counted.levels, counted.codes)
-            holds &= regions.hold(counted.weights, people, lasting=lasting)
-            holds = holds if lasting else regions.left(counted.weights, people, holds, room)
-        return NodeCounts(int(counted.weights[~holds].sum()), int(np.count_nonzero(holds)), holds)
-    class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
-    sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
+        sizes, holds = counted.weights, counted.weights >= rules.first.max(initial=1)
+        nodes, class_of = counted.codes, None
+    else:
+        class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
+        sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
+        nodes = counted.codes[first_records(class_of, count), :width] if regions else counted.codes
     if regions:
-        nodes = counted.codes[first_records(class_of, count), :width]
         people = regions.people(counted.places, counted.levels, nodes)
         holds &= regions.hold(sizes, people, lasting=lasting)
-        holds = holds if lasting else regions.left(sizes, people, holds, room)
-    return NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), holds[class_of])
+        holds = holds if lasting else regions.left(sizes, people, holds, limit)
+    kept = holds if class_of is None else holds[class_of]
+    return _NodeCounts(int(sizes[~holds].sum()), int(np.count_nonzero(holds)), kept)
 
 
 def _bottom(start: FeasibleProblem, domains: Sequence[DomainLevels]) -> FrequencySet:
@@ -186,3 +360,13 @@ def _climbs(domains: Sequence[DomainLevels]) -> tuple[NDArray[np.int32], NDArray
                 parts.append(climb)
                 length += int(nodes)
     return np.concatenate(parts), starts
+
+
+def _penalties(domain: DomainLevels, level: int) -> NDArray[np.float64]:
+    """Weighted penalty of each node of a level, float64 (nodes,)."""
+    leaves, attribute = domain.leaves[level], domain.attribute
+    share = np.where(leaves > 1, leaves / attribute.domain_size, 0.0)
+    starred = (domain.low[level] == 0) & (domain.high[level] == attribute.size) & (level == domain.height)
+    penalties = np.zeros(domain.counts[level], dtype=np.float64)
+    penalties[domain.node_of[level]] = attribute.weight * np.where(starred, 1.0, share)
+    return penalties

@@ -15,21 +15,21 @@ from sfumato.anonymizers.full_domain.lattice_boxes import (
     SearchLimit,
     SearchProblem,
     SearchResult,
-    search,
+    search_boxes,
 )
-from sfumato.anonymizers.full_domain.optimal import Optimal, told, unsatisfiable
-from sfumato.anonymizers.full_domain.weighted_records import grouped
+from sfumato.anonymizers.full_domain.levels import group_weighted
+from sfumato.anonymizers.full_domain.optimal import Optimal, progress_of, unsatisfiable
 from sfumato.anonymizers.protocol import Problem
 from sfumato.hierarchy.lattice import Lattice, Levels
 
-Strategy = Literal["top-down", "bottom-up", "genetic"]
-NODES = 1000
+_Strategy = Literal["top-down", "bottom-up", "genetic"]
+_NODES = 1000
 """Nodes that are counted where no limit is given."""
-PEOPLE = 50
+_PEOPLE = 50
 """Nodes of a generation of the genetic search."""
-BOXES = 100
+_BOXES = 100
 """Nodes that are counted for a bound at the end, at most."""
-ELITE = 10
+_ELITE = 10
 """Of these, the best, which go on as they are."""
 
 
@@ -76,7 +76,7 @@ class Heuristic(Optimal):
 
     name: ClassVar[str] = "heuristic"
 
-    strategy: Strategy = "top-down"
+    strategy: _Strategy = "top-down"
 
     def _mistakes(self) -> Iterator[str]:
         yield from super()._mistakes()
@@ -85,7 +85,7 @@ class Heuristic(Optimal):
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         unlimited = self.node_limit is None and self.time_limit is None
-        walk = _Walk(ground, SearchLimit(NODES) if unlimited else self._limits, told(problem, ground))
+        walk = _Walk(ground, SearchLimit(_NODES) if unlimited else self._limits, progress_of(problem, ground))
         if self.strategy == "genetic":
             walk.evolve(random.SystemRandom() if problem.seed is None else random.Random(problem.seed))
         else:
@@ -102,7 +102,7 @@ class _Walk:
 
     ground: SearchProblem
     budget: SearchLimit
-    told: Callable[[int], None]
+    progress: Callable[[int], None]
     seen: dict[Levels, EvaluatedNode] = field(default_factory=dict)
     path: list[EvaluatedNode] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
@@ -128,15 +128,11 @@ class _Walk:
         if levels in self.seen:
             return self.seen[levels]
         ground, records = self.ground, self.ground.records
-        groups = grouped(records, ground.tables, levels)
-        outcome = ground.rule.apply(records, ground.tables, levels, groups)
-        value = ground.loss.value(records, groups, outcome, levels) if outcome.holds else None
-        rest = () if value is None else ground.loss.rest(records, groups, outcome, levels)
-        node = EvaluatedNode(levels, value, outcome.suppressed, ground.rule.hopeless(outcome), rest)
+        node = ground.evaluate(ground.count(levels, records, group_weighted(records, ground.tables, levels)))
         self.seen[levels] = node
         if node.beats(self.path[-1] if self.path else None):
             self.path.append(node)
-        self.told(len(self.seen))
+        self.progress(len(self.seen))
         return node
 
     def step(self, direction: int) -> None:
@@ -168,10 +164,10 @@ class _Walk:
         heights = self.lattice.heights
         nodes = [
             tuple(sorted((draw.randint(0, height), draw.randint(0, height)))[place % 2] for height in heights)
-            for place in range(PEOPLE)
+            for place in range(_PEOPLE)
         ]
         idle = 0
-        while not self.spent and idle < PEOPLE:
+        while not self.spent and idle < _PEOPLE:
             before, found = len(self.seen), []
             for levels in nodes:
                 if self.spent:
@@ -179,7 +175,7 @@ class _Walk:
                 found.append(self.look(levels))
             found.sort(key=lambda node: (_urgency(node), node.levels))
             kept = list(dict.fromkeys(node.levels for node in found))
-            nodes = kept[:ELITE] + [self._child(kept, draw) for _ in range(PEOPLE - min(ELITE, len(kept)))]
+            nodes = kept[:_ELITE] + [self._child(kept, draw) for _ in range(_PEOPLE - min(_ELITE, len(kept)))]
             # Generations of known nodes alone cost nothing, and after many of them there is nothing new to find.
             idle = idle + 1 if len(self.seen) == before else 0
 
@@ -199,7 +195,7 @@ class _Walk:
         nodes, best = list(self.seen.values()), self.path[-1] if self.path else None
         if len(nodes) >= self.lattice.size or self.hopeless:
             return SearchResult(nodes, self.path, math.inf if best is None else best.value or 0.0, True)
-        boxes = search(self.ground, SearchLimit(min(BOXES, len(nodes))), lambda _: None)
+        boxes = search_boxes(self.ground, SearchLimit(min(_BOXES, len(nodes))), lambda _: None)
         return SearchResult(nodes, self.path, boxes.bound, False)
 
 

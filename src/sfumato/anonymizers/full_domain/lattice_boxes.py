@@ -14,23 +14,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sfumato.anonymizers.full_domain.node_loss import SLACK, FlatFloor, Floor, NodeLoss
-from sfumato.anonymizers.full_domain.node_suppression import NodeOutcome, SuppressionRule
-from sfumato.anonymizers.full_domain.weighted_records import (
+from sfumato.anonymizers.full_domain.levels import (
     NONE,
     Grouping,
     LevelTables,
     WeightedRecords,
-    grouped,
-    regrouped,
-    rolled_up,
+    group_weighted,
+    regroup_weighted,
+    roll_records_up,
 )
-from sfumato.hierarchy.lattice import Levels
+from sfumato.anonymizers.full_domain.losses import SLACK, FlatFloor, Floor, NodeLoss
+from sfumato.anonymizers.full_domain.suppression import CountedNode, SuppressionRule
+from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, States, blank_states
 
 MEMORY = 1 << 29
 """Bytes that open boxes may keep of records and classes; beyond, classes are counted again when a box is opened."""
-
 
 WORTHWHILE = 6
 """Bits that keys have to become shorter by before records are put together again, where bounds grow with it; twice as
@@ -39,33 +40,29 @@ many where they do not, and only counting gains. Found by trying."""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchProblem:
-    """What a search is about: records, models and objective.
-
-    Attributes
-    ----------
-    records : WeightedRecords
-        On the bottom of the lattice.
-    tables : LevelTables
-    rule : SuppressionRule
-    loss : NodeLoss
-    """
+    """What a search is about: records (on the bottom of the lattice), models and objective."""
 
     records: WeightedRecords
     tables: LevelTables
     rule: SuppressionRule
     loss: NodeLoss
 
+    def count(self, levels: Levels, records: WeightedRecords, groups: Grouping) -> CountedNode:
+        """Decide what becomes of the classes of a node."""
+        return CountedNode(levels, records, groups, self.rule.apply(records, self.tables, levels, groups))
+
+    def evaluate(self, node: CountedNode) -> EvaluatedNode:
+        """Return the value of a node."""
+        value = self.loss.value(node) if node.outcome.holds else None
+        rest = () if value is None else self.loss.rest(node)
+        return EvaluatedNode(node.levels, value, node.outcome.suppressed, self.rule.hopeless(node.outcome), rest)
+
 
 @dataclass(frozen=True)
 class SearchLimit:
     """When to stop before the end; None is never.
 
-    Attributes
-    ----------
-    nodes : int or None
-        Nodes to evaluate at most.
-    seconds : float or None
-        Time to take, roughly.
+    `nodes`: nodes to evaluate at most. `seconds`: time to take, roughly.
     """
 
     nodes: int | None = None
@@ -81,17 +78,10 @@ class SearchLimit:
 class EvaluatedNode:
     """One node that was looked at.
 
-    Attributes
-    ----------
-    levels : tuple of int
-    value : float or None
-        Under the objective; None when the node is no solution.
-    suppressed : int
-        Records that it has to suppress.
-    hopeless : bool
-        Whether it is known that no specialization is a solution either.
-    rest : tuple of float
-        What decides between nodes of equal value.
+    * `value`: under the objective; None when the node is no solution.
+    * `suppressed`: records that it has to suppress.
+    * `hopeless`: whether it is known that no specialization is a solution either.
+    * `rest`: what decides between nodes of equal value.
     """
 
     levels: Levels
@@ -116,16 +106,10 @@ class EvaluatedNode:
 class SearchResult:
     """What a search found.
 
-    Attributes
-    ----------
-    evaluated : list of Evaluated
-        In the order in which they were looked at.
-    path : list of Evaluated
-        The solutions that were the best so far, one after the other; the last is the best, empty without any.
-    bound : float
-        What every solution costs at least: the value of `best` when that is proven.
-    proven : bool
-        Whether no solution can be better than `best`, or there is none.
+    * `evaluated`: in the order in which they were looked at.
+    * `path`: the solutions that were the best so far, one after the other; the last is the best, empty without any.
+    * `bound`: what every solution costs at least: the value of `best` when that is proven.
+    * `proven`: whether no solution can be better than `best`, or there is none.
     """
 
     evaluated: list[EvaluatedNode]
@@ -141,13 +125,17 @@ class SearchResult:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Box:
+    """All nodes from `low` up to a counted one, and what they cost at least."""
+
     low: Levels
-    high: Levels
-    records: WeightedRecords
-    groups: Grouping
-    outcome: NodeOutcome
+    node: CountedNode
     floor: Floor
     before: Floor | None
+
+    @property
+    def high(self) -> Levels:
+        """The high corner."""
+        return self.node.levels
 
 
 @dataclass(eq=False, repr=False)
@@ -178,45 +166,37 @@ class _SearchState:
         each = records.height * (12 + records.codes.itemsize * records.codes.shape[1])
         return len(self.heap) * int(each) > MEMORY
 
-    def judge(self, box: _Box) -> None:
-        """Evaluate the high corner of a box."""
-        ground, outcome = self.ground, box.outcome
-        value = ground.loss.value(box.records, box.groups, outcome, box.high) if outcome.holds else None
-        rest = () if value is None else ground.loss.rest(box.records, box.groups, outcome, box.high)
-        node = EvaluatedNode(box.high, value, outcome.suppressed, ground.rule.hopeless(outcome), rest)
+    def judge(self, counted: CountedNode) -> None:
+        """Evaluate a node, and keep it where it is the best so far."""
+        node = self.ground.evaluate(counted)
         self.seen[node.levels] = node
-        if value is None or value > self.interesting:
+        if node.value is None or node.value > self.interesting:
             return
         if node.beats(self.path[-1] if self.path else None):
             self.path.append(node)
-            self.cut = ground.loss.cut(value)
+            self.cut = self.ground.loss.cut(node.value)
 
     def push(self, box: _Box) -> None:
         """Keep a box for later, unless nothing in it can be better."""
         bound = box.floor.at(box.low)
         if bound <= self.cut:
             if self.crowded:
-                box = replace(box, groups=replace(box.groups, class_of=NONE))
+                box = replace(box, node=replace(box.node, groups=replace(box.node.groups, class_of=NONE)))
             heapq.heappush(self.heap, (bound, self.pushed, box))
             self.pushed += 1
 
     def lowered(self, box: _Box, high: Levels) -> _Box | None:
         """Return a box with a lower high corner, judged; None when no solution is left in it."""
-        ground, records = self.ground, box.records
+        records = box.node.records
         changed = [place for place, (new, old) in enumerate(zip(high, box.high, strict=True)) if new != old]
-        groups = regrouped(records, ground.tables, high, box.groups.class_of, changed)
-        return self.judged_box(box.low, high, records, groups, box.before)
+        groups = regroup_weighted(records, self.ground.tables, high, box.node.groups.class_of, changed)
+        return self.judged_box(box.low, self.ground.count(high, records, groups), box.before)
 
-    def judged_box(
-        self, low: Levels, high: Levels, records: WeightedRecords, groups: Grouping, before: Floor | None
-    ) -> _Box | None:
-        """Make a box from the classes of its high corner, and judge that; None when no solution is in it."""
-        ground = self.ground
-        outcome = ground.rule.apply(records, ground.tables, high, groups)
-        floor = ground.loss.floor(records, groups, outcome, low, high, before)
-        box = _Box(low, high, records, groups, outcome, floor, before)
-        self.judge(box)
-        return None if ground.rule.hopeless(outcome) else box
+    def judged_box(self, low: Levels, node: CountedNode, before: Floor | None) -> _Box | None:
+        """Make a box below its high corner, and judge that; None when no solution is in it."""
+        box = _Box(low, node, self.ground.loss.floor(node, low, before), before)
+        self.judge(node)
+        return None if self.ground.rule.hopeless(node.outcome) else box
 
     def narrowed(self, box: _Box) -> _Box | None:
         """Lower the high corner as long as the bound tells levels that cost too much; None when nothing is left."""
@@ -232,7 +212,7 @@ class _SearchState:
 
     def descend(self, box: _Box) -> None:
         """Step from the top down to better and better solutions, on at most half of the budget."""
-        while box.outcome.holds:
+        while box.node.outcome.holds:
             places = [place for place, level in enumerate(box.high) if level > 0]
             below = [self._step_down(box, place) for place in places if not self.spent(0.5)]
             better = [lower for lower in below if lower is not None and self._improves(lower, box)]
@@ -244,7 +224,7 @@ class _SearchState:
         return self.lowered(box, (*box.high[:place], box.high[place] - 1, *box.high[place + 1 :]))
 
     def _improves(self, lower: _Box, box: _Box) -> bool:
-        return lower.outcome.holds and self.seen[lower.high].beats(self.seen[box.high])
+        return lower.node.outcome.holds and self.seen[lower.high].beats(self.seen[box.high])
 
     def _value(self, box: _Box) -> float:
         value = self.seen[box.high].value
@@ -252,7 +232,7 @@ class _SearchState:
 
     def expand(self, box: _Box) -> None:
         """Narrow a box, and cut what is left in two."""
-        opened = box if len(box.groups.class_of) else _recounted(box, self.ground)
+        opened = box if len(box.node.groups.class_of) else _recounted(box, self.ground)
         smaller = self.narrowed(opened if self.crowded else _condensed(opened, self.ground))
         if smaller is None or smaller.low == smaller.high:
             return
@@ -264,32 +244,24 @@ class _SearchState:
         self.push(replace(smaller, low=(*low[:place], level + 1, *low[place + 1 :])))
 
 
-def search(
+def search_boxes(
     ground: SearchProblem, budget: SearchLimit, progress: Callable[[int], None], interesting: float = math.inf
 ) -> SearchResult:
     """Find the best node.
 
-    Parameters
-    ----------
-    ground
-        Records, models and objective.
-    budget
-        When to stop before the end.
-    progress
-        Called with the number of nodes evaluated so far.
-    interesting
-        Largest value that a solution is wanted for; when none is found, none has it.
+    * `ground`: records, models and objective.
+    * `budget`: when to stop before the end.
+    * `progress`: called with the number of nodes evaluated so far.
+    * `interesting`: largest value that a solution is wanted for; when none is found, none has it.
 
-    Notes
-    -----
     A search that may have to end early first steps down from the top, always to the best node below, so that it has
     something to compare with. Then best first: the box with the lowest bound is opened next, so that the lowest bound
     of all open boxes is one for everything not yet seen. Cost O(m · changed attributes) for each evaluated node.
     """
     heights = ground.tables.heights
     under_way = _SearchState(ground, budget, interesting, ground.loss.cut(interesting))
-    groups = grouped(ground.records, ground.tables, heights)
-    whole = under_way.judged_box((0,) * len(heights), heights, ground.records, groups, None)
+    groups = group_weighted(ground.records, ground.tables, heights)
+    whole = under_way.judged_box((0,) * len(heights), ground.count(heights, ground.records, groups), None)
     if whole is not None:
         under_way.push(whole)
         if budget.limited:
@@ -311,32 +283,74 @@ def _found(ended: _SearchState) -> SearchResult:
 
 def _bits_saved(box: _Box, ground: SearchProblem) -> int:
     """Return by how many bits keys are shorter on the low corner than where records were last put together."""
-    levels = zip(ground.tables.bits, box.records.levels, box.low, strict=True)
+    levels = zip(ground.tables.bits, box.node.records.levels, box.low, strict=True)
     return sum(widths[old] - widths[new] for widths, old, new in levels)
 
 
 def _condensed(box: _Box, ground: SearchProblem) -> _Box:
     """Put records together that are equal on the low corner, and leave out those that are lost anyway."""
-    records, class_of, before = box.records, box.groups.class_of, box.before
+    node, before = box.node, box.before
+    records, class_of = node.records, node.groups.class_of
     enough = WORTHWHILE if isinstance(box.floor, FlatFloor) else 2 * WORTHWHILE
     if _bits_saved(box, ground) < enough:
         return box
-    lost = box.outcome.lost[class_of]
+    lost = node.outcome.lost[class_of]
     if lost.any():
         active = np.flatnonzero(~lost)
-        records, class_of, before = (
-            records.take(active, records.weights[active], records.levels),
-            class_of[active],
-            box.floor,
-        )
-    records, firsts = rolled_up(records, ground.tables, box.low)
+        records, class_of = records.take(active, records.weights[active], records.levels), class_of[active]
+        before = box.floor
+    records, firsts = roll_records_up(records, ground.tables, box.low)
     # Only the classes' numbers are read from here on, and those of lost classes no longer occur.
-    groups = Grouping(class_of[firsts], NONE, box.groups.sizes)
-    floor = ground.loss.floor(records, groups, box.outcome, box.low, box.high, before)
-    return replace(box, records=records, groups=groups, floor=floor, before=before)
+    node = replace(node, records=records, groups=Grouping(class_of[firsts], NONE, node.groups.sizes))
+    return _Box(box.low, node, ground.loss.floor(node, box.low, before), before)
 
 
 def _recounted(box: _Box, ground: SearchProblem) -> _Box:
     """Count the classes of a box again whose numbers were not kept."""
-    groups = grouped(box.records, ground.tables, box.high)
-    return replace(box, groups=groups, outcome=ground.rule.apply(box.records, ground.tables, box.high, groups))
+    records = box.node.records
+    return replace(box, node=ground.count(box.high, records, group_weighted(records, ground.tables, box.high)))
+
+
+def as_lattice_search(found: SearchResult, lattice: Lattice, names: tuple[str, ...], loss_name: str) -> LatticeSearch:
+    """Return what was found as a value; the path holds the solutions that were the best so far.
+
+    Cost O(q · nodes) for a lattice whose states are kept in an array, else O(evaluated nodes).
+    """
+    best = found.best
+    values = {lattice.number(node.levels): node.value for node in found.evaluated}
+    return LatticeSearch(
+        lattice,
+        names,
+        _states(found, lattice),
+        chosen=None if best is None else best.levels,
+        path=tuple(node.levels for node in found.path),
+        evaluated=len(found.evaluated),
+        losses={number: value for number, value in values.items() if value is not None},
+        loss_name=loss_name,
+        loss_bound=found.bound,
+    )
+
+
+def _states(found: SearchResult, lattice: Lattice) -> States:
+    states = blank_states(lattice)
+    if not isinstance(states, dict):
+        states[_below_hopeless(found, lattice)] = NodeState.INFERRED_FAILS
+        if found.proven and found.best is not None:
+            states[states == NodeState.UNKNOWN] = NodeState.NOT_BETTER
+    for node in found.evaluated:
+        states[lattice.number(node.levels)] = _counted(node)
+    return states
+
+
+def _counted(node: EvaluatedNode) -> NodeState:
+    return NodeState.FAILS if node.value is None else NodeState.SATISFIES
+
+
+def _below_hopeless(found: SearchResult, lattice: Lattice) -> NDArray[np.bool_]:
+    """Mark the specializations of hopeless nodes, bool (nodes,): from above, one attribute after the other."""
+    marked = np.zeros([height + 1 for height in lattice.heights], dtype=np.bool_)
+    for node in found.evaluated:
+        marked[node.levels] = node.hopeless
+    for axis in range(marked.ndim):
+        marked = np.flip(np.logical_or.accumulate(np.flip(marked, axis), axis=axis), axis)
+    return marked.reshape(-1)

@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.domain_levels import (
-    DomainLevels,
-    domain_levels,
-    lattice_of,
-    notes_on,
-    regions_at,
-    without_classes,
-)
 from sfumato.anonymizers.feasibility import feasible
-from sfumato.anonymizers.full_domain.lattice_boxes import SearchLimit, SearchProblem, SearchResult, search
-from sfumato.anonymizers.full_domain.lattice_states import as_lattice_search
-from sfumato.anonymizers.full_domain.local_solution import local_solution
-from sfumato.anonymizers.full_domain.node_loss import CellLoss, NodeLoss, node_loss
-from sfumato.anonymizers.full_domain.node_suppression import suppression_rule
-from sfumato.anonymizers.full_domain.objective import EVEN, CellObjectiveName, ClassObjectiveName, Mean, ObjectiveName
-from sfumato.anonymizers.full_domain.payout import Payout, game_of
-from sfumato.anonymizers.full_domain.record_losses import labels_of, record_loss
-from sfumato.anonymizers.full_domain.region_people import RegionPeople
-from sfumato.anonymizers.full_domain.region_population import by_region
-from sfumato.anonymizers.full_domain.weighted_records import (
+from sfumato.anonymizers.full_domain.lattice_boxes import (
+    SearchLimit,
+    SearchProblem,
+    SearchResult,
+    as_lattice_search,
+    search_boxes,
+)
+from sfumato.anonymizers.full_domain.levels import (
+    DomainLevels,
     LevelTables,
     Numbers,
-    grouped,
+    domain_levels,
+    group_weighted,
     labelled_records,
+    lattice_of,
     level_tables,
+    notes_on,
+    regions_at,
     weighted_records,
+    without_classes,
 )
+from sfumato.anonymizers.full_domain.losses import (
+    EVEN,
+    CellLoss,
+    CellObjectiveName,
+    ClassObjectiveName,
+    Mean,
+    NodeLoss,
+    ObjectiveName,
+    Payout,
+    label_codes,
+    node_loss,
+    only_game,
+    record_loss,
+)
+from sfumato.anonymizers.full_domain.suppression import RegionPeople, by_region, suppression_rule
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
@@ -45,18 +54,18 @@ from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.numbers import figure
 from sfumato.options import Checked, Limit
 
-Codes = NDArray[np.unsignedinteger]
+_Codes = NDArray[np.unsignedinteger]
 
-LISTABLE = 1 << 22
+_LISTABLE = 1 << 22
 """Largest lattice that is searched to the end unless a budget is given."""
 
 NODES = 10_000
 """Nodes of a larger lattice that are evaluated unless a budget is given."""
 
-OF_CELLS = ("loss", "ncp", "precision", "entropy", "information")
+_OF_CELLS = ("loss", "ncp", "precision", "entropy", "information")
 OF_RECORDS = ("ambiguity", "kullback-leibler", "classification")
-NOT_OF_CELLS = ("discernibility", "average-class-size", "payout", *OF_RECORDS)
-NO_OBJECTIVES = {
+_NOT_OF_CELLS = ("discernibility", "average-class-size", "payout", *OF_RECORDS)
+_NO_OBJECTIVES = {
     "squared-error": (
         "full-domain generalization publishes nodes of hierarchies, which have no distance to a number; "
         "best(objective='squared-error') minimizes it where class means are published"
@@ -113,7 +122,7 @@ class Optimal(Checked):
     Notes
     -----
     *Guarantee.* Every class satisfies every model. What a node suppresses is stated in
-    :class:`~sfumato.anonymizers.full_domain.node_suppression.SuppressionRule`; it does not assume that models stay
+    :class:`~sfumato.anonymizers.full_domain.suppression.SuppressionRule`; it does not assume that models stay
     true when records are suppressed. Unless a limit ends the search, no node within the suppression limit has a lower
     value; of nodes of equal value (but for 1e-12) the first in the lattice's numbering is taken. The notes of the
     solution say how many nodes were counted, and that it is proven or how far from the best it may be.
@@ -159,16 +168,16 @@ class Optimal(Checked):
         return not self.local_recoding
 
     def _mistakes(self) -> Iterator[str]:
-        if reason := NO_OBJECTIVES.get(str(self.objective)):
+        if reason := _NO_OBJECTIVES.get(str(self.objective)):
             yield f"optimal: {self.objective!r} is no objective here: {reason}"
         if (self.objective == "classification") != (self.label is not None):
             yield "optimal: label says what classes should agree on, for objective='classification'; give both or none"
-        if self.objective in NOT_OF_CELLS:
+        if self.objective in _NOT_OF_CELLS:
             if self.mean != "arithmetic":
                 yield f"optimal: mean={self.mean!r} is over attributes, of which {self.objective!r} knows nothing"
             if self.local_recoding is True:
                 yield f"optimal: local_recoding needs an objective of cells, which {self.objective!r} is not"
-        if self.balance != EVEN and self.objective in ("entropy", *NOT_OF_CELLS[1:]):
+        if self.balance != EVEN and self.objective in ("entropy", *_NOT_OF_CELLS[1:]):
             yield f"optimal: balance means nothing to {self.objective!r}; leave it out, or take another objective"
         if self.local_recoding is True and (self.balance != EVEN or self.mean in ("sum", "maximum", "rank")):
             yield "optimal: local_recoding takes means, and suppressed records in full; leave out one or the other"
@@ -193,12 +202,14 @@ class Optimal(Checked):
         self, problem: Problem, ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...]
     ) -> Partition:
         """Recode locally, and look whether any node loses as little: then that is the solution."""
+        from sfumato.anonymizers.full_domain.local_recoding import local_solution
+
         local = local_solution(ground, record_of, domains, self._limits, _measure(self), problem.progress)
         if local is None:
             return self._solution(ground, record_of, domains, self._found(problem, ground))
         partition, value = local
         lattice = Lattice(ground.tables.heights)
-        found = search(ground, self._budget(lattice), told(problem, ground), value)
+        found = search_boxes(ground, self._budget(lattice), progress_of(problem, ground), value)
         if found.best is not None:
             return self._solution(ground, record_of, domains, found)
         compared = ("It is proven that no single node loses as little.",) if found.proven else ()
@@ -222,19 +233,19 @@ class Optimal(Checked):
 
     def _found(self, problem: Problem, ground: SearchProblem) -> SearchResult:
         lattice = Lattice(ground.tables.heights)
-        found = search(ground, self._budget(lattice), told(problem, ground))
+        found = search_boxes(ground, self._budget(lattice), progress_of(problem, ground))
         if found.best is None:
             raise unsatisfiable(problem, found)
         return found
 
     def _ground(self, problem: Problem, domains: tuple[DomainLevels, ...]) -> tuple[SearchProblem, Numbers]:
-        game = game_of((*problem.models, *problem.whole)) if self.objective == "payout" else None
+        game = only_game((*problem.models, *problem.whole)) if self.objective == "payout" else None
         rule, tables = suppression_rule(problem), level_tables(domains)
         values = rule.rules.codes
         if self.label is None:
             records, record_of = weighted_records(problem.table.codes, values)
         else:
-            records, record_of = labelled_records(problem.table.codes, values, labels_of(problem.table, self.label))
+            records, record_of = labelled_records(problem.table.codes, values, label_codes(problem.table, self.label))
         codes, limit = problem.table.codes, problem.suppression_limit
         if rule.regions.population is not None:
             rule = replace(rule, covered=RegionPeople.of(rule.regions.population, records, domains))
@@ -246,7 +257,7 @@ class Optimal(Checked):
         return SearchProblem(records, tables, rule, loss), record_of
 
     def _loss(
-        self, domains: tuple[DomainLevels, ...], tables: LevelTables, codes: Codes, smallest: int, limit: int
+        self, domains: tuple[DomainLevels, ...], tables: LevelTables, codes: _Codes, smallest: int, limit: int
     ) -> NodeLoss:
         match self.objective:
             case "ambiguity" | "kullback-leibler" | "classification":
@@ -262,14 +273,10 @@ class Optimal(Checked):
 
     def _budget(self, lattice: Lattice) -> SearchLimit:
         unlimited = self.node_limit is None and self.time_limit is None
-        return SearchLimit(NODES) if unlimited and lattice.size > LISTABLE else self._limits
+        return SearchLimit(NODES) if unlimited and lattice.size > _LISTABLE else self._limits
 
 
-def _is_positive(number: Any) -> bool:
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number) and number > 0
-
-
-def told(problem: Problem, ground: SearchProblem) -> Callable[[int], None]:
+def progress_of(problem: Problem, ground: SearchProblem) -> Callable[[int], None]:
     """Return what is called with the number of nodes that were counted."""
     lattice = Lattice(ground.tables.heights)
     return lambda done: problem.progress("searching the lattice", done, lattice.size)
@@ -287,7 +294,7 @@ def unsatisfiable(problem: Problem, found: SearchResult) -> UnsatisfiableError:
 def _partition(
     ground: SearchProblem, record_of: Numbers, domains: tuple[DomainLevels, ...], levels: Levels, notes: tuple[str, ...]
 ) -> Partition:
-    groups = grouped(ground.records, ground.tables, levels)
+    groups = group_weighted(ground.records, ground.tables, levels)
     kept = ground.rule.apply(ground.records, ground.tables, levels, groups).kept
     steps = [np.full(len(kept), level) for level in levels]
     regions = regions_at(ground.records.codes[groups.firsts], domains, steps)
@@ -296,7 +303,7 @@ def _partition(
 
 def _measure(options: Optimal) -> str:
     means = options.mean in ("arithmetic", "geometric")
-    over = f", {options.mean}{' mean' if means else ''}" if options.objective in OF_CELLS else ""
+    over = f", {options.mean}{' mean' if means else ''}" if options.objective in _OF_CELLS else ""
     over += "" if options.label is None else f" by {options.label}"
     return options.objective + over + ("" if options.balance == EVEN else f", balance {options.balance:g}")
 

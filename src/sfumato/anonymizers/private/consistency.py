@@ -17,10 +17,10 @@ from sfumato.published.checks.marginals.structure import is_acyclic, ordered_set
 Counts = NDArray[np.float64]
 Names = tuple[str, ...]
 
-ROUNDS = 300
-CLOSE = 1e-7
+_ROUNDS = 300
+_CLOSE = 1e-7
 """Largest change of a cell in a round, as a share of all records, at which the search for agreement ends."""
-FITTING_ROUNDS = 200
+_FITTING_ROUNDS = 200
 
 
 def cliques_of(sets: Sequence[Names]) -> list[Names]:
@@ -61,13 +61,11 @@ def total_of(noisy: Sequence[Counts]) -> float:
     return max(0.0, float(weights @ [counts.sum() for counts in noisy] / weights.sum()))
 
 
-def agreeing(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
+def make_agree(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
     """Return marginals close to the noisy ones (least squares) that are not negative and agree where they overlap.
 
-    Notes
-    -----
     Dykstra's alternating projections: onto counts that are not negative and have the estimated total, and onto counts
-    that agree on what two marginals share. After :data:`ROUNDS` they may still differ a little; what is published is
+    that agree on what two marginals share. After :data:`_ROUNDS` they may still differ a little; what is published is
     computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells).
     *Source.* R. Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns
     W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables",
@@ -77,7 +75,7 @@ def agreeing(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
     counts = [each.astype(np.float64) for each in noisy]
     corrections = [np.zeros_like(each) for each in counts]
     shared = _shared(sets)
-    for _ in range(ROUNDS):
+    for _ in range(_ROUNDS):
         before = [each.copy() for each in counts]
         for names in shared:
             _agree(counts, sets, names)
@@ -85,7 +83,7 @@ def agreeing(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
             moved = each + corrections[place]
             counts[place] = _not_negative(moved, total)
             corrections[place] = moved - counts[place]
-        if max(float(np.abs(one - other).max()) for one, other in zip(before, counts, strict=True)) <= CLOSE * total:
+        if max(float(np.abs(one - other).max()) for one, other in zip(before, counts, strict=True)) <= _CLOSE * total:
             break
     return counts
 
@@ -99,7 +97,7 @@ def _agree(counts: list[Counts], sets: Sequence[Names], shared: frozenset[str]) 
     """Move marginals as little as possible so that all agree on some columns."""
     names = tuple(sorted(shared))
     places = [place for place, members in enumerate(sets) if shared <= set(members)]
-    sums = [summed(counts[place], sets[place], names) for place in places]
+    sums = [sum_over(counts[place], sets[place], names) for place in places]
     cells = [counts[place].size / sums[0].size for place in places]
     weights = np.array([1 / each for each in cells])
     mean = sum(weight * each for weight, each in zip(weights, sums, strict=True)) / weights.sum()
@@ -116,7 +114,7 @@ def _not_negative(counts: Counts, total: float) -> Counts:
     return np.asarray(np.maximum(counts - moved, 0.0), dtype=np.float64)
 
 
-def summed(counts: Counts, names: Names, kept: Sequence[str]) -> Counts:
+def sum_over(counts: Counts, names: Names, kept: Sequence[str]) -> Counts:
     """Return a marginal of a marginal, its axes in the order of `kept`."""
     gone = tuple(axis for axis, name in enumerate(names) if name not in kept)
     rest = [name for name in names if name in kept]
@@ -134,27 +132,13 @@ def spread_over(values: Counts, names: Sequence[str], wider: Names) -> Counts:
 class FittedJoint:
     """One distribution whose marginals are all consistent: cliques of columns that overlap like a tree.
 
-    Parameters
-    ----------
-    sets
-        Columns of each noisy marginal.
-    noisy
-        float64, one axis for each column.
-    sizes
-        Cells of each column.
-
-    Attributes
-    ----------
-    cliques : list of tuple of str
-        From the root on.
-    parents : list of int or None
-        The clique before each that has all it shares with those before.
-    tables : list of numpy.ndarray
-        float64: expected records of every combination.
+    `sets`: columns of each noisy marginal. `noisy`: float64, one axis for each column. `sizes`: cells of each column.
+    `cliques`: from the root on. `parents`: the clique before each that has all it shares with those before. `tables`:
+    float64: expected records of every combination.
     """
 
     def __init__(self, sets: Sequence[Names], noisy: Sequence[Counts], sizes: dict[str, int]) -> None:
-        counts = agreeing(sets, noisy)
+        counts = make_agree(sets, noisy)
         found = cliques_of(sets)
         self.cliques = [found[place] for place in ordered_sets(found)]
         self.parents = [self._parent(place) for place in range(len(self.cliques))]
@@ -170,7 +154,7 @@ class FittedJoint:
     def marginal(self, names: Names) -> Counts:
         """Return the counts of a set of columns that is in some clique."""
         place = next(place for place, clique in enumerate(self.cliques) if set(names) <= set(clique))
-        return summed(self.tables[place], self.cliques[place], names)
+        return sum_over(self.tables[place], self.cliques[place], names)
 
     def _parent(self, place: int) -> int | None:
         shared = set(self.separator(place))
@@ -183,9 +167,9 @@ class FittedJoint:
             return table
         wanted = (
             np.array(self.tables[0].sum()) if parent is None
-            else summed(self.tables[parent], self.cliques[parent], names)
+            else sum_over(self.tables[parent], self.cliques[parent], names)
         )  # fmt: skip
-        own = summed(table, clique, names)
+        own = sum_over(table, clique, names)
         # What the parent has and this clique lacks is spread evenly.
         even = np.where(own > 0, 0.0, wanted * own.size / table.size)
         ratio = np.divide(wanted, own, out=np.zeros_like(own), where=own > 0)
@@ -197,12 +181,12 @@ def _fitted(clique: Names, sets: Sequence[Names], counts: Sequence[Counts], size
     inside = [place for place, names in enumerate(sets) if set(names) <= set(clique)]
     whole = next((place for place in inside if set(sets[place]) == set(clique)), None)
     if whole is not None:
-        return summed(counts[whole], sets[whole], clique)
+        return sum_over(counts[whole], sets[whole], clique)
     shape = tuple(sizes[name] for name in clique)
     places = np.indices(shape).reshape(len(clique), -1)
     row = dict(zip(clique, places, strict=True))
     cells = [np.ravel_multi_index([row[name] for name in sets[place]], counts[place].shape) for place in inside]
     if not counts[inside[0]].sum():
         return np.zeros(shape)
-    fitted = fit(cells, [counts[place].ravel() for place in inside], rounds=FITTING_ROUNDS)
+    fitted = fit(cells, [counts[place].ravel() for place in inside], rounds=_FITTING_ROUNDS)
     return fitted.weights.reshape(shape)

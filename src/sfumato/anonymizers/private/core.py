@@ -16,8 +16,8 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.checks.private.budget import Mechanism
 from sfumato.table.sources.extras import library
 
-TOO_LITTLE = "epsilon: is so small that no noise of this size can be drawn; raise it"
-LARGEST = 1e30
+_TOO_LITTLE = "epsilon: is so small that no noise of this size can be drawn; raise it"
+_LARGEST = 1e30
 """Scale up to which noise is drawn; whole numbers of 64 bits end long before."""
 
 CHOICE_SHARE = Fraction(1, 5)
@@ -27,10 +27,7 @@ CHOICE_SHARE = Fraction(1, 5)
 def opendp() -> Any:
     """Import OpenDP.
 
-    Raises
-    ------
-    InputError
-        When it is not installed, with what installs it.
+    Raises ``InputError`` when it is not installed, with what installs it.
     """
     core = library("opendp.prelude", extra="dp", what="releases under differential privacy")
     core.enable_features("contrib")
@@ -42,14 +39,7 @@ class NoiseCore:
     """OpenDP's measurements, for one mechanism and bound on a person's records.
 
     Costs are in ε for discrete Laplace noise, in ρ (zero-concentrated differential privacy) for discrete Gaussian.
-
-    Attributes
-    ----------
-    dp : module
-        ``opendp.prelude``.
-    mechanism : str
-    records : int
-        Of a person, at most.
+    `dp`: ``opendp.prelude``. `records`: of a person, at most.
     """
 
     dp: Any
@@ -94,7 +84,7 @@ class NoiseCore:
         # The conversion depends on ρ alone, so that any measurement which costs ρ will do. Larger scales cost less.
         low, high = -20.0, 80.0
         if self._epsilon(2.0**high, model.delta) > model.epsilon:
-            raise PolicyError(TOO_LITTLE)
+            raise PolicyError(_TOO_LITTLE)
         for _ in range(60):
             middle = (low + high) / 2
             if self._epsilon(2.0**middle, model.delta) <= model.epsilon:
@@ -139,14 +129,11 @@ class NoiseCore:
 def smallest_scale(cost: Callable[[float], Fraction], budget: Fraction, first: float) -> float:
     """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it.
 
-    Raises
-    ------
-    PolicyError
-        When the budget asks for more noise than can be drawn.
+    Raises ``PolicyError`` when the budget asks for more noise than can be drawn.
     """
     scale, step = first, 2.0**-50
-    while scale <= LARGEST and cost(scale) > budget:
+    while scale <= _LARGEST and cost(scale) > budget:
         scale, step = scale * (1 + step), 2 * step
-    if scale > LARGEST:
-        raise PolicyError(TOO_LITTLE)
+    if scale > _LARGEST:
+        raise PolicyError(_TOO_LITTLE)
     return scale

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -13,34 +13,43 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.full_domain.weighted_records import LevelTables, alone, grouped
+from sfumato.anonymizers.full_domain.levels import LevelTables, group_weighted, plain_records
 from sfumato.anonymizers.private.core import NoiseCore, opendp, smallest_scale
-from sfumato.anonymizers.private.domains import Bins
-from sfumato.anonymizers.private.ladders import Codes, Ladder
-from sfumato.anonymizers.private.task import bounded, kind_problems
+from sfumato.anonymizers.private.task import Bins, DeclaredColumn, borders_of, bound_people, kind_problems, of_bins
 from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.hierarchy import Hierarchy, Intervals
 from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.tree import ROOT
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.private.sampling import (
     GRAINS,
     LEAST_EPSILON,
     STEP,
+    WHOLE,
     SampleBudget,
     largest_share,
     smallest_k,
 )
+from sfumato.published.private import Domain
 from sfumato.published.private_sample import PrivateSample
 from sfumato.randomness import permutation
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
 Objective = Literal["loss", "precision"]
+
 MOST_NODES = 20_000
 """Nodes between which the search chooses; of more, so many are drawn without looking at the data."""
-HALF = Fraction(1, 2)
-LEAST_SHARE = 0.001
+
+_HALF = Fraction(1, 2)
+
+_LEAST_SHARE = 0.001
+
+_Codes = NDArray[np.int64]
+
+_MOST_VALUES = 100_000
 
 
 @dataclass(frozen=True)
@@ -71,19 +80,11 @@ class Sampling:
 class SampleTask:
     """Records as cells of declared hierarchies. Letters: n records that count, a columns.
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        int64 (n, a): one record of each person.
-    ladders : tuple of Ladder
-    sensitive : tuple of str
-    model : DifferentialPrivacy
-    sampling : Sampling
-    beyond : int
-        Records that are not in `codes`, as another one of their person is. Steward only.
+    `codes`, int64 (n, a): one record of each person. `beyond`: records that are not in `codes`, as another one of their
+    person is. Steward only.
     """
 
-    codes: Codes
+    codes: _Codes
     ladders: tuple[Ladder, ...]
     sensitive: tuple[str, ...]
     model: DifferentialPrivacy
@@ -96,85 +97,33 @@ class SampleTask:
         return any(ladder.name not in self.sampling.levels for ladder in self.ladders)
 
 
+def sample_task(table: Table, model: DifferentialPrivacy, sampling: Sampling) -> SampleTask:
+    """Put records into the cells of declared hierarchies, one record of each person.
+
+    Raises ``PolicyError`` with every mistake at once.
+    """
+    ladders, found = _ladders_of(table, sampling)
+    raise_all(PolicyError, [*_problems(table, model, sampling, ladders), *found])
+    codes = np.column_stack([ladder.codes(table.frame[ladder.name]) for ladder in ladders])
+    chosen = bound_people(table, np.ones(len(codes), dtype=np.bool_), 1)
+    sensitive = tuple(ladder.name for ladder in ladders if ladder.name in table.schema.sensitive)
+    return SampleTask(codes[chosen], ladders, sensitive, model, sampling, len(codes) - len(chosen))
+
+
 @dataclass(frozen=True)
-class SolvedSample:
+class _SolvedSample:
     """A sample, and what it cost."""
 
     published: PrivateSample
     budget: SampleBudget
 
 
-def sample_task(table: Table, model: DifferentialPrivacy, sampling: Sampling) -> SampleTask:
-    """Put records into the cells of declared hierarchies, one record of each person.
-
-    Raises
-    ------
-    PolicyError
-        With every mistake at once.
-    """
-    ladders, found = ladders_of(table, sampling)
-    raise_all(PolicyError, [*_problems(table, model, sampling, ladders), *found])
-    codes = np.column_stack([ladder.codes(table.frame[ladder.name]) for ladder in ladders])
-    chosen = bounded(table, np.ones(len(codes), dtype=np.bool_), 1)
-    sensitive = tuple(ladder.name for ladder in ladders if ladder.name in table.schema.sensitive)
-    return SampleTask(codes[chosen], ladders, sensitive, model, sampling, len(codes) - len(chosen))
-
-
-def ladders_of(
-    table: Table, sampling: Sampling, only: Collection[str] | None = None
-) -> tuple[tuple[Ladder, ...], list[str]]:
-    """Return the columns, all or some, with their levels, and what is wrong with their domains."""
-    ladders, problems = [], []
-    for name, attribute in {**table.schema.quasi_identifying, **table.schema.sensitive}.items():
-        if only is not None and name not in only:
-            continue
-        if read_off := kind_problems(table, name, attribute):
-            problems += read_off
-            continue
-        try:
-            ladders.append(Ladder(name, table.kinds[name], attribute, sampling.bins.get(name)))
-        except PolicyError as error:
-            problems += error.problems
-    return tuple(ladders), problems
-
-
-def in_levels(table: Table, sampling: Sampling, published: PrivateSample) -> Table:
-    """Return people with each value as the sample publishes it; no columns but those of the sample.
-
-    Raises
-    ------
-    PolicyError
-        When a column has no declared domain, or is not there.
-    """
-    lacking = [name for name in published.levels if name not in table.kinds]
-    raise_all(PolicyError, [f"column {name!r}: is published, and the table of people lacks it" for name in lacking])
-    ladders, problems = ladders_of(table, sampling, published.levels)
-    raise_all(PolicyError, problems)
-    columns, settings = [], {}
-    for ladder in ladders:
-        level = published.levels[ladder.name]
-        domain = ladder.domain(level)
-        columns.append(domain.column(ladder.name, ladder.node_of[level, ladder.codes(table.frame[ladder.name])]))
-        settings[ladder.name] = Attribute(kind=Kind.CATEGORICAL, domain=domain.labels)
-    secret = {name: settings[name] for name in published.sensitive}
-    quasi = {name: settings[name] for name in published.quasi_identifying}
-    schema = Schema(quasi_identifying=quasi, sensitive=secret, person=table.schema.person)
-    frame, kinds = pl.DataFrame(columns).cast(pl.Categorical), dict.fromkeys(settings, Kind.CATEGORICAL)
-    return Table(frame, schema, kinds, table.source, table.people, keyless=table.keyless)
-
-
-def solve_sample(task: SampleTask, progress: Progress = silent) -> SolvedSample:
+def solve_sample(task: SampleTask, progress: Progress = silent) -> _SolvedSample:
     """Choose levels, draw records, and leave out what is rare among them.
 
-    Raises
-    ------
-    PolicyError
-        When ε leaves the sample less than it needs.
-    InputError
-        When OpenDP is not installed.
+    Raises ``PolicyError`` when ε leaves the sample less than it needs. Raises ``InputError`` when OpenDP is not
+    installed.
 
-    Notes
-    -----
     Levels are chosen by all records, with noise (ε₁, by OpenDP); then every record is drawn by itself with 64 bits of
     the operating system, independent of that choice, and of the drawn records those stay whose class has k (ε₂, δ). So
     both compose to (ε₁ + ε₂, δ), whatever was chosen.
@@ -195,23 +144,41 @@ def solve_sample(task: SampleTask, progress: Progress = silent) -> SolvedSample:
     k = smallest_k(share, epsilon, task.model.delta)
     levels, nodes = tuple(sampling.levels.get(name, 0) for name in names), []
     if scale is not None:
-        nodes = candidates(task)
+        nodes = candidate_levels(task)
         scores = scores_of(task, nodes, -(-k // share), progress)
         place, _ = NoiseCore(opendp(), "discrete Laplace", 1).choose_rising(scores, STEP, scale)
         levels = nodes[place]
     progress("drawing records", 0, 1)
-    kept = drawn(len(task.codes), share)
+    kept = draw_share(len(task.codes), share)
     budget = SampleBudget(k, float(share), float(epsilon), scale, max(len(nodes), 1))
-    return SolvedSample(_published(task, levels, task.codes[kept], k), budget)
+    return _SolvedSample(_published(task, levels, task.codes[kept], k), budget)
 
 
-def drawn(records: int, share: Fraction) -> NDArray[np.bool_]:
+def draw_share(records: int, share: Fraction) -> NDArray[np.bool_]:
     """Draw each record with exactly this chance, a whole multiple of 1 / GRAINS, by bits of the operating system."""
     bits = np.frombuffer(os.urandom(8 * records), dtype=np.uint64) >> np.uint64(11)
     return np.asarray(bits < np.uint64(int(share * GRAINS)))
 
 
-def candidates(task: SampleTask) -> list[Levels]:
+def split_of(task: SampleTask) -> tuple[Fraction, Fraction, float | None]:
+    """Return the share, ε of the sample, and the scale of the noise on scores."""
+    model, sampling = task.model, task.sampling
+    scale = None
+    left = Fraction(model.epsilon)
+    if task.searches:
+        most = left * Fraction(sampling.search)
+        scale = smallest_scale(lambda each: Fraction(STEP) / Fraction(each), most, float(STEP / most))
+        left -= Fraction(STEP) / Fraction(scale)
+    # What is written down is a float, and never more than what is left.
+    epsilon = Fraction(np.nextafter(float(left), 0.0) if Fraction(float(left)) > left else float(left))
+    if epsilon < LEAST_EPSILON:
+        raise PolicyError(f"epsilon: leaves the sample less than {float(LEAST_EPSILON):g}; raise it")
+    largest = largest_share(epsilon)
+    asked = _HALF if sampling.share is None else Fraction(int(Fraction(sampling.share) * GRAINS), GRAINS)
+    return min(largest, asked), epsilon, scale
+
+
+def candidate_levels(task: SampleTask) -> list[Levels]:
     """Return the nodes between which the search chooses; nothing here depends on the records."""
     named = task.sampling.levels
     free = [ladder.name not in named for ladder in task.ladders]
@@ -227,17 +194,17 @@ def candidates(task: SampleTask) -> list[Levels]:
     return [tuple(max(one, other) for one, other in zip(node, fixed, strict=True)) for node in found]
 
 
-def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Progress = silent) -> Codes:
+def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Progress = silent) -> _Codes:
     """Return the score of each node, int64: what is kept of the records in classes of about `enough` or more."""
     if not len(task.codes):
         return np.zeros(len(nodes), dtype=np.int64)
     distinct, weights, _ = distinct_records(task.codes.astype(np.uint32))
-    records, tables = alone(distinct, weights), _tables(task.ladders)
+    records, tables = plain_records(distinct, weights), _tables(task.ladders)
     kept = [ladder.kept(task.sampling.objective) for ladder in task.ladders]
     worth = _weights(task.ladders)
     found = np.zeros(len(nodes), dtype=np.int64)
     for place, levels in enumerate(nodes):
-        groups = grouped(records, tables, levels)
+        groups = group_weighted(records, tables, levels)
         counted = np.minimum(groups.sizes, 2 * groups.sizes - enough)
         large = np.flatnonzero(counted > 0)
         cells = records.codes[groups.firsts[large]]
@@ -265,7 +232,7 @@ def _tables(ladders: tuple[Ladder, ...]) -> LevelTables:
     )
 
 
-def _published(task: SampleTask, levels: Levels, codes: Codes, k: int) -> PrivateSample:
+def _published(task: SampleTask, levels: Levels, codes: _Codes, k: int) -> PrivateSample:
     nodes = np.column_stack([task.ladders[a].node_of[level, codes[:, a]] for a, level in enumerate(levels)])
     classes, count = group_records(nodes.astype(np.uint32)) if len(nodes) else (np.zeros(0, dtype=np.int64), 0)
     enough = np.bincount(classes, minlength=count)[classes] >= k
@@ -275,22 +242,156 @@ def _published(task: SampleTask, levels: Levels, codes: Codes, k: int) -> Privat
     return PrivateSample(frame, domains, dict(zip(domains, levels, strict=True)), task.sensitive)
 
 
-def split_of(task: SampleTask) -> tuple[Fraction, Fraction, float | None]:
-    """Return the share, ε of the sample, and the scale of the noise on scores."""
-    model, sampling = task.model, task.sampling
-    scale = None
-    left = Fraction(model.epsilon)
-    if task.searches:
-        most = left * Fraction(sampling.search)
-        scale = smallest_scale(lambda each: Fraction(STEP) / Fraction(each), most, float(STEP / most))
-        left -= Fraction(STEP) / Fraction(scale)
-    # What is written down is a float, and never more than what is left.
-    epsilon = Fraction(np.nextafter(float(left), 0.0) if Fraction(float(left)) > left else float(left))
-    if epsilon < LEAST_EPSILON:
-        raise PolicyError(f"epsilon: leaves the sample less than {float(LEAST_EPSILON):g}; raise it")
-    largest = largest_share(epsilon)
-    asked = HALF if sampling.share is None else Fraction(int(Fraction(sampling.share) * GRAINS), GRAINS)
-    return min(largest, asked), epsilon, scale
+def in_levels(table: Table, sampling: Sampling, published: PrivateSample) -> Table:
+    """Return people with each value as the sample publishes it; no columns but those of the sample.
+
+    Raises ``PolicyError`` when a column has no declared domain, or is not there.
+    """
+    lacking = [name for name in published.levels if name not in table.kinds]
+    raise_all(PolicyError, [f"column {name!r}: is published, and the table of people lacks it" for name in lacking])
+    ladders, problems = _ladders_of(table, sampling, published.levels)
+    raise_all(PolicyError, problems)
+    columns, settings = [], {}
+    for ladder in ladders:
+        level = published.levels[ladder.name]
+        domain = ladder.domain(level)
+        columns.append(domain.column(ladder.name, ladder.node_of[level, ladder.codes(table.frame[ladder.name])]))
+        settings[ladder.name] = Attribute(kind=Kind.CATEGORICAL, domain=domain.labels)
+    secret = {name: settings[name] for name in published.sensitive}
+    quasi = {name: settings[name] for name in published.quasi_identifying}
+    schema = Schema(quasi_identifying=quasi, sensitive=secret, person=table.schema.person)
+    frame, kinds = pl.DataFrame(columns).cast(pl.Categorical), dict.fromkeys(settings, Kind.CATEGORICAL)
+    return Table(frame, schema, kinds, table.source, table.people, keyless=table.keyless)
+
+
+def _ladders_of(
+    table: Table, sampling: Sampling, only: Collection[str] | None = None
+) -> tuple[tuple[Ladder, ...], list[str]]:
+    """Return the columns, all or some, with their levels, and what is wrong with their domains."""
+    ladders, problems = [], []
+    for name, attribute in {**table.schema.quasi_identifying, **table.schema.sensitive}.items():
+        if only is not None and name not in only:
+            continue
+        if read_off := kind_problems(table, name, attribute):
+            problems += read_off
+            continue
+        try:
+            ladders.append(Ladder(name, table.kinds[name], attribute, sampling.bins.get(name)))
+        except PolicyError as error:
+            problems += error.problems
+    return tuple(ladders), problems
+
+
+class Ladder:
+    """A column, its cells on level 0, and what each of them is on every level up to ``*``.
+
+    `kind`: how the column was read. `attribute`: what the schema declares. Numbers need intervals as hierarchy, or
+    `bins`; texts a domain or a hierarchy that lists their values. `bins`: borders of bins of numbers, or how many of
+    equal width the declared range falls into; they have two levels. Raises ``PolicyError`` when no domain is declared,
+    or settings contradict each other. `labels`: of each level. `node_of`, int64 (levels, cells + 1): the node of each
+    cell; the last cell is that of missing values, and of texts outside of the domain. It stays a node of its own below
+    the top.
+    """
+
+    def __init__(self, name: str, kind: Kind, attribute: Attribute, bins: Bins | None) -> None:
+        self.name, self.weight = name, attribute.weight
+        self._declared: DeclaredColumn | None = None
+        self._cuts: NDArray[np.float64] | None = None
+        try:
+            starts = self._numbers(kind, attribute, bins) if kind is Kind.NUMERIC else None
+            if starts is None:
+                starts = self._texts(kind, attribute)
+        except SfumatoError as error:
+            named = [problem if name in problem else f"column {name!r}: {problem}" for problem in error.problems]
+            raise PolicyError(*named) from None
+        cells = len(self.labels[0])
+        self.node_of = np.empty((len(self.labels), cells + 1), dtype=np.int64)
+        for level, first in enumerate(starts):
+            self.node_of[level, :cells] = np.repeat(np.arange(len(first) - 1), np.diff(first))
+            self.node_of[level, cells] = 0 if level == self.height else len(first) - 1
+
+    @property
+    def height(self) -> int:
+        """The top level, on which everything is ``*``."""
+        return len(self.labels) - 1
+
+    def domain(self, level: int) -> Domain:
+        """Return what may be published on a level."""
+        return Domain(self.labels[level], None, missing=level < self.height)
+
+    def codes(self, column: pl.Series) -> _Codes:
+        """Return the cell of each value on level 0, int64 (n,)."""
+        if self._declared is not None:
+            return self._declared.codes(column)
+        numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+        cells = np.searchsorted(np.asarray(self._cuts), numbers, side="right").astype(np.int64)
+        return np.where(np.isnan(numbers), len(self.labels[0]), cells)
+
+    def kept(self, objective: str) -> _Codes:
+        """Return what a record keeps of each cell on each level, int64 like `node_of`, at most WHOLE.
+
+        ``"loss"``: the share of the domain that the node leaves out; ``"precision"``: the levels that are left.
+        """
+        levels = np.arange(self.height + 1)
+        if objective == "precision":
+            left = (self.height - levels) * WHOLE // max(self.height, 1)
+            return np.repeat(left[:, None], self.node_of.shape[1], axis=1)
+        cells = len(self.labels[0])
+        sizes = np.array([np.bincount(row[:cells], minlength=cells + 1)[row] for row in self.node_of])
+        sizes[:-1, cells] = 1
+        kept: _Codes = np.where(sizes < cells, (cells - sizes) * WHOLE // max(cells - 1, 1), 0)
+        kept[self.height] = 0
+        return kept
+
+    def _texts(self, kind: Kind, attribute: Attribute) -> list[Sequence[int]]:
+        self._declared = DeclaredColumn(self.name, kind, attribute, None, None, complete=False)
+        if self._declared.tree is not None:
+            return self._tree(self._declared.tree, 0)
+        return self._flat(self._declared.domain.labels)
+
+    def _numbers(self, kind: Kind, attribute: Attribute, bins: Bins | None) -> list[Sequence[int]] | None:
+        if bins is not None:
+            borders = borders_of(bins, attribute, kind)
+            self._cuts = np.array(borders[1:-1], dtype=np.float64)
+            return self._flat(of_bins(borders, missing=True).labels)
+        if not isinstance(attribute.hierarchy, Intervals):
+            return None
+        cells, self._cuts = _cells_of(attribute.hierarchy, attribute)
+        # One number of each finest interval stands for it: its levels are those of the whole interval.
+        return self._tree(attribute.hierarchy.build(pl.Series(cells), name=self.name), 1)
+
+    def _tree(self, tree: Hierarchy, lowest: int) -> list[Sequence[int]]:
+        """Take the levels of a hierarchy from `lowest` on; starts count the nodes of the lowest one."""
+        fine = {start: place for place, start in enumerate(tree.levels[lowest].starts)}
+        levels = list(tree.levels[lowest:])
+        self.labels = [level.labels for level in levels]
+        starts: list[Sequence[int]] = [[fine[start] for start in level.starts] for level in levels]
+        if len(self.labels[-1]) > 1:
+            self.labels.append((ROOT,))
+            starts.append([0, len(self.labels[0])])
+        return starts
+
+    def _flat(self, labels: tuple[str, ...]) -> list[Sequence[int]]:
+        self.labels = [labels, (ROOT,)]
+        return [list(range(len(labels) + 1)), [0, len(labels)]]
+
+
+def _cells_of(given: Intervals, attribute: Attribute) -> tuple[list[float], NDArray[np.float64]]:
+    """Return a number in each finest interval, and the borders between them. Values beyond the ends are in the ends."""
+    if given.borders:
+        line = [float(border) for border in given.borders[0]]
+        if given.open_ends:
+            return [line[0] - 1, *line], np.array(line)
+        return line[:-1], np.array(line[1:-1])
+    ends = attribute.domain
+    if ends is None:
+        raise PolicyError("has intervals of a width but no range; declare its domain, low and high, or give borders")
+    width, start = Fraction(str(given.widths[0])), Fraction(str(given.start))
+    low, high = ((Fraction(str(end)) - start) // width for end in ends)
+    if high - low >= _MOST_VALUES:
+        raise PolicyError(f"has more than {_MOST_VALUES:,} intervals; take wider ones")
+    line = [float(start + place * width) for place in range(low, high + 1)]
+    return line, np.array(line[1:])
 
 
 def _problems(
@@ -315,7 +416,7 @@ def _problems(
             yield f"levels: of column {name!r} are from 0 to {heights[name]}"
     if not 0 < sampling.search < 1:
         yield "search: must be above 0 and below 1, the share of ε that the choice of levels takes"
-    if sampling.share is not None and not LEAST_SHARE <= sampling.share < 1:
-        yield f"share: must be from {LEAST_SHARE} to below 1, the share of the records that is drawn"
+    if sampling.share is not None and not _LEAST_SHARE <= sampling.share < 1:
+        yield f"share: must be from {_LEAST_SHARE} to below 1, the share of the records that is drawn"
     if known and not any(attribute.weight for attribute in known.values()):
         yield "weights of columns: one must be above 0"

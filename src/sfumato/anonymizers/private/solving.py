@@ -11,29 +11,27 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.private.consistency import FittedJoint, total_of
 from sfumato.anonymizers.private.core import CHOICE_SHARE, NoiseCore, smallest_scale
-from sfumato.anonymizers.private.drawing import draw_records
 from sfumato.anonymizers.private.task import PrivateTask
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.private.budget import Budget, Step, deviation
 from sfumato.published.private import PrivateMarginals
 
-Names = tuple[str, ...]
-Counts = NDArray[np.int64]
-DIGITS = 6
+_Names = tuple[str, ...]
+
+_Counts = NDArray[np.int64]
+
+_DIGITS = 6
 """Places after the point of fitted counts."""
-MOST_RECORDS = 10_000_000
+
+_MOST_RECORDS = 10_000_000
 """Synthetic records at most: of very much noise the fitted total may be anything."""
+
+_Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class SolvedMarginals:
-    """Noisy marginals, and what they cost.
-
-    Attributes
-    ----------
-    published : PrivateMarginals
-    budget : Budget
-    """
+    """Noisy marginals, and what they cost."""
 
     published: PrivateMarginals
     budget: Budget
@@ -42,13 +40,8 @@ class SolvedMarginals:
 def solve_private(task: PrivateTask, progress: Progress = silent) -> SolvedMarginals:
     """Draw the noise, and fit one distribution to the noisy counts.
 
-    Raises
-    ------
-    InputError
-        When OpenDP is not installed.
+    Raises ``InputError`` when OpenDP is not installed.
 
-    Notes
-    -----
     All that is known of the records passes through :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything
     after that is computed from what they return. Cost that of noise, about 20 µs a cell, and of fitting.
     """
@@ -67,12 +60,12 @@ class _Drawing:
         self.core, self.task, self.left = core, task, budget
         self.steps: list[Step] = []
 
-    def named(self) -> dict[Names, Counts]:
+    def named(self) -> dict[_Names, _Counts]:
         """Draw the marginals that the steward names, all at once."""
         sets = tuple(self.task.counting.marginals or ())
         return self._counts(sets, self._scale(len(sets)))
 
-    def chosen(self) -> dict[Names, Counts]:
+    def chosen(self) -> dict[_Names, _Counts]:
         """Draw every column, and then pairs."""
         task = self.task
         alone = tuple((name,) for name in task.domains)
@@ -107,7 +100,7 @@ class _Drawing:
             return float(records * (marginals / (2 * budget)) ** 0.5)
         return marginals * records / budget
 
-    def _counts(self, sets: Sequence[Names], scale: float) -> dict[Names, Counts]:
+    def _counts(self, sets: Sequence[_Names], scale: float) -> dict[_Names, _Counts]:
         exact = [self.task.counts(names) for names in sets]
         drawn = self.core.draw(np.concatenate([counts.ravel() for counts in exact]), scale)
         self.steps.append(Step("counts", len(sets), scale, self.core.counts_cost(len(sets), scale)))
@@ -115,12 +108,12 @@ class _Drawing:
         parts = np.split(drawn, ends)
         return {names: part.reshape(each.shape) for names, part, each in zip(sets, parts, exact, strict=True)}
 
-    def _by_data(self, noisy: Mapping[Names, Counts], rounds: int, scores: float, scale: float) -> list[Names]:
+    def _by_data(self, noisy: Mapping[_Names, _Counts], rounds: int, scores: float, scale: float) -> list[_Names]:
         """Choose pairs one by one: those whose counts differ most from independence, without a circle."""
         task = self.task
         total = total_of([each.astype(np.float64) for each in noisy.values()])
         scored = {pair: self._score(pair, noisy, total, scale) for pair in task.pairs}
-        chosen: list[Names] = []
+        chosen: list[_Names] = []
         while len(chosen) < rounds and (open_ := _without_circle(list(scored), chosen)):
             place = self.core.choose(np.array([scored[pair] for pair in open_], dtype=np.int64), scores)
             chosen.append(open_[place])
@@ -129,7 +122,7 @@ class _Drawing:
             self.steps.append(Step("choice", len(chosen), scores, len(chosen) * cost))
         return chosen
 
-    def _score(self, pair: Names, noisy: Mapping[Names, Counts], total: float, scale: float) -> int:
+    def _score(self, pair: _Names, noisy: Mapping[_Names, _Counts], total: float, scale: float) -> int:
         """Return by how many records a pair differs from independence, less what noise alone would make of it.
 
         One record changes one count by 1, and so the score by at most 1: what is compared with was drawn with noise.
@@ -142,14 +135,14 @@ class _Drawing:
         return int(np.abs(counts - expected).sum()) - round(noise)
 
 
-def _declared(pairs: Sequence[Names], count: int) -> list[Names]:
-    chosen: list[Names] = []
+def _declared(pairs: Sequence[_Names], count: int) -> list[_Names]:
+    chosen: list[_Names] = []
     while len(chosen) < count and (open_ := _without_circle(pairs, chosen)):
         chosen.append(open_[0])
     return chosen
 
 
-def _without_circle(pairs: Sequence[Names], chosen: Sequence[Names]) -> list[Names]:
+def _without_circle(pairs: Sequence[_Names], chosen: Sequence[_Names]) -> list[_Names]:
     """Return the pairs that join columns which no chosen pairs connect yet."""
     group: dict[str, set[str]] = {}
     for one, other in chosen:
@@ -158,15 +151,71 @@ def _without_circle(pairs: Sequence[Names], chosen: Sequence[Names]) -> list[Nam
     return [(one, other) for one, other in pairs if other not in group.get(one, {one})]
 
 
-def _published(task: PrivateTask, noisy: Mapping[Names, Counts]) -> PrivateMarginals:
+def _published(task: PrivateTask, noisy: Mapping[_Names, _Counts]) -> PrivateMarginals:
     sets = tuple(noisy)
     drawn = [noisy[names].astype(np.float64) for names in sets]
     joint = FittedJoint(sets, drawn, {name: domain.size for name, domain in task.domains.items()})
-    counts = tuple(np.round(joint.marginal(names), DIGITS) for names in sets)
+    counts = tuple(np.round(joint.marginal(names), _DIGITS) for names in sets)
     records = None
     if task.counting.synthetic:
-        count = min(round(float(joint.tables[0].sum())), MOST_RECORDS)
+        count = min(round(float(joint.tables[0].sum())), _MOST_RECORDS)
         records = draw_records(joint, list(task.domains), count)
     return PrivateMarginals(
         dict(task.domains), sets, tuple(noisy[names] for names in sets), counts, task.sensitive, records
     )
+
+
+def draw_records(joint: FittedJoint, names: Sequence[str], count: int) -> _Codes:
+    """Draw records whose marginals in each clique differ from the fitted ones by little more than rounding.
+
+    Returns: int64 (count, a): codes of the columns `names`, in random order.
+
+    Clique by clique: records that are alike in what a clique shares with those before are drawn at even steps along its
+    cells, from a random start. Nothing of the table is used, so the order and steps need no secure randomness. Cost
+    O(count log count) for each clique.
+    """
+    random = np.random.default_rng()
+    drawn: dict[str, _Codes] = {}
+    for place, clique in enumerate(joint.cliques):
+        shared = joint.separator(place)
+        own = tuple(name for name in clique if name not in shared)
+        table = np.transpose(joint.tables[place], [clique.index(name) for name in (*shared, *own)])
+        sizes = table.shape[: len(shared)]
+        group = np.zeros(count, dtype=np.int64)
+        if shared:
+            group = np.ravel_multi_index([drawn[name] for name in shared], sizes)
+        cells = _drawn_cells(table.reshape(int(np.prod(sizes, dtype=np.int64)), -1), group, random)
+        codes = np.unravel_index(cells, table.shape[len(shared) :])
+        drawn |= {name: code.astype(np.int64) for name, code in zip(own, codes, strict=True)}
+    order = random.permutation(count)
+    return np.column_stack([drawn[name] for name in names])[order]
+
+
+def _drawn_cells(table: NDArray[np.float64], group: _Codes, random: np.random.Generator) -> _Codes:
+    """Draw a cell of its group's row for each record, at even steps; a row without any weight is taken as even."""
+    rows = table + np.where(table.sum(axis=1, keepdims=True) > 0, 0.0, 1.0)
+    ends = np.cumsum(rows / rows.sum(axis=1, keepdims=True), axis=1)
+    shuffled = random.permutation(len(group))
+    order = shuffled[np.argsort(group[shuffled], kind="stable")]
+    sorted_groups = group[order]
+    sizes = np.bincount(group, minlength=len(rows))
+    starts = np.cumsum(sizes) - sizes
+    step = (np.arange(len(group)) - starts[sorted_groups] + random.random(len(rows))[sorted_groups]) / np.maximum(
+        sizes[sorted_groups], 1
+    )
+    width = rows.shape[1]
+    # Rows one after the other, each on its own unit: one search finds all cells.
+    along = (ends + np.arange(len(rows))[:, None]).ravel()
+    found = np.searchsorted(along, step + sorted_groups, side="right") - sorted_groups * width
+    cells = np.empty(len(group), dtype=np.int64)
+    cells[order] = _with_weight(rows, sorted_groups, np.clip(found, 0, width - 1))
+    return cells
+
+
+def _with_weight(rows: NDArray[np.float64], groups: _Codes, cells: _Codes) -> _Codes:
+    """Move a draw that rounding put onto a cell without weight to the last one before that has some."""
+    place = np.arange(rows.shape[1])
+    last = np.maximum.accumulate(np.where(rows > 0, place, -1), axis=1)
+    first = np.argmax(rows > 0, axis=1)
+    before = last[groups, cells]
+    return np.where(before >= 0, before, first[groups])

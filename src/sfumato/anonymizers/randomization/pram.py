@@ -1,4 +1,4 @@
-"""PRAM: categories are replaced by others with known probabilities."""
+"""PRAM: categories are kept, or replaced by others, with known probabilities."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.choosing import (
+from sfumato.anonymizers.randomization.columns import (
     CATEGORIES,
+    Floats,
     attribute_problems,
+    draw_uniform,
     fitting_attributes,
-    refuse,
+    publish_changed,
+    refuse_misfits,
 )
-from sfumato.anonymizers.randomization.post_randomization import post_randomized
-from sfumato.anonymizers.randomization.publishing import publish_changed
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.options import Checked, Limit, Names
@@ -45,7 +47,7 @@ class PRAM(Checked):
     Notes
     -----
     *Guarantee.* None that is syntactic. Attributes are changed one by one, so that links between them fade. A missing
-    value is a category. :func:`sfumato.anonymizers.randomization.post_randomization.original_counts` undoes the change
+    value is a category. :func:`sfumato.anonymizers.randomization.pram.original_counts` undoes the change
     of counts.
 
     *Complexity.* O(n log d) for each attribute of d categories.
@@ -65,7 +67,7 @@ class PRAM(Checked):
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
-        refuse(self.name, models, attribute_problems(self.name, table, self.attributes, CATEGORIES))
+        refuse_misfits(self.name, models, attribute_problems(self.name, table, self.attributes, CATEGORIES))
 
     def publish(self, problem: Problem, table: Table) -> Publication:
         """Draw categories and shuffle the rows."""
@@ -81,3 +83,58 @@ class PRAM(Checked):
         example = np.empty(len(counts), dtype=np.int64)
         example[codes] = np.arange(len(codes))
         return column[example[drawn]]
+
+
+def transition_matrix(counts: NDArray[np.integer], retention: float, *, invariant: bool) -> Floats:
+    """Return the probabilities with which each category is published as each other.
+
+    `counts`, integers (d,): how often each category occurs, ≥ 1. `retention`: probability of keeping a category, 0 to
+    1. `invariant`: False: all other categories are equally likely. True: with probability ``1 - retention`` a category
+    is drawn by the frequencies of the column, its own among them, so that expected frequencies stay what they were.
+    Returns: float64 (d, d); rows (original categories) sum to 1.
+    """
+    size = len(counts)
+    kept = retention * np.eye(size)
+    if invariant:
+        return kept + (1.0 - retention) * np.asarray(counts / counts.sum())[None, :]
+    if size == 1:
+        return np.ones((1, 1))
+    return kept + (1.0 - retention) / (size - 1) * (1.0 - np.eye(size))
+
+
+def post_randomized(
+    codes: NDArray[np.integer], counts: NDArray[np.integer], retention: float, *, invariant: bool, seed: int | None
+) -> NDArray[np.int64]:
+    """Draw a category for every record, as :func:`transition_matrix` says.
+
+    `codes`, integers (n,): category of each record, ``0 .. d-1``. `counts`, `retention`, `invariant`: as in
+    :func:`transition_matrix`. `seed`: None draws from the operating system. Returns: int64 (n,). Cost O(n log d); the
+    matrix is never made.
+    """
+    size = len(counts)
+    uniform = draw_uniform(2 * len(codes), seed)
+    keeps, chosen = uniform[: len(codes)] < retention, uniform[len(codes) :]
+    if invariant:
+        bounds = np.cumsum(counts) / counts.sum()
+        other = np.minimum(np.searchsorted(bounds, chosen, side="right"), size - 1)
+    elif size == 1:
+        other = np.zeros(len(codes), dtype=np.int64)
+    else:
+        # One of the other d - 1 categories: so many steps further round.
+        other = (codes + 1 + (chosen * (size - 1)).astype(np.int64)) % size
+    return np.where(keeps, codes, other).astype(np.int64)
+
+
+def original_counts(published: Floats, matrix: Floats) -> Floats:
+    """Estimate, without bias, how often each category occurred before post-randomization.
+
+    Solves ``published = original @ matrix``. Single estimates may be below 0.
+
+    Parameters
+    ----------
+    published
+        float64 (d,): how often each category was published.
+    matrix
+        float64 (d, d), from :func:`transition_matrix`; no retention so small that it cannot be inverted.
+    """
+    return np.linalg.solve(matrix.T, published).astype(np.float64)

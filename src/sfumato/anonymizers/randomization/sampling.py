@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.choosing import refuse
-from sfumato.anonymizers.randomization.publishing import publish_rows
+from sfumato.anonymizers.randomization.columns import publish_rows, refuse_misfits
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.options import Checked, Share
@@ -47,7 +46,7 @@ class Sampling(Checked):
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError when models are named."""
-        refuse(self.name, models, iter(()))
+        refuse_misfits(self.name, models, iter(()))
 
     def publish(self, problem: Problem, table: Table) -> Publication:
         """Draw records and shuffle them."""

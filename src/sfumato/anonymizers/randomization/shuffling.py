@@ -11,11 +11,18 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.randomization.cells import PresentCells, cells_of
-from sfumato.anonymizers.randomization.choosing import MEASURED, attribute_problems, fitting_attributes, refuse
-from sfumato.anonymizers.randomization.draws import Floats, draw_normal
-from sfumato.anonymizers.randomization.noise_draws import root_of
-from sfumato.anonymizers.randomization.publishing import publish_changed
+from sfumato.anonymizers.randomization.columns import (
+    MEASURED,
+    Floats,
+    PresentCells,
+    attribute_problems,
+    draw_normal,
+    fitting_attributes,
+    present_cells,
+    publish_changed,
+    refuse_misfits,
+)
+from sfumato.anonymizers.randomization.noise import root_of
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.options import Checked, Names
@@ -57,13 +64,13 @@ class Shuffling(Checked):
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
         """Raise PolicyError with every attribute that does not fit."""
-        refuse(self.name, models, self._problems(table))
+        refuse_misfits(self.name, models, self._problems(table))
 
     def publish(self, problem: Problem, table: Table) -> Publication:
         """Shuffle the values, and then the rows."""
         names = fitting_attributes(problem.table, self.attributes, MEASURED)
-        columns = [cells_of(table.frame[name]) for name in names]
-        fixed = [_scores(cells_of(table.frame[name])) for name in self._given(problem.table)]
+        columns = [present_cells(table.frame[name]) for name in names]
+        fixed = [_scores(present_cells(table.frame[name])) for name in self._given(problem.table)]
         drawn = draw_normal(len(table.frame) * len(names), problem.seed).reshape(-1, len(names))
         ranks = _drawn_scores(fixed, [_scores(cells) for cells in columns], drawn)
         changed = [_dealt(cells, ranks[:, place]) for place, cells in enumerate(columns)]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.ratings.groups import ChangedRatings
+from sfumato.anonymizers.ratings.task import ChangedRatings
 from sfumato.errors import InputError
 from sfumato.kernels.ratings.unify import AFTER, BEFORE, CHANGED, INVENTED, MOVED, REMOVED, counted_changes
 from sfumato.numbers import counted, figure, percent
@@ -120,10 +120,7 @@ class RatingLoss:
     def of(self, issues: Sequence[str]) -> RatingLoss:
         """Return the loss on some issues alone.
 
-        Raises
-        ------
-        InputError
-            With every name that is no issue counted here.
+        Raises ``InputError`` with every name that is no issue counted here.
         """
         place_of = {name: place for place, name in enumerate(self.names)}
         strangers = [name for name in issues if name not in place_of]
@@ -165,7 +162,7 @@ class RatingLoss:
         return int(self.counts[:, column].sum())
 
 
-def loss_of(before: Ratings, after: ChangedRatings, left_out: int) -> RatingLoss:
+def rating_loss(before: Ratings, after: ChangedRatings, left_out: int) -> RatingLoss:
     """Count what was changed; `after` has the records of `before`, in the same order. Cost O(z)."""
     new = after.ratings
     counts = counted_changes(before.issues, before.codes, new.issues, new.codes, after.sources, len(before.names))

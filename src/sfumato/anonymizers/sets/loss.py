@@ -66,7 +66,7 @@ class SetLoss:
         return f"information loss (NCP) {percent(self.ncp)}: {', '.join(parts)}"
 
 
-def loss_of(parts: Iterable[tuple[SetTask, Levels, int, int]]) -> SetLoss:
+def loss_of_sets(parts: Iterable[tuple[SetTask, Levels, int, int]]) -> SetLoss:
     """Add up what cuts cost; each with its task, its published occurrences and the sets that it emptied."""
     records = emptied = held = published = generalized = removed = penalty = items = 0
     coarser, gone = np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_)

@@ -8,14 +8,20 @@ from typing import ClassVar, Literal
 
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import ModelsApart, Problem
-from sfumato.anonymizers.single_dimensional.search import CutGrid, best_of, grid_of, partition_of, with_suppression
+from sfumato.anonymizers.single_dimensional.search import (
+    CutGrid,
+    best_solution,
+    grid_of,
+    partition_of,
+    with_suppression,
+)
 from sfumato.classes.partition import Partition
 from sfumato.kernels.global_cuts.global_cuts import BEST, FALLBACK, MEDIAN
 from sfumato.numbers import counted
 from sfumato.options import Checked
 
-SplitRule = Literal["median", "median+fallback", "anywhere"]
-AttributeChoice = Literal["least-loss", "widest"]
+_SplitRule = Literal["median", "median+fallback", "anywhere"]
+_AttributeChoice = Literal["least-loss", "widest"]
 
 _PLACES = {"median": MEDIAN, "median+fallback": FALLBACK, "anywhere": BEST}
 
@@ -72,8 +78,8 @@ class GlobalMondrian(Checked):
     order_free: ClassVar[bool] = True
     shares_nobody: ClassVar[bool] = True
 
-    split_rule: SplitRule = "median+fallback"
-    attribute_choice: AttributeChoice = "least-loss"
+    split_rule: _SplitRule = "median+fallback"
+    attribute_choice: _AttributeChoice = "least-loss"
 
     def solve(self, problem: Problem) -> Partition:
         """Partition the records.
@@ -84,7 +90,7 @@ class GlobalMondrian(Checked):
             When not even all records together satisfy the models, and leaving some of the most frequent sensitive
             values out within the suppression limit does not change that.
         """
-        return best_of(problem, (found for start in feasible(problem) for found in self._solutions(start)))
+        return best_solution(problem, (found for start in feasible(problem) for found in self._solutions(start)))
 
     def _solutions(self, start: FeasibleProblem) -> Iterator[Partition]:
         grid = grid_of(start, start.problem.table.attributes)

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.layout import Records, lay_out_records, space_of
+from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.records import Records, records_of
-from sfumato.anonymizers.selection import least_loss
-from sfumato.anonymizers.space import space_of
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
@@ -27,7 +26,7 @@ from sfumato.table.encoding import EncodedAttribute
 WORK = 20_000_000
 """Records that a kernel looks at between two reports of progress."""
 
-THRIFT = 64.0
+_THRIFT = 64.0
 """What a cut saves is divided by 1 plus this times the share of the records that it suppresses."""
 
 
@@ -37,14 +36,9 @@ class TableCut:
 
     Letters: m distinct records, q attributes.
 
-    Attributes
-    ----------
-    low, stop : tuple of numpy.ndarray
-        int64 (cardinality,) for each attribute: codes ``low .. stop-1`` are published together with each code.
-    cell_of : numpy.ndarray
-        int32 (m,): cell of each distinct record, −1 for those that are suppressed.
-    cuts : int
-        How many cuts were made.
+    `low`, `stop`: int64 (cardinality,) for each attribute: codes ``low .. stop-1`` are published together with each
+    code. `cell_of`, int32 (m,): cell of each distinct record, −1 for those that are suppressed. `cuts`: how many cuts
+    were made.
     """
 
     low: tuple[NDArray[np.int64], ...]
@@ -61,16 +55,7 @@ class TableCut:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CutGrid:
-    """A problem laid out for cutting.
-
-    Attributes
-    ----------
-    start : Feasible
-    records : Records
-    layout : Layout
-    space : Space
-    nodes : Nodes
-    """
+    """A problem laid out for cutting."""
 
     start: FeasibleProblem
     records: Records
@@ -95,20 +80,14 @@ class CutGrid:
     def cutting(self, *, place: int, widest: bool = False, per_anonymity: bool = False) -> Cutting:
         """Return the options of a search."""
         smallest, ruled = self.start.smallest, self.start.ruled
-        thrift = 0.0 if widest else THRIFT / max(1, int(self.layout.weights.sum()))
+        thrift = 0.0 if widest else _THRIFT / max(1, int(self.layout.weights.sum()))
         return Cutting(smallest, ruled, place, widest, per_anonymity, thrift, self.scale)
 
     def search(self, cutting: Cutting, limit: int, begun: TableCut | None = None) -> TableCut:
         """Cut until no cut is allowable.
 
-        Parameters
-        ----------
-        cutting
-            How.
-        limit
-            Records that may be suppressed, those that `begun` suppresses among them.
-        begun
-            Where to start; None: from the roots.
+        `cutting`: how. `limit`: records that may be suppressed, those that `begun` suppresses among them. `begun`:
+        where to start; None: from the roots.
         """
         begun = self.roots if begun is None else begun
         layout, space, nodes, rules = self.layout, self.space, self.nodes, self.start.rules.arrays
@@ -149,15 +128,11 @@ class CutGrid:
 def grid_of(start: FeasibleProblem, attributes: Sequence[EncodedAttribute]) -> CutGrid:
     """Lay a problem out: distinct records, sorted by each attribute. Cost O(q n).
 
-    Parameters
-    ----------
-    start
-        Records that satisfy the models as one class.
-    attributes
-        The table's, perhaps with a hierarchy in place of none.
+    `start`: records that satisfy the models as one class. `attributes`: the table's, perhaps with a hierarchy in place
+    of none.
     """
     table = start.problem.table
-    records = records_of(table, start.rules, collapse=True, kept=start.kept)
+    records = lay_out_records(table, start.rules, collapse=True, kept=start.kept)
     q, s = len(attributes), start.rules.codes.shape[1]
     columns = np.ascontiguousarray(records.codes[:, : q + s].T).astype(np.int32)
     cardinalities = np.array([attribute.cardinality for attribute in attributes], dtype=np.int64)
@@ -168,10 +143,10 @@ def grid_of(start: FeasibleProblem, attributes: Sequence[EncodedAttribute]) -> C
     weights = records.weights.astype(np.int64)
     layout = SortedAttributes(codes, sensitive, weights, rows, starts, sizes, cardinalities)
     space = space_of(attributes)
-    return CutGrid(start, records, layout, space, nodes_of(space))
+    return CutGrid(start, records, layout, space, _nodes_of(space))
 
 
-def nodes_of(space: Space) -> Nodes:
+def _nodes_of(space: Space) -> Nodes:
     """Find the children of every node: neighbours, as nodes are listed level by level. Cost O(nodes)."""
     count = len(space.tree_low)
     first, last = np.zeros((2, count), dtype=np.int64)
@@ -219,13 +194,13 @@ def _regions(attributes: Sequence[EncodedAttribute], cut: TableCut, codes: NDArr
     """Look up what each class publishes, from the codes of one of its records, int32 (q, c)."""
     low, high, level = np.empty((3, codes.shape[1], len(attributes)), dtype=np.int32)
     for index, attribute in enumerate(attributes):
-        first, last, steps = published_ranges(attribute, cut.low[index], cut.stop[index] - 1)
+        first, last, steps = _published_ranges(attribute, cut.low[index], cut.stop[index] - 1)
         own = codes[index]
         low[:, index], high[:, index], level[:, index] = first[own], last[own], steps[own]
     return Regions(low, high, level)
 
 
-def published_ranges(
+def _published_ranges(
     attribute: EncodedAttribute, low: NDArray[np.int64], high: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return first code, last code and level as they are published: the lowest node of a range, ``*`` for everything.
@@ -245,16 +220,12 @@ def published_ranges(
     return np.where(whole, 0, low), np.where(whole, size, high), level
 
 
-def settled(partition: Partition, problem: Problem) -> Partition | None:
+def _settled(partition: Partition, problem: Problem) -> Partition | None:
     """Suppress classes until the published ones satisfy the models and the suppressed records are enough.
 
     Models that compare with the published table judge it without the suppressed records. Classes that break a model go,
-    again and again; then the smallest ones, until the suppressed records are as many as a class needs.
-
-    Returns
-    -------
-    Partition or None
-        None when the suppression limit does not allow it, or nothing would be left.
+    again and again; then the smallest ones, until the suppressed records are as many as a class needs. Returns: None
+    when the suppression limit does not allow it, or nothing would be left.
     """
     smallest = smallest_allowed(problem.models)
     while 0 < partition.suppressed <= problem.suppression_limit and partition.count:
@@ -269,24 +240,20 @@ def settled(partition: Partition, problem: Problem) -> Partition | None:
     return partition if partition.suppressed == 0 else None
 
 
-def best_of(problem: Problem, solutions: Iterable[Partition]) -> Partition:
+def best_solution(problem: Problem, solutions: Iterable[Partition]) -> Partition:
     """Return the solution that loses least; they must not be none."""
     found = list(solutions)
-    return found[0] if len(found) == 1 else least_loss(problem.table, found)
+    return found[0] if len(found) == 1 else least_loss_solution(problem.table, found)
 
 
 def with_suppression(start: FeasibleProblem, solve: Callable[[int], Partition]) -> Iterator[Partition]:
     """Solve without suppression, and again with it where the limit and the models allow what comes out.
 
-    Parameters
-    ----------
-    start
-        Where records have been left out already, they are all that is suppressed.
-    solve
-        Takes how many records may be suppressed.
+    `start`: where records have been left out already, they are all that is suppressed. `solve`: takes how many records
+    may be suppressed.
     """
     yield solve(0)
     if start.kept is None and start.problem.suppression_limit:
-        found = settled(solve(start.problem.suppression_limit), start.problem)
+        found = _settled(solve(start.problem.suppression_limit), start.problem)
         if found is not None:
             yield found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,15 +12,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import ColumnSource
-from sfumato.anonymizers.slicing.heat_map import heat_map_svg, heat_map_text
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.numbers import figure
 from sfumato.table.distinct import Distinct
 from sfumato.table.kinds import is_measured
 
 Discretization = Literal["equal-frequency", "equal-width"]
-DISCRETIZATIONS: tuple[Discretization, ...] = ("equal-frequency", "equal-width")
+
+_DISCRETIZATIONS: tuple[Discretization, ...] = ("equal-frequency", "equal-width")
+
 BINS = 10
+
+_SHADES = " ·░▒▓█"
+
+_CELL = 44
+
+_LETTER = 7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,11 +85,11 @@ class Correlation:
 
     def draw(self) -> str:
         """Draw it as text: the darker a field, the stronger the pair."""
-        return heat_map_text(self.attributes, self.values)
+        return _heat_map_text(self.attributes, self.values)
 
     def to_svg(self) -> str:
         """Draw it as an SVG figure that loads nothing from elsewhere."""
-        return heat_map_svg(self.attributes, self.values)
+        return _heat_map_svg(self.attributes, self.values)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -150,7 +158,7 @@ def correlation(
     values = np.eye(len(names))
     for first in range(len(names)):
         for second in range(first):
-            values[first, second] = values[second, first] = contingency(*numbered[first], *numbered[second])
+            values[first, second] = values[second, first] = mean_square_contingency(*numbered[first], *numbered[second])
     return Correlation(tuple(names), values, tuple(size for _, size in numbered))
 
 
@@ -159,12 +167,14 @@ def discretization_problems(what: str, bins: object, discretization: object) -> 
     problems = []
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 2:
         problems.append(f"{what}: bins must be a whole number, 2 or above")
-    if discretization not in DISCRETIZATIONS:
-        problems.append(f"{what}: discretization must be one of {', '.join(DISCRETIZATIONS)}")
+    if discretization not in _DISCRETIZATIONS:
+        problems.append(f"{what}: discretization must be one of {', '.join(_DISCRETIZATIONS)}")
     return problems
 
 
-def contingency(first: NDArray[np.integer], first_size: int, second: NDArray[np.integer], second_size: int) -> float:
+def mean_square_contingency(
+    first: NDArray[np.integer], first_size: int, second: NDArray[np.integer], second_size: int
+) -> float:
     """Return φ² of two columns of categories ``0 .. size-1``, every one of which occurs.
 
     As the shares expected under independence add up to 1 like those found, only pairs of values that occur have to be
@@ -218,4 +228,45 @@ def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     head, *cells = row
     return "  ".join(
         [head.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+    )
+
+
+def _heat_map_text(names: Sequence[str], values: NDArray[np.float64]) -> str:
+    """Draw one line for each name; fields are shaded from blank (0) to full (1), two letters wide.
+
+    Examples
+    --------
+    >>> print(_heat_map_text(["a", "b"], np.array([[1.0, 0.5], [0.5, 1.0]])))
+    a  ██▒▒
+    b  ▒▒██
+    """
+    width = max((len(name) for name in names), default=0)
+    shades = np.ceil(np.clip(values, 0, 1) * (len(_SHADES) - 1)).astype(int)
+    lines = ["".join(2 * _SHADES[shade] for shade in line) for line in shades]
+    return "\n".join(f"{name:<{width}}  {line}".rstrip() for name, line in zip(names, lines, strict=True))
+
+
+def _heat_map_svg(names: Sequence[str], values: NDArray[np.float64]) -> str:
+    """Draw squares whose blue deepens with the share, which is written into them."""
+    left = _LETTER * max((len(name) for name in names), default=0) + 12
+    top, side = left, _CELL * len(names)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + side + 4} {top + side + 4}" '
+        'font-family="sans-serif" font-size="12">'
+    ]
+    for place, name in enumerate(names):
+        middle = place * _CELL + _CELL // 2
+        parts.append(f'<text x="{left - 6}" y="{top + middle + 4}" text-anchor="end">{escape(name)}</text>')
+        parts.append(f'<text transform="translate({left + middle + 4} {top - 6}) rotate(-90)">{escape(name)}</text>')
+    for row, line in enumerate(values):
+        parts.extend(_field(left + column * _CELL, top + row * _CELL, value) for column, value in enumerate(line))
+    return "\n".join([*parts, "</svg>"])
+
+
+def _field(x: int, y: int, value: float) -> str:
+    ink = "#fff" if value > 0.5 else "#000"
+    return (
+        f'<rect x="{x}" y="{y}" width="{_CELL - 1}" height="{_CELL - 1}" fill="#1f4e9c" fill-opacity="{value:.3f}" '
+        f'stroke="#ccc"/><text x="{x + _CELL // 2}" y="{y + _CELL // 2 + 4}" text-anchor="middle" fill="{ink}">'
+        f"{figure(value, 2)}</text>"
     )

@@ -1,36 +1,102 @@
-"""Whether somebody is in the table: matching buckets of records against those of people who might have been."""
+"""What a sliced table discloses of records and people: their sensitive values, and whether they are in it at all.
+
+Membership is told from matching buckets of records against those of people who might have been in the table.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.models.rule_traits import shares
+from sfumato.progress import Progress, silent
 from sfumato.published.checks.slices.layout import SliceLayout, number_rows
 from sfumato.published.checks.slices.matching import matching_cost, measure_vectors, slice_index
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
 
-FAKES = 10_000
-MOST_LOOKED_AT = 1 << 28
+_FAKES = 10_000
+
+_MOST_LOOKED_AT = 1 << 28
+
 _NORMAL_95 = 1.959963984540054
+
+_MOST_DISCLOSED = 1 << 29
+"""Pairs of a record and a bucket that are looked at at most; beyond, records are drawn."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MembershipDisclosure:
+class SliceDisclosure:
+    """Identity and attribute disclosure of a sliced table.
+
+    Letters: V distinct combinations of values, r rules.
+
+    * `weights`, int64 (V,): records that have each combination.
+    * `matches`, int64 (V,): buckets that match it. One bucket: whoever knows the values knows the bucket.
+    * `measures`: float64 (V,) for each rule: highest share of a sensitive value, or distance to the whole table.
+    * `complete`: whether all records were looked at, or some of them, drawn at random.
+    """
+
+    weights: NDArray[np.int64]
+    matches: NDArray[np.int64]
+    measures: Mapping[str, NDArray[np.float64]]
+    complete: bool
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """Summaries over records, for a report."""
+        total = self.weights.sum()
+        return {
+            "fewest_matching_buckets": float(self.matches.min()),
+            "mean_matching_buckets": float((self.matches * self.weights).sum() / total),
+            "records_with_one_matching_bucket": float(self.weights[self.matches == 1].sum() / total),
+            **{name: float(values.max()) for name, values in self.measures.items()},
+        }
+
+
+def disclosure_of(
+    layout: SliceLayout,
+    bucket_of: NDArray[np.int64],
+    count: int,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+    threads: int = 1,
+    most: int = _MOST_DISCLOSED,
+) -> SliceDisclosure:
+    """Measure what each record has to fear, over all buckets that match it.
+
+    * `layout`: columns and rules of the original table.
+    * `bucket_of`, `count`: bucket of each record.
+    * `seed`: for drawing records; None draws from the operating system.
+    * `progress`, `threads`: as everywhere.
+    * `most`: pairs of a combination and a bucket to look at; where that is not enough, combinations are drawn.
+    """
+    index = slice_index(layout.arrays, bucket_of, count, layout.part_sizes)
+    order = permutation(len(layout.vectors), seed)
+    affordable = int(np.searchsorted(np.cumsum(matching_cost(index, layout.vectors[order])), most, side="right"))
+    chosen = np.sort(order[: max(affordable, 1)])
+    measured = measure_vectors(index, layout.vectors[chosen], progress, threads)
+    rules = layout.arrays.rules
+    measures = {}
+    for rule, bounds_share in enumerate(shares(rules)):
+        what = "highest_share" if bounds_share else "largest_distance"
+        measures[f"{what}_{layout.attributes[rules.attributes[rule]]}"] = measured.values[:, rule]
+    return SliceDisclosure(layout.weights[chosen], measured.matches, measures, len(chosen) == len(order))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _MembershipDisclosure:
     """How well records are told from fakes by their numbers of matching buckets.
 
-    Attributes
-    ----------
-    originals, fakes : numpy.ndarray
-        int64: matching buckets of records, and of fakes.
-    auc : float
-        How often a record has more matching buckets than a fake, ties counted half: 0.5 is guessing, 1 tells all apart.
-    interval : tuple of float
-        95% of `auc`, (0, 1) where one of the two has fewer than two.
+    `originals`, `fakes`: int64: matching buckets of records, and of fakes. `auc`: how often a record has more matching
+    buckets than a fake, ties counted half: 0.5 is guessing, 1 tells all apart. `interval`: 95% of `auc`, (0, 1) where
+    one of the two has fewer than two.
     """
 
     originals: NDArray[np.int64]
@@ -57,31 +123,19 @@ def membership_disclosure(
     count: int,
     *,
     seed: int | None = None,
-    most: int = FAKES,
-) -> MembershipDisclosure:
+    most: int = _FAKES,
+) -> _MembershipDisclosure:
     """Compare records with fakes: people whose values can be put together from a bucket, and who are in no record.
 
-    Parameters
-    ----------
-    layout
-        Columns of the original table, from :func:`sfumato.published.checks.slices.layout.layout_of`.
-    table, columns
-        The same table and columns.
-    bucket_of, count
-        int64 (n,): bucket of each record, ``0 .. count-1``.
-    seed
-        For drawing; None draws from the operating system.
-    most
-        Records to draw, and combinations to draw fakes from.
+    * `layout`: columns of the original table, from :func:`sfumato.published.checks.slices.layout.layout_of`.
+    * `table`, `columns`: the same table and columns.
+    * `bucket_of`, `count`, int64 (n,): bucket of each record, ``0 .. count-1``.
+    * `seed`: for drawing; None draws from the operating system.
+    * `most`: records to draw, and combinations to draw fakes from.
 
-    Returns
-    -------
-    MembershipDisclosure
-        With `auc` 0.5 where no fake is drawn: there is nobody that a record could be told from, and nothing was
-        measured.
+    Returns: with `auc` 0.5 where no fake is drawn: there is nobody that a record could be told from, and nothing was
+    measured.
 
-    Notes
-    -----
     The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A fake is
     drawn by taking a row of a random record's bucket for one column after the other, among those that agree with what
     is there already. Cost O(most · w · n log n) at worst.
@@ -93,14 +147,14 @@ def membership_disclosure(
     drawn = permutation(table.height, another(seed, 0))[:most]
     fakes = _fakes(layout, table, columns, bucket_of, seed, most)
     vectors = np.concatenate([layout.vectors[layout.vector_of[drawn]], fakes])
-    affordable = np.cumsum(matching_cost(index, vectors)) <= MOST_LOOKED_AT
+    affordable = np.cumsum(matching_cost(index, vectors)) <= _MOST_LOOKED_AT
     if not affordable.all():
         share = max(1, int(most * affordable.mean() / 2))
         return membership_disclosure(layout, table, columns, bucket_of, count, seed=seed, most=share)
     matches = measure_vectors(index, vectors).matches
     originals, of_fakes = matches[: len(drawn)], matches[len(drawn) :]
     auc, interval = area_under_curve(originals, of_fakes)
-    return MembershipDisclosure(originals, of_fakes, auc, interval)
+    return _MembershipDisclosure(originals, of_fakes, auc, interval)
 
 
 def area_under_curve(higher: NDArray[np.int64], lower: NDArray[np.int64]) -> tuple[float, tuple[float, float]]:

@@ -1,60 +1,85 @@
-"""Overlapping slicing: columns share attributes, so that more of what hangs together is kept together."""
+"""Overlapping slicing: columns share attributes, so that more of what hangs together is kept together.
+
+Each attribute joins every column that it belongs to closely enough. What gives sensitive values away is taken out of
+the columns, until all records as one bucket keep the models.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.slicing.choosing import one_bucket_problems
-from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
-from sfumato.anonymizers.slicing.fitting import (
+from sfumato.anonymizers.slicing.attribute_clusters import (
+    FuzzyClusters,
+    FuzzyDistance,
+    fuzzy_c_means,
+    fuzzy_c_medoids,
+    overlapping_medoids,
+    scaled_coordinates,
+    typicalities,
+)
+from sfumato.anonymizers.slicing.columns import (
     as_column,
-    bucket_sizes,
-    column_problems,
+    is_whole_number,
     model_problems,
+    one_bucket_problems,
     single_value_problems,
+    slice_column_problems,
     usual_columns,
-    whole,
 )
-from sfumato.anonymizers.slicing.fuzzy import FuzzyDistance
-from sfumato.anonymizers.slicing.joined_cuts import cut_joined
+from sfumato.anonymizers.slicing.correlation import BINS, Correlation, Discretization, correlation
 from sfumato.anonymizers.slicing.membership import membership_disclosure
-from sfumato.anonymizers.slicing.overlapping_choice import (
-    OverlappingChoice,
-    joined_problems,
-    least_bound,
-    settle_columns,
-)
-from sfumato.anonymizers.slicing.overlapping_columns import (
-    Method,
-    OverlappingClustering,
-    Space,
-    overlap_columns,
-)
 from sfumato.anonymizers.slicing.partitioning import (
     BucketPartition,
     BucketSize,
     CutTable,
     Split,
+    bucket_sizes,
+    code_frame,
+    cut_joined,
+    dealt_slices,
     guarded_size,
     partition_records,
+    sliced_table,
+    structure_of,
+    with_insensitive,
 )
-from sfumato.anonymizers.slicing.publish import dealt_slices, sliced_table, structure_of, with_insensitive
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
+from sfumato.kernels.predicates import SLACK
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import Subject, says
+from sfumato.models.says import Subject, says, speak_of
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.joined import linked_columns
+from sfumato.published.checks.slices.joined import (
+    joined_shares,
+    linked_columns,
+    overlap_ratio,
+    places_of,
+    shared_attributes,
+)
 from sfumato.published.checks.slices.layout import layout_of
-from sfumato.published.checks.slices.sharing import overlap_ratio, places_of, shared_attributes
-from sfumato.published.sliced import Columns
+from sfumato.published.sliced import BUCKET, Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import exactly
 from sfumato.table.table import Table
+
+Problems = Callable[[Columns], list[str]]
+"""What all records as one bucket break in some columns; empty where every model holds."""
+
+_Method = Literal["fuzzy", "possibilistic", "medoids"]
+
+_Space = Literal["mds", "medoid", "profile"]
+
+_LEAST_SHARE = 1e-9
+"""A membership that lies below the threshold by no more than this is one that rounding took there."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +145,8 @@ class OverlappingSlicing(Checked):
     promises: ClassVar[Subject | None] = "slices"
 
     columns: int | tuple[tuple[str, ...], ...] | None = None
-    method: Method = "fuzzy"
-    space: Space = "mds"
+    method: _Method = "fuzzy"
+    space: _Space = "mds"
     distance: FuzzyDistance = "euclidean"
     threshold: Share | None = None
     fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
@@ -140,7 +165,7 @@ class OverlappingSlicing(Checked):
     def _mistakes(self) -> Iterator[str]:
         if isinstance(self.columns, tuple):
             yield from _list_problems(self.columns)
-        elif self.columns is not None and not whole(self.columns, 1):
+        elif self.columns is not None and not is_whole_number(self.columns, 1):
             yield "overlapping-slicing: columns must be a whole number, 1 or above, or lists of attributes"
 
     def check(self, table: EncodedTable, models: Sequence[PrivacyModel]) -> None:
@@ -148,7 +173,7 @@ class OverlappingSlicing(Checked):
         raise_all(
             PolicyError,
             [
-                *column_problems(self.name, self.columns, table),
+                *slice_column_problems(self.name, self.columns, table),
                 *model_problems(self.name, "", table, models),
                 *_copy_problems(self, table, models),
             ],
@@ -198,7 +223,7 @@ class OverlappingSlicing(Checked):
 
     def _settled(self, problem: Problem, table: ColumnSource) -> OverlappingChoice:
         def problems(columns: Columns) -> list[str]:
-            joined = joined_problems(columns, problem.table, problem.models)
+            joined = _joined_problems(columns, problem.table, problem.models)
             return joined or one_bucket_problems(problem, layout_of(problem.table, columns, problem.models), columns)
 
         sensitive = table.schema.sensitive
@@ -216,7 +241,7 @@ class OverlappingSlicing(Checked):
         sensitive = tuple(table.schema.sensitive)
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
         if any(len(linked_columns(columns, sensitive, name)) > 1 for name in sensitive):
-            return cut_joined(problem, columns, {name: least_bound(problem.models, name) for name in sensitive}, least)
+            return cut_joined(problem, columns, {name: _least_bound(problem.models, name) for name in sensitive}, least)
         layout = layout_of(problem.table, columns, problem.models)
         return partition_records(problem, layout, columns, self.split, least=least)
 
@@ -275,3 +300,250 @@ def _notes(settled: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
         yield f"Insensitive columns stand in a column of their own: {', '.join(insensitive)}."
     if len(sensitive) > 1:
         yield "Sensitive attributes are protected one by one; nothing is promised of their combinations."
+
+
+@dataclass(frozen=True)
+class OverlappingClustering(Checked):
+    """How attributes are put into columns that overlap.
+
+    * `method`: ``"fuzzy"``: fuzzy c-means, where degrees of membership of an attribute sum to 1. ``"possibilistic"``:
+      what it finds is turned into typicalities, which do not. ``"medoids"``: OPC, whose degrees are similarities to
+      centers.
+    * `space`: what attributes are for fuzzy c-means. ``"mds"``: points that lie as far apart as ``1 - φ²`` says;
+      ``"medoid"``: nothing but their distances, centers are attributes; ``"profile"``: rows of the matrix of φ².
+    * `distance`: of point and center, in ``"mds"`` and ``"profile"``.
+    * `threshold`: least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins
+      always. None: one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to
+      no column more than to others has that degree everywhere.
+    * `fuzzifier`: m of fuzzy c-means, above 1.
+    """
+
+    name: ClassVar[str] = "overlapping-slicing"
+
+    method: _Method = "fuzzy"
+    space: _Space = "mds"
+    distance: FuzzyDistance = "euclidean"
+    threshold: Share | None = None
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
+
+    def least_degree(self, columns: int) -> float:
+        """Return the threshold, or what stands for none."""
+        usual = 0.5 if self.method == "fuzzy" else 1.0
+        return usual / columns if self.threshold is None else self.threshold
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverlappingColumns:
+    """Columns, and how closely each attribute belongs to them.
+
+    `columns`: they may be empty or lie inside others, see :func:`without_nested`. `degrees`: for each column the degree
+    of *every* attribute.
+    """
+
+    columns: Columns
+    degrees: tuple[dict[str, float], ...]
+
+
+def overlap_columns(
+    correlation: Correlation,
+    sensitive: Collection[str],
+    columns: int,
+    clustering: OverlappingClustering,
+    *,
+    duplicate_sensitive: bool = False,
+) -> OverlappingColumns:
+    """Cluster attributes by the distance ``1 - φ²``, softly.
+
+    * `correlation`: of all attributes that are sliced.
+    * `sensitive`: the sensitive ones among them. They stand in their nearest column alone unless `duplicate_sensitive`.
+    * `columns`: how many clusters.
+    * `clustering`: how.
+
+    Raises ``PolicyError`` when there are more columns than attributes. Raises ``InputError`` with every attribute that
+    has one value only.
+    """
+    names = correlation.attributes
+    problems = []
+    if columns > len(names):
+        problems.append(
+            f"overlapping-slicing: {columns} columns are more than there are attributes ({len(names)}); ask for fewer"
+        )
+    raise_all(PolicyError, problems)
+    raise_all(InputError, _constant_problems(correlation))
+    degrees = _degrees_of(correlation.values, columns, clustering)
+    joins = _joined(degrees, clustering.least_degree(columns))
+    for place, name in enumerate(names):
+        if name in sensitive and not duplicate_sensitive:
+            joins[place] = _joined(degrees[[place]], np.inf)[0]
+    return _named(names, joins, degrees)
+
+
+def _constant_problems(correlation: Correlation) -> Iterator[str]:
+    for name, size in zip(correlation.attributes, correlation.sizes, strict=True):
+        if size < 2:
+            yield (
+                f"overlapping-slicing: column {name!r} has one value only, so that it hangs together with nothing; "
+                "leave it out, or list the columns"
+            )
+
+
+def _degrees_of(
+    correlations: NDArray[np.float64], columns: int, clustering: OverlappingClustering
+) -> NDArray[np.float64]:
+    """Return how closely each attribute belongs to each column; float64 (a, c) from φ², float64 (a, a)."""
+    distances = 1.0 - correlations
+    if clustering.method == "medoids":
+        return overlapping_medoids(distances, columns, clustering.least_degree(columns))
+    found = _fuzzy(correlations, distances, columns, clustering)
+    if clustering.method == "possibilistic":
+        return typicalities(found, clustering.fuzzifier)
+    return found.memberships
+
+
+def _fuzzy(
+    correlations: NDArray[np.float64],
+    distances: NDArray[np.float64],
+    columns: int,
+    clustering: OverlappingClustering,
+) -> FuzzyClusters:
+    if clustering.space == "medoid":
+        return fuzzy_c_medoids(distances, columns, clustering.fuzzifier)
+    points = scaled_coordinates(distances) if clustering.space == "mds" else np.asarray(correlations)
+    return fuzzy_c_means(points, columns, clustering.fuzzifier, clustering.distance)
+
+
+def _joined(degrees: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
+    """Tell which columns each attribute joins: those of a degree of `threshold`, and the first of the highest."""
+    joins = degrees >= threshold - _LEAST_SHARE
+    joins[np.arange(len(degrees)), degrees.argmax(axis=1)] = True
+    return np.asarray(joins)
+
+
+def _named(names: tuple[str, ...], joins: NDArray[np.bool_], degrees: NDArray[np.float64]) -> OverlappingColumns:
+    """Name the attributes of clusters, in the order of their first ones."""
+    members = [np.flatnonzero(joins[:, place]).tolist() for place in range(joins.shape[1])]
+    ordered = sorted(range(len(members)), key=lambda place: (members[place], place))
+    columns = tuple(tuple(names[attribute] for attribute in members[place]) for place in ordered)
+    by_name = tuple(dict(zip(names, degrees[:, place].tolist(), strict=True)) for place in ordered)
+    return OverlappingColumns(columns, by_name)
+
+
+@dataclass(frozen=True)
+class OverlappingChoice:
+    """Columns that one bucket of all records keeps the models with.
+
+    `copies_dropped`: copies of sensitive attributes that are left out. `moved`: attributes that had to leave the column
+    of a sensitive one.
+    """
+
+    columns: Columns
+    copies_dropped: int = 0
+    moved: tuple[str, ...] = ()
+
+
+def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> OverlappingChoice:
+    """Take from columns what gives sensitive values away: first copies of these, then what stands beside them.
+
+    What belongs least to its column goes first; beside sensitive attributes, what stands in another column, too, goes
+    before what does not. An attribute that is left in no column joins the other column that it belongs to most, or has
+    one of its own. Columns that are empty or lie inside others in the end are left out. Raises ``UnsatisfiableError``
+    when all records as one bucket break a model even with the sensitive attributes alone.
+    """
+    copies, moved = 0, []
+    while broken := problems(found.columns):
+        copy = _weakest_copy(found, sensitive)
+        if copy is not None:
+            found = _taken(found, *copy)
+            copies += 1
+            continue
+        neighbour = _weakest_neighbour(found, sensitive)
+        if neighbour is None:
+            raise UnsatisfiableError(*broken)
+        found = _moved(_taken(found, *neighbour), neighbour[1], sensitive)
+        moved.append(neighbour[1])
+    return OverlappingChoice(without_nested(found).columns, copies, tuple(moved))
+
+
+def _weakest_copy(found: OverlappingColumns, sensitive: Collection[str]) -> tuple[int, str] | None:
+    copies = [
+        (found.degrees[place][name], place, name)
+        for name in sorted(sensitive)
+        if len(places_of(found.columns, name)) > 1
+        for place in places_of(found.columns, name)
+    ]
+    return min(copies)[1:] if copies else None
+
+
+def _weakest_neighbour(found: OverlappingColumns, sensitive: Collection[str]) -> tuple[int, str] | None:
+    neighbours = [
+        (len(places_of(found.columns, name)) == 1, found.degrees[place][name], place, name)
+        for place, column in enumerate(found.columns)
+        if set(column) & set(sensitive)
+        for name in column
+        if name not in sensitive
+    ]
+    return min(neighbours)[2:] if neighbours else None
+
+
+def _taken(found: OverlappingColumns, place: int, name: str) -> OverlappingColumns:
+    left = tuple(other for other in found.columns[place] if other != name)
+    return OverlappingColumns((*found.columns[:place], left, *found.columns[place + 1 :]), found.degrees)
+
+
+def _moved(found: OverlappingColumns, name: str, sensitive: Collection[str]) -> OverlappingColumns:
+    """Give an attribute that stands in no column another one."""
+    if places_of(found.columns, name):
+        return found
+    open_places = [place for place, column in enumerate(found.columns) if not set(column) & set(sensitive)]
+    if not open_places:
+        return OverlappingColumns((*found.columns, (name,)), (*found.degrees, {**found.degrees[0], name: 1.0}))
+    best = max(open_places, key=lambda place: found.degrees[place][name])
+    grown = (*found.columns[best], name)
+    return OverlappingColumns((*found.columns[:best], grown, *found.columns[best + 1 :]), found.degrees)
+
+
+def without_nested(found: OverlappingColumns) -> OverlappingColumns:
+    """Leave out columns that are empty or lie inside another, which they add nothing to."""
+    columns = [set(column) for column in found.columns]
+    kept: list[int] = []
+    for place in sorted(range(len(columns)), key=lambda place: (-len(columns[place]), place)):
+        if columns[place] and not any(columns[place] <= columns[other] for other in kept):
+            kept.append(place)
+    kept.sort()
+    return OverlappingColumns(
+        tuple(found.columns[place] for place in kept), tuple(found.degrees[place] for place in kept)
+    )
+
+
+def _joined_problems(columns: Columns, table: EncodedTable, models: Collection[PrivacyModel]) -> list[str]:
+    """Say for which sensitive attributes that stand in several columns the joined check fails in one bucket."""
+    unknown = [attribute.name for attribute in table.sensitive]
+    found = []
+    for name in unknown:
+        if len(linked_columns(columns, unknown, name)) == 1:
+            continue
+        shares = joined_shares(_in_one_bucket(code_frame(table), columns), columns, unknown, name)
+        if shares is None:
+            found.append(
+                f"overlapping-slicing: columns that share {name!r} go round in a circle, or are too long to join"
+            )
+        elif float(shares.to_series(-1).max()) > _least_bound(models, name) + SLACK:  # type: ignore[arg-type]
+            found.append(f"overlapping-slicing: columns joined on {name!r} give its values away")
+    return found
+
+
+def _least_bound(models: Collection[PrivacyModel], attribute: str) -> float:
+    """Return the largest share of a value of a sensitive attribute that every model admits."""
+    bounds = (says(model).allowed_guess(attribute) for model in speak_of("joins", list(models)))
+    return min((bound for bound in bounds if bound is not None), default=1.0)
+
+
+def _in_one_bucket(frame: pl.DataFrame, columns: Columns) -> list[pl.DataFrame]:
+    """Return a frame for each column with ``bucket``."""
+    bucket = pl.lit(0, pl.Int64).alias(BUCKET)
+    return [frame.select(bucket, exactly(*column)) for column in columns]
+
+
+def _number(value: object) -> float:
+    """Return a number, or NaN, which lies between no bounds."""
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else float("nan")

@@ -1,86 +1,51 @@
-"""Tuple partitioning: buckets of records that are cut in two while the check of slicing holds."""
+"""Tuple partitioning: buckets of records that are cut in two while the check of slicing holds; and what is published.
+
+Where columns share a sensitive attribute, buckets are cut while what the columns say together keeps the models.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.buckets.search import largest_l, telling_little
+from sfumato.anonymizers.dealt import DealtColumn, DealtTable
+from sfumato.anonymizers.layout import space_of
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.space import space_of
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
+from sfumato.published import SlicedTable
+from sfumato.published.checks.slices.joined import joined_shares, largest_shares
 from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules, number_rows
 from sfumato.published.checks.slices.slices import judge
-from sfumato.published.sliced import Columns
-from sfumato.randomness import permutation
+from sfumato.published.sliced import BUCKET, Columns, labels_of
+from sfumato.randomness import another, permutation
+from sfumato.recoding.publish import carried_over, publish
 from sfumato.table.encoding import EncodedTable
+from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.kinds import is_measured
+from sfumato.table.schema import Schema
+from sfumato.table.table import Table
 
 BucketCheck = Literal["buckets", "matching"]
+
 BucketSize = Literal["guarded", "smallest"]
+
 Split = Literal["balanced", "median"]
 
 MOST_MATCHES = 1 << 25
 """Pairs of a bucket and a vector that matches it, which are kept at a time at most."""
+
 MOST_MASS = 1 << 25
 """Numbers that are kept of all vectors at most."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BucketPartition:
-    """Which bucket each record is in.
-
-    Attributes
-    ----------
-    bucket_of : numpy.ndarray
-        int64 (n,), ``0 .. count-1``.
-    count : int
-    check : str
-        The check that every cut has passed.
-    undone : int
-        Buckets that were joined again because the models did not hold for everybody who may be in them.
-    notes : tuple of str
-    order : numpy.ndarray or None
-        int64 (n,): records, those of a bucket one after the other; None where they were cut in another way.
-    cuts : numpy.ndarray or None
-        int64 (c, 3), earlier ones first: places of `order` where the first half of a cut starts, where the second one
-        starts, and where it ends.
-    """
-
-    bucket_of: NDArray[np.int64]
-    count: int
-    check: BucketCheck
-    undone: int = 0
-    notes: tuple[str, ...] = ()
-    order: NDArray[np.int64] | None = None
-    cuts: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CutTable:
-    """What decides a sliced table, but for the order of its rows.
-
-    Attributes
-    ----------
-    columns : tuple of tuple of str
-        Without insensitive attributes.
-    layout : SliceLayout
-    buckets : BucketPartition
-    recoded : mapping of int to GeneralizedTable
-        Published values of columns that are generalized, by place.
-    """
-
-    columns: Columns
-    layout: SliceLayout
-    buckets: BucketPartition
-    recoded: Mapping[int, GeneralizedTable] = field(default_factory=dict)
 
 
 def partition_records(
@@ -93,26 +58,16 @@ def partition_records(
 ) -> BucketPartition:
     """Cut all records, as one bucket that keeps the models, into buckets as small as the check allows.
 
-    Parameters
-    ----------
-    problem
-        Table, models, seed and progress.
-    layout
-        The same table's columns as arrays.
-    columns
-        Attributes of each column.
-    split
-        ``"median"``: values up to the median of an attribute go to one half. ``"balanced"``: inside each sensitive
-        value, the lower half of the records goes to one half; a bucket's sensitive values are then spread evenly, and
-        buckets become far smaller. Attributes beside a sensitive one are cut at their median in any case.
-    check
-        ``"buckets"``: the models hold in every bucket by itself. ``"matching"``: they hold for every record over all
-        buckets that match it, and in the end for everybody who may be in a bucket.
-    least
-        Only buckets of twice as many records or more are cut.
+    * `problem`: table, models, seed and progress.
+    * `layout`: the same table's columns as arrays.
+    * `columns`: attributes of each column.
+    * `split`: ``"median"``: values up to the median of an attribute go to one half. ``"balanced"``: inside each
+      sensitive value, the lower half of the records goes to one half; a bucket's sensitive values are then spread
+      evenly, and buckets become far smaller. Attributes beside a sensitive one are cut at their median in any case.
+    * `check`: ``"buckets"``: the models hold in every bucket by itself. ``"matching"``: they hold for every record over
+      all buckets that match it, and in the end for everybody who may be in a bucket.
+    * `least`: only buckets of twice as many records or more are cut.
 
-    Notes
-    -----
     The widest attribute is tried first, then the next. For ``"buckets"`` cost O(q n log n) for each level of cuts. For
     ``"matching"`` every attempt costs the vectors that match the bucket times the sensitive values; what is kept of
     them is bounded, and beyond that the buckets are cut by the other check, which needs nothing kept.
@@ -139,6 +94,40 @@ def guarded_size(problem: Problem) -> int:
     asked, table = largest_l(problem.models), problem.table
     shares = [np.bincount(codes).max() / table.height for codes in table.sensitive_codes.T]
     return max(telling_little(float(share), asked) for share in shares)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketPartition:
+    """Which bucket each record is in.
+
+    * `bucket_of`, int64 (n,): ``0 .. count-1``.
+    * `check`: the check that every cut has passed.
+    * `undone`: buckets that were joined again because the models did not hold for everybody who may be in them.
+    * `order`, int64 (n,): records, those of a bucket one after the other; None where they were cut in another way.
+    * `cuts`, int64 (c, 3): earlier ones first: places of `order` where the first half of a cut starts, where the second
+      one starts, and where it ends.
+    """
+
+    bucket_of: NDArray[np.int64]
+    count: int
+    check: BucketCheck
+    undone: int = 0
+    notes: tuple[str, ...] = ()
+    order: NDArray[np.int64] | None = None
+    cuts: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CutTable:
+    """What decides a sliced table, but for the order of its rows.
+
+    `columns`: without insensitive attributes. `recoded`: published values of columns that are generalized, by place.
+    """
+
+    columns: Columns
+    layout: SliceLayout
+    buckets: BucketPartition
+    recoded: Mapping[int, GeneralizedTable] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,3 +301,210 @@ def _bucket_of(order: NDArray[np.int64], starts: NDArray[np.bool_]) -> NDArray[n
     bucket_of = np.empty(len(order), dtype=np.int64)
     bucket_of[order] = np.cumsum(starts) - 1
     return bucket_of
+
+
+def bucket_sizes(buckets: BucketPartition) -> dict[str, float]:
+    """Return how many buckets there are and how large, for a report."""
+    sizes = np.bincount(buckets.bucket_of)
+    return {
+        "buckets": buckets.count,
+        "smallest_bucket": int(sizes.min()),
+        "mean_bucket": float(sizes.mean()),
+        "largest_bucket": int(sizes.max()),
+    }
+
+
+def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], least: int = 1) -> BucketPartition:
+    """Cut all records, as one bucket that keeps the bounds, into buckets as small as they allow.
+
+    * `problem`: table, seed and progress.
+    * `columns`: attributes of each column; they do not go round in a circle.
+    * `bounds`: for each sensitive attribute the largest share of a value that may be learned.
+    * `least`: only buckets of twice as many records or more are cut.
+
+    Each bucket is cut inside each combination of sensitive values: the lower half of its records in the widest
+    attribute goes to one half. Where that breaks a bound in one of the halves, the next attribute is tried. All buckets
+    are cut at once; each round costs what joining their columns costs, see
+    :func:`sfumato.published.checks.slices.joined.joined_shares`.
+    """
+    table = problem.table
+    order = _canonical_order(table, problem.seed)
+    frame = code_frame(table)[order]
+    codes = table.codes[order].astype(np.int64)
+    strata = np.unique(table.sensitive_codes[order], axis=0, return_inverse=True)[1].ravel()
+    bucket_of = np.zeros(table.height, dtype=np.int64)
+    open_buckets = np.array([table.height >= 2 * least])
+    while open_buckets.any():
+        done = int((~open_buckets)[bucket_of].sum())
+        problem.progress("cutting buckets", done, table.height)
+        bucket_of, open_buckets = _level(frame, codes, strata, bucket_of, open_buckets, columns, bounds)
+        open_buckets &= np.bincount(bucket_of) >= 2 * least
+    original = np.empty_like(bucket_of)
+    original[order] = bucket_of
+    return BucketPartition(original, len(open_buckets), "buckets")
+
+
+def _level(
+    frame: pl.DataFrame,
+    codes: NDArray[np.int64],
+    strata: NDArray[np.int64],
+    bucket_of: NDArray[np.int64],
+    waiting: NDArray[np.bool_],
+    columns: Columns,
+    bounds: Mapping[str, float],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Try to cut every waiting bucket once; return the new buckets, and which of them are new."""
+    waiting = waiting.copy()
+    ranking = _widest_first(codes, bucket_of, len(waiting))
+    upper = np.zeros(len(bucket_of), dtype=np.bool_)
+    cut = np.zeros(len(waiting), dtype=np.bool_)
+    for attempt in range(codes.shape[1]):
+        rows = np.flatnonzero(waiting[bucket_of])
+        if not len(rows):
+            break
+        chosen = codes[rows, ranking[bucket_of[rows], attempt]]
+        proposed = _upper_half(bucket_of[rows], strata[rows], chosen)
+        kept = _kept(frame[rows], bucket_of[rows], proposed, len(waiting), columns, bounds)
+        taken = kept[bucket_of[rows]]
+        upper[rows[taken]] = proposed[taken]
+        cut |= kept
+        waiting &= ~kept
+    numbers, renumbered = np.unique(2 * bucket_of + upper, return_inverse=True)
+    return renumbered.ravel(), cut[numbers // 2]
+
+
+def _widest_first(codes: NDArray[np.int64], bucket_of: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Rank the attributes of each bucket by their share of the range of codes; int64 (count, q)."""
+    low = np.full((count, codes.shape[1]), np.iinfo(np.int64).max)
+    high = np.full((count, codes.shape[1]), -1)
+    np.minimum.at(low, bucket_of, codes)
+    np.maximum.at(high, bucket_of, codes)
+    widths = (high - low) / np.maximum(codes.max(axis=0) - codes.min(axis=0), 1)
+    return np.argsort(-widths, axis=1, kind="stable")
+
+
+def _upper_half(buckets: NDArray[np.int64], strata: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Tell which rows are in the upper half of their stratum of their bucket."""
+    order = np.lexsort((values, strata, buckets))
+    keys = np.column_stack([buckets, strata])[order]
+    first = np.flatnonzero(np.append(True, (np.diff(keys, axis=0) != 0).any(axis=1)))
+    sizes = np.diff(np.append(first, len(keys)))
+    place = np.arange(len(keys)) - np.repeat(first, sizes)
+    # Of strata with an odd number every other one gives the lower half one more.
+    odd = np.repeat(np.arange(len(first)) % 2, sizes)
+    upper = np.empty(len(keys), dtype=np.bool_)
+    upper[order] = 2 * place + odd >= np.repeat(sizes, sizes)
+    return upper
+
+
+def _kept(
+    frame: pl.DataFrame,
+    buckets: NDArray[np.int64],
+    upper: NDArray[np.bool_],
+    count: int,
+    columns: Columns,
+    bounds: Mapping[str, float],
+) -> NDArray[np.bool_]:
+    """Tell for which buckets both halves keep every bound; bool (count,)."""
+    halves = 2 * buckets + upper
+    present = np.bincount(halves, minlength=2 * count) > 0
+    good = present[::2] & present[1::2]
+    series = pl.Series(BUCKET, halves)
+    frames = [frame.select(series, exactly(*column)) for column in columns]
+    for name, bound in bounds.items():
+        shares = joined_shares(frames, columns, tuple(bounds), name)
+        if shares is None:
+            return np.zeros(count, dtype=np.bool_)
+        largest = largest_shares(shares)
+        failing = largest.filter(pl.col("share") > bound + SLACK)[BUCKET].to_numpy()
+        good[failing // 2] = False
+    return good
+
+
+def _canonical_order(table: EncodedTable, seed: int | None) -> NDArray[np.int64]:
+    """Order records by their values; equal ones randomly, so that nothing depends on the order of the input."""
+    shuffled = permutation(table.height, seed)
+    keys = np.column_stack([table.codes[shuffled], table.sensitive_codes[shuffled]])
+    return shuffled[np.lexsort(keys.T[::-1])]
+
+
+def code_frame(table: EncodedTable) -> pl.DataFrame:
+    """Return the codes of all attributes under their names."""
+    named = {attribute.name: table.codes[:, place] for place, attribute in enumerate(table.attributes)}
+    private = {attribute.name: table.sensitive_codes[:, place] for place, attribute in enumerate(table.sensitive)}
+    return pl.DataFrame({**named, **private})
+
+
+def publish_slices(
+    table: Table,
+    columns: Columns,
+    bucket_of: NDArray[np.int64],
+    seed: int | None,
+    recoded: Mapping[int, GeneralizedTable] | None = None,
+) -> SlicedTable:
+    """Write the table: every column is permuted in every bucket by itself.
+
+    * `table`: the original records.
+    * `columns`: attributes of each column.
+    * `bucket_of`, int64 (n,): ``0 .. count-1``; published under random numbers, so that they say nothing of where a
+      bucket lay.
+    * `seed`: as :func:`sfumato.randomness.permutation` takes it.
+    * `recoded`: what columns that are generalized publish, by place; classes are those of the records.
+
+    For each column the records are put in a random order of their own and sorted by bucket, stably: all orders inside a
+    bucket are equally likely, and those of different columns have nothing to do with each other. O(n log n) a column.
+    """
+    return sliced_table(dealt_slices(columns, bucket_of, seed, recoded), table)
+
+
+def dealt_slices(
+    columns: Columns,
+    bucket_of: NDArray[np.integer],
+    seed: int | None,
+    recoded: Mapping[int, GeneralizedTable] | None = None,
+) -> DealtTable:
+    """Say which records stand in each row of each column; see :func:`publish_slices`."""
+    numbers = permutation(int(bucket_of.max()) + 1, another(seed, 0))[bucket_of].astype(np.int32)
+    dealt = [
+        DealtColumn(column, labels, partial(_permuted, numbers, another(seed, place + 1)), (recoded or {}).get(place))
+        for place, (column, labels) in enumerate(zip(columns, labels_of(columns), strict=True))
+    ]
+    return DealtTable(tuple(dealt), numbers, leading=True)
+
+
+def sliced_table(dealt: DealtTable, table: Table) -> SlicedTable:
+    """Look up the values of a sliced table; `table` has the records that were dealt."""
+    parts = [pl.DataFrame({BUCKET: np.sort(dealt.bucket_of).astype(np.int64)})]
+    for column in dealt.columns:
+        everybody = np.arange(table.height)
+        frame = table.frame if column.generalized is None else publish(column.generalized, table, everybody)
+        parts.append(_taken(columns_of(frame, column.names), column.order(), column.labels))
+    structure = structure_of(tuple(column.names for column in dealt.columns), table.schema)
+    return SlicedTable.assemble({"data": pl.concat(parts, how="horizontal")}, structure)
+
+
+def structure_of(columns: Columns, schema: Schema) -> dict[str, list[Any]]:
+    """Return what a reader must know of a sliced table."""
+    held = {name for column in columns for name in column}
+    return {
+        "columns": [list(column) for column in columns],
+        "sensitive": [name for name in schema.sensitive if name in held],
+        "insensitive": [name for name in schema.insensitive if name in held],
+    }
+
+
+def with_insensitive(columns: Columns, schema: Schema) -> Columns:
+    """Return all columns: insensitive attributes stand in one of their own."""
+    return (*columns, tuple(schema.insensitive)) if schema.insensitive else columns
+
+
+def _permuted(numbers: NDArray[np.int32], seed: int | None) -> NDArray[np.int64]:
+    order = permutation(len(numbers), seed)
+    return order[np.argsort(numbers[order], kind="stable")]
+
+
+def _taken(values: pl.DataFrame, order: NDArray[np.int64], labels: Sequence[str]) -> pl.DataFrame:
+    taken = values[order]
+    return pl.DataFrame(
+        [carried_over(series).alias(label) for series, label in zip(taken.get_columns(), labels, strict=True)]
+    )

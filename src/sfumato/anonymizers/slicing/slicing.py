@@ -4,44 +4,54 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.anonymizers.dealt import ColumnSource, Dealing
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.slicing.choosing import ChosenColumns, choose_columns, one_bucket_problems
-from sfumato.anonymizers.slicing.column_generalization import RecodedColumns, generalize_columns
-from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
-from sfumato.anonymizers.slicing.disclosure import SliceDisclosure, disclosure_of
-from sfumato.anonymizers.slicing.fitting import (
+from sfumato.anonymizers.slicing.columns import (
+    ChosenColumns,
     as_column,
-    bucket_sizes,
-    column_problems,
+    choose_columns,
+    is_whole_number,
     model_problems,
+    one_bucket_problems,
     single_value_problems,
+    slice_column_problems,
     usual_columns,
-    whole,
 )
-from sfumato.anonymizers.slicing.membership import membership_disclosure
+from sfumato.anonymizers.slicing.correlation import BINS, Discretization, correlation
+from sfumato.anonymizers.slicing.membership import SliceDisclosure, disclosure_of, membership_disclosure
 from sfumato.anonymizers.slicing.partitioning import (
     BucketCheck,
     BucketPartition,
     BucketSize,
     CutTable,
     Split,
+    bucket_sizes,
+    dealt_slices,
     guarded_size,
     partition_records,
+    sliced_table,
+    structure_of,
+    with_insensitive,
 )
-from sfumato.anonymizers.slicing.publish import dealt_slices, sliced_table, structure_of, with_insensitive
+from sfumato.classes.generalized import GeneralizedTable
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import SliceLayout, layout_of
+from sfumato.published.checks.slices.layout import SliceLayout, layout_of, number_rows
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another
+from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -128,7 +138,10 @@ class Slicing(Checked):
         """Raise PolicyError with everything that does not fit: columns and models."""
         raise_all(
             PolicyError,
-            [*column_problems(self.name, self.columns, table), *model_problems(self.name, _ADVICE, table, models)],
+            [
+                *slice_column_problems(self.name, self.columns, table),
+                *model_problems(self.name, _ADVICE, table, models),
+            ],
         )
 
     def publish(self, problem: Problem, table: Table) -> Publication:
@@ -182,13 +195,13 @@ class Slicing(Checked):
         least = guarded_size(problem) if self.bucket_size == "guarded" else 1
         return partition_records(problem, chosen.layout, chosen.columns, self.split, self.protection, least)
 
-    def _columns(self, problem: Problem, table: ColumnSource) -> tuple[ChosenColumns, RecodedColumns]:
-        recoded: dict[Columns, RecodedColumns] = {}
+    def _columns(self, problem: Problem, table: ColumnSource) -> tuple[ChosenColumns, _RecodedColumns]:
+        recoded: dict[Columns, _RecodedColumns] = {}
 
         def lay_out(columns: Columns) -> SliceLayout:
-            recoded[columns] = RecodedColumns({}, {})
+            recoded[columns] = _RecodedColumns({}, {})
             if self.column_k is not None:
-                recoded[columns] = generalize_columns(problem, columns, self.column_k)
+                recoded[columns] = _generalize_columns(problem, columns, self.column_k)
             return layout_of(problem.table, columns, problem.models, recoded[columns].numbers)
 
         if isinstance(self.columns, tuple):
@@ -211,13 +224,13 @@ def _column_mistakes(options: Slicing) -> Iterator[str]:
         yield from (f"slicing: columns name {name!r} more than once" for name in twice)
         if options.alpha is not None:
             yield "slicing: alpha says which columns are made; leave it out where columns are listed"
-    elif columns is not None and not whole(columns, 1):
+    elif columns is not None and not is_whole_number(columns, 1):
         yield "slicing: columns must be a whole number, 1 or above, or lists of attributes"
 
 
 def _notes(
     columns: Columns,
-    recoded: RecodedColumns,
+    recoded: _RecodedColumns,
     buckets: BucketPartition,
     disclosure: SliceDisclosure,
     table: ColumnSource,
@@ -236,3 +249,42 @@ def _notes(
     if not disclosure.complete:
         records = counted(int(disclosure.weights.sum()), "record")
         yield f"Matching buckets were looked up for {records}, drawn at random: there are too many for all."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _RecodedColumns:
+    """Columns whose values were generalized, by place.
+
+    `numbers`, int32 (n,): number of each record's published value. `tables`: what their quasi-identifying attributes
+    publish.
+    """
+
+    numbers: dict[int, NDArray[np.int32]]
+    tables: dict[int, GeneralizedTable]
+
+
+def _generalize_columns(problem: Problem, columns: Columns, k: int) -> _RecodedColumns:
+    """Generalize the quasi-identifying values of every column in which some occur less than `k` times.
+
+    A value that occurs once in its column has one matching bucket: whoever knows it knows the bucket, and that the
+    person is in the table. Each column is solved as a k-anonymity problem of its own, by Mondrian over the hierarchies
+    of its attributes; columns that need nothing stay as they are. Sensitive values beside them are never touched.
+    Raises ``UnsatisfiableError`` when there are fewer than `k` records.
+    """
+    recoded = _RecodedColumns({}, {})
+    place_of = {attribute.name: place for place, attribute in enumerate(problem.table.attributes)}
+    for column, names in enumerate(columns):
+        own = [place_of[name] for name in names if name in place_of]
+        if own and np.bincount(number_rows(problem.table.codes[:, own])).min() < k:
+            recoded.tables[column] = _generalized(problem, own, k)
+            recoded.numbers[column] = recoded.tables[column].class_of
+    return recoded
+
+
+def _generalized(problem: Problem, own: list[int], k: int) -> GeneralizedTable:
+    attributes = tuple(problem.table.attributes[place] for place in own)
+    nothing = np.zeros((problem.table.height, 0), dtype=np.uint8)
+    alone = EncodedTable(attributes, np.ascontiguousarray(problem.table.codes[:, own]), (), nothing)
+    models = (KAnonymity(k),)
+    partition = Mondrian().solve(replace(problem, table=alone, models=models, suppression_limit=0))
+    return recode(alone, partition)

@@ -2,7 +2,7 @@
 
 Records are dealt to files by the leading bits of the hash of their codes. Equal records have equal hashes, so that each
 file by itself is collapsed and sorted; one behind the other the files are in the order of
-:func:`sfumato.anonymizers.records.records_of`.
+:func:`sfumato.anonymizers.layout.lay_out_records`.
 
 Letters: n records, m distinct ones, q quasi-identifying codes and s sensitive ones that a rule looks at.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.records import Records
+from sfumato.anonymizers.layout import Records
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.mapping import let_go, mapped, write_out
 from sfumato.table.row_order import collapsed, content_hash

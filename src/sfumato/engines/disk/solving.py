@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.mondrian.mondrian import MOST_RETRIED, Mondrian
+from sfumato.anonymizers.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
 from sfumato.classes.grouping import group_records

@@ -35,8 +35,7 @@ class SparkEngine(LocalEngine):
             from sfumato.anonymizers.parts import solve_in_parts
 
             return solve_in_parts(anonymizer, problem, run)
-        from sfumato.anonymizers.mondrian.first_cuts import solve_below_first_cuts, solves_below
-        from sfumato.anonymizers.mondrian.mondrian import Mondrian
+        from sfumato.anonymizers.mondrian import Mondrian, solve_below_first_cuts, solves_below
 
         is_large = problem.table.height >= LEAVES_FROM
         if is_large and isinstance(anonymizer, Mondrian) and solves_below(anonymizer, problem):

@@ -2,15 +2,14 @@
 
 from typing import Any
 
+from sfumato.evaluation.attacks.attribute_disclosure import BackgroundKnowledge, Homogeneity, Similarity, Skewness
 from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.background_knowledge import BackgroundKnowledge
 from sfumato.evaluation.attacks.corruption import Corruption
 from sfumato.evaluation.attacks.definetti import DeFinetti
 from sfumato.evaluation.attacks.downcoding import Downcoding
-from sfumato.evaluation.attacks.exact_linkage import Linkage
 from sfumato.evaluation.attacks.fingerprint import Fingerprint
-from sfumato.evaluation.attacks.homogeneity import Homogeneity
 from sfumato.evaluation.attacks.intersection import Intersection
+from sfumato.evaluation.attacks.linkage import Linkage
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
@@ -19,9 +18,7 @@ from sfumato.evaluation.attacks.reconstruction import Reconstruction
 from sfumato.evaluation.attacks.record_order import RecordOrder
 from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.evaluation.attacks.shadow_membership import ShadowMembership
-from sfumato.evaluation.attacks.similarity import Similarity
 from sfumato.evaluation.attacks.singling_out import SinglingOut
-from sfumato.evaluation.attacks.skewness import Skewness
 
 __all__ = [
     "ATTACKS",

@@ -9,19 +9,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.agreeing import distinct_people
-from sfumato.evaluation.attacks.answers import usual_share
-from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
-from sfumato.evaluation.attacks.boosting import BoostedTrees, boosted_trees, needed
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of
-from sfumato.evaluation.attacks.licence import allowed_guess
-from sfumato.evaluation.attacks.naive_bayes import NaiveBayes, naive_bayes
-from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
-from sfumato.evaluation.attacks.pieces import unread_notes
-from sfumato.evaluation.attacks.population import known_from_others
-from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
+from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
+from sfumato.evaluation.attacks.classifiers import (
+    BoostedTrees,
+    NaiveBayes,
+    boosted_trees,
+    known_from_others,
+    naive_bayes,
+    require_scikit_learn,
+    usual_share,
+)
+from sfumato.evaluation.attacks.original_values import distinct_people, unread_notes
+from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of
+from sfumato.evaluation.attacks.posterior import (
+    OwnValues,
+    blocks_of_people,
+    peoples_posterior,
+    posterior_blocks,
+    sensitive_of,
+)
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.record_groups import OwnValues
+from sfumato.evaluation.attacks.verdicts import allowed_guess
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, RandomizedTable
@@ -65,7 +73,7 @@ class AttributeInference(Checked):
     the person's, as if records were independent. It is right if any record of theirs has it.
 
     Cost O((n + m) · q + m · v) for m people and v sensitive values, plus that of finding the records that fit, and with
-    trees that of :func:`sfumato.evaluation.attacks.boosting.boosted_trees`.
+    trees that of :func:`sfumato.evaluation.attacks.classifiers.boosted_trees`.
 
     References
     ----------
@@ -88,7 +96,7 @@ class AttributeInference(Checked):
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""
         if self.classifier == "gradient-boosting":
-            needed()
+            require_scikit_learn()
         cohort = cohort_of(target)
         return tuple(self._played(target, cohort, name) for name in sensitive_of(target.published))
 
@@ -114,7 +122,7 @@ class AttributeInference(Checked):
             notes=(*_notes(truth), *unread_notes(target.published, cohort.frame)),
             helps="t-closeness or l-diversity with larger classes, so that few records tell nothing about one person",
             allowed=allowed,
-            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
+            curve=draw_curve(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
     def _right(
@@ -124,7 +132,7 @@ class AttributeInference(Checked):
         told, who_of = distinct_people(cohort.table)
         named, alone = np.zeros(told.height, dtype=np.int64), np.zeros(told.height, dtype=np.int64)
         belief = np.zeros(told.height)
-        blocks = posterior_blocks(as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
+        blocks = posterior_blocks(_as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
         one_of = first_records(who_of, told.height)
         for rows, known in blocks:
             learnt = model.shares(one_of[rows])
@@ -142,9 +150,9 @@ class AttributeInference(Checked):
         named: list[NDArray[np.bool_]] = []
         alone: list[NDArray[np.bool_]] = []
         belief: list[NDArray[np.float64]] = []
-        published = as_marginal(target.published)
+        published = _as_marginal(target.published)
         for some, places in blocks_of_people(cohort.known, model.answers.size):
-            part, told = cohort.table.take(places), places[some.told]
+            part, told = cohort.table.take(places), places[some.places]
             known = peoples_posterior(published, part, some, sensitive, target.recoding, together=target.rows.together)
             groups = known.groups
             assert groups is not None
@@ -195,7 +203,7 @@ def _usual(truth: NDArray[np.int64], cohort: Cohort, some: NDArray[np.bool_]) ->
     return usual_share(truth[some], cohort.known.person_of[some])
 
 
-def as_marginal(published: Published) -> Published:
+def _as_marginal(published: Published) -> Published:
     """Convert a randomized table to a single marginal; leave other kinds unchanged."""
     if not isinstance(published, RandomizedTable):
         return published

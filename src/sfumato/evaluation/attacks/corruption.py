@@ -1,4 +1,8 @@
-"""Corruption: the attacker knows the sensitive values of others in the data (Tao, Xiao, Li and Zhang, 2008)."""
+"""Corruption: the attacker knows the sensitive values of others in the data (Tao, Xiao, Li and Zhang, 2008).
+
+Letters: m people, g groups of published records (classes or buckets), v sensitive values, s sorts of people who fit the
+same, p pairs of a sort and a group.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,32 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.adding import added
-from sfumato.evaluation.attacks.answers import usual_share
-from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of, nothing_shared
-from sfumato.evaluation.attacks.groups_of_people import GroupsOfPeople, groups_of
-from sfumato.evaluation.attacks.options import SURE
-from sfumato.evaluation.attacks.population import known_from_others
+from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
+from sfumato.evaluation.attacks.classifiers import known_from_others, usual_share
+from sfumato.evaluation.attacks.linkage_scores import list_pairs
+from sfumato.evaluation.attacks.original_values import known_names, number_buckets, number_texts, number_vectors_alike
+from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
+from sfumato.evaluation.attacks.placement import join_entries
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.scattered_rows import joined
+from sfumato.evaluation.attacks.publication import read_publication, sum_by_code
+from sfumato.evaluation.attacks.register import read_register, register_attributes
+from sfumato.evaluation.attacks.verdicts import SURE
 from sfumato.options import Checked, Share
 from sfumato.published import BucketizedTables, PublishedTable
+from sfumato.published.bucketized import COUNT
+from sfumato.published.sliced import BUCKET
 from sfumato.rates import Rate
+from sfumato.recoding.choice import Recoding
 from sfumato.table.kinds import text_of
+from sfumato.table.table import Table
 
-BLOCK_CELLS = 1 << 22
+_BLOCK_CELLS = 1 << 22
 """Cells of pairs of a person and a group, by values, that are computed at a time."""
+
 
 _SALT = 0xC0
 
@@ -112,7 +123,7 @@ class Corruption(Checked):
         sensitive: str,
         truth: NDArray[np.int64],
         tried: NDArray[np.int64],
-        left: LeftOver,
+        left: _LeftOver,
     ) -> AttackResult:
         told, plain = left.beliefs(tried, truth), taken_out(left.groups, truth, None).beliefs(tried, truth)
         inside = tried < cohort.members
@@ -139,7 +150,7 @@ class Corruption(Checked):
                 "certain": float(certain.mean()) if members.people else 0.0,
                 "certain_and_right": float((members.right * certain).mean()) if members.people else 0.0,
             },
-            curve=curve_of(members, outside, population, guessing=(usual, usual_of_others), bound=None),
+            curve=draw_curve(members, outside, population, guessing=(usual, usual_of_others), bound=None),
         )
 
     def _result(self, sensitive: str) -> AttackResult:
@@ -157,21 +168,14 @@ class Corruption(Checked):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeftOver:
+class _LeftOver:
     """The groups without what is known to belong to others.
 
-    Attributes
-    ----------
-    groups : GroupsOfPeople
-    taken : numpy.ndarray
-        float64 (g, v): records of each group and value that belong to people who are known.
-    taken_room : numpy.ndarray
-        float64 (p,): records of each pair's room that do.
-    own : numpy.ndarray
-        bool (m,): whose own record is among these.
+    `taken`: float64 (g, v): records of each group and value that belong to people who are known. `taken_room`: float64
+    (p,): records of each pair's room that do. `own`: bool (m,): whose own record is among these.
     """
 
-    groups: GroupsOfPeople
+    groups: _GroupsOfPeople
     taken: NDArray[np.float64]
     taken_room: NDArray[np.float64]
     own: NDArray[np.bool_]
@@ -179,12 +183,8 @@ class LeftOver:
     def beliefs(self, people: NDArray[np.int64], truth: NDArray[np.int64]) -> Beliefs:
         """Name the likeliest value that is left to each of some people.
 
-        Parameters
-        ----------
-        people
-            int64: places of people; what is known of themselves is put back.
-        truth
-            int64 (m,): everybody's value; of these people it is read for scoring, and to put it back.
+        `people`: int64: places of people; what is known of themselves is put back. `truth`: int64 (m,): everybody's
+        value; of these people it is read for scoring, and to put it back.
         """
         belief, right = np.zeros(len(people)), np.zeros(len(people))
         for some, shares in self._shares(people, truth):
@@ -202,15 +202,15 @@ class LeftOver:
         groups = self.groups
         sorts = int(max(groups.sort_of.max(initial=0), groups.sort.max(initial=0))) + 1
         most = int(np.bincount(groups.sort, minlength=sorts).max(initial=1))
-        step = max(1, BLOCK_CELLS // (len(groups.values) * max(1, most)))
+        step = max(1, _BLOCK_CELLS // (len(groups.values) * max(1, most)))
         prior = groups.held.sum(axis=0) / groups.held.sum()
         for start in range(0, len(people), step):
             some = np.arange(start, min(start + step, len(people)))
             who = people[some]
-            one, pair = joined(groups.sort_of[who], groups.sort, sorts)
+            one, pair = join_entries(groups.sort_of[who], groups.sort, sorts)
             group = groups.group[pair]
-            own = np.where(self.own[who[one]], where_chance(groups, pair, truth[who[one]]), 0.0)
-            total = added(one, own, len(some))
+            own = np.where(self.own[who[one]], _where_chance(groups, pair, truth[who[one]]), 0.0)
+            total = sum_by_code(one, own, len(some))
             own = np.divide(own, total[one], out=np.zeros(len(own)), where=total[one] > 0)
             left = np.maximum(groups.held[group] - self.taken[group], 0.0)
             left[np.arange(len(one)), np.maximum(truth[who[one]], 0)] += own
@@ -224,7 +224,7 @@ class LeftOver:
             yield some, np.divide(shares, sums, out=np.tile(prior, (len(some), 1)), where=sums > SURE)
 
 
-def where_chance(groups: GroupsOfPeople, pair: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
+def _where_chance(groups: _GroupsOfPeople, pair: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how many records of a pair's group may be of its sort and have a value, float64, one for each pair."""
     group = groups.group[pair]
     sizes = groups.held.sum(axis=1)
@@ -233,23 +233,90 @@ def where_chance(groups: GroupsOfPeople, pair: NDArray[np.int64], value: NDArray
     return chance
 
 
-def taken_out(groups: GroupsOfPeople, truth: NDArray[np.int64], known: NDArray[np.bool_] | None) -> LeftOver:
+def taken_out(groups: _GroupsOfPeople, truth: NDArray[np.int64], known: NDArray[np.bool_] | None) -> _LeftOver:
     """Take the values of people whom the attacker knows out of the groups; None knows nobody.
 
     truth : int64 (m,), their values. known : bool (m,). Cost O(p) for the pairs of a person and a group.
     """
     taken, taken_room = np.zeros(groups.held.shape), np.zeros(len(groups.sort))
     if known is None:
-        return LeftOver(groups, taken, taken_room, np.zeros(len(truth), dtype=np.bool_))
+        return _LeftOver(groups, taken, taken_room, np.zeros(len(truth), dtype=np.bool_))
     width = len(groups.values)
     # People of one sort with one value are spread alike.
     kinds, times = np.unique(groups.sort_of[known] * width + truth[known], return_counts=True)
     sorts = int(max(groups.sort_of.max(initial=0), groups.sort.max(initial=0))) + 1
-    kind, pair = joined(kinds // width, groups.sort, sorts)
+    kind, pair = join_entries(kinds // width, groups.sort, sorts)
     value, group = kinds[kind] % width, groups.group[pair]
-    chance = where_chance(groups, pair, value)
-    total = added(kind, chance, len(kinds))
+    chance = _where_chance(groups, pair, value)
+    total = sum_by_code(kind, chance, len(kinds))
     spread = np.divide(chance * times[kind], total[kind], out=np.zeros(len(kind)), where=total[kind] > 0)
-    taken = added(group * width + value, spread, taken.size).reshape(taken.shape)
-    room = added(group, spread, len(taken))[groups.group] if groups.shared else added(pair, spread, len(groups.sort))
-    return LeftOver(groups, taken, room, known)
+    taken = sum_by_code(group * width + value, spread, taken.size).reshape(taken.shape)
+    room = (
+        sum_by_code(group, spread, len(taken))[groups.group]
+        if groups.shared
+        else sum_by_code(pair, spread, len(groups.sort))
+    )
+    return _LeftOver(groups, taken, room, known)
+
+
+_MOST_CELLS = 1 << 25
+"""Most cells of groups by values that are held."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _GroupsOfPeople:
+    """The groups of a release, and who may be in them.
+
+    `values`: The published sensitive values; their places are codes. `held`: float64 (g, v): records of each group with
+    each value. `sort_of`: int64 (m,): the sort of each person. `sort`, `group`: int64 (p,), sorted: all pairs of a sort
+    and a group that may hold it. `room`: float64 (p,): records of the group that may be of the sort. `shared`: Whether
+    all who fit a group share its room, as in a class; in a bucket a sort has rows of its own.
+    """
+
+    values: tuple[str | None, ...]
+    held: NDArray[np.float64]
+    sort_of: NDArray[np.int64]
+    sort: NDArray[np.int64]
+    group: NDArray[np.int64]
+    room: NDArray[np.float64]
+    shared: bool
+
+
+def groups_of(
+    published: PublishedTable | BucketizedTables, people: Table, sensitive: str, recoding: Recoding
+) -> _GroupsOfPeople | None:
+    """Read the groups of a release, and find those of people; None if they are too many.
+
+    Raises InputError when a register's cells are not of the declared kind.
+    """
+    found = _classes(published, people, sensitive, recoding) if isinstance(published, PublishedTable) else None
+    return _buckets(published, people, sensitive) if isinstance(published, BucketizedTables) else found
+
+
+def _classes(published: PublishedTable, people: Table, sensitive: str, recoding: Recoding) -> _GroupsOfPeople | None:
+    names = register_attributes(published.data, people.frame, people.schema)
+    known = read_register(people.frame, people.schema, names)
+    publication = read_publication(published.data, sensitive, known, recoding)
+    count, width = len(publication.sizes), len(publication.values)
+    pairs = list_pairs(publication, known) if count * width <= _MOST_CELLS else None
+    if pairs is None:
+        return None
+    class_of = np.repeat(np.arange(count), np.diff(publication.starts))
+    held = sum_by_code(class_of * width + publication.value_of, publication.counts, count * width).reshape(count, width)
+    room = publication.sizes[pairs.owner].astype(np.float64)
+    sorts = pairs.vector_of.astype(np.int64)
+    return _GroupsOfPeople(publication.values, held, sorts, pairs.vector, pairs.owner, room, True)
+
+
+def _buckets(published: BucketizedTables, people: Table, sensitive: str) -> _GroupsOfPeople | None:
+    names = known_names(published.quasi_identifying, people)
+    rows, asked = number_vectors_alike(published.quasi, names, people.frame, names)
+    bucket, counted = number_buckets(published.quasi[BUCKET], published.counts[BUCKET])
+    values, value_of = number_texts(published.counts[sensitive])
+    count, width = int(max(bucket.max(), counted.max())) + 1, len(values)
+    if count * width > _MOST_CELLS:
+        return None
+    records = published.counts[COUNT].cast(pl.Float64).to_numpy()
+    held = sum_by_code(counted * width + value_of, records, count * width).reshape(count, width)
+    cells, times = np.unique(rows * count + bucket, return_counts=True)
+    return _GroupsOfPeople(values, held, asked, cells // count, cells % count, times.astype(np.float64), False)

@@ -1,25 +1,49 @@
-"""The deFinetti attack: what all buckets together disclose about the values inside one (Kifer, 2009)."""
+"""The deFinetti attack: what all buckets together disclose about the values inside one (Kifer, 2009).
+
+Which rows of a bucket have which of its sensitive values is learnt by expectation maximization with a naive Bayes
+model: the chance of an attribute's value given the sensitive value is taken from all rows, each counted for the
+sensitive values of its bucket by its chances; the chances of a row follow from the model and from the sensitive values
+of the bucket.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.answers import usual_share
-from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
-from sfumato.evaluation.attacks.bucket_guess import guess, read_buckets
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
-from sfumato.evaluation.attacks.licence import allowed_guess
-from sfumato.evaluation.attacks.naive_bayes import NaiveBayes
-from sfumato.evaluation.attacks.pieces import Piece, pieces_of, unread_notes
-from sfumato.evaluation.attacks.population import beliefs_of, known_from_others
+from sfumato.classes.grouping import group_records
+from sfumato.errors import InputError
+from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
+from sfumato.evaluation.attacks.classifiers import (
+    Answers,
+    NaiveBayes,
+    beliefs_of,
+    bins_of,
+    known_from_others,
+    usual_share,
+)
+from sfumato.evaluation.attacks.original_values import (
+    ExactPart,
+    exact_parts,
+    number_alike,
+    number_part_rows,
+    unread_notes,
+)
+from sfumato.evaluation.attacks.people import Cohort, cohort_of, nothing_shared
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.publication import sum_by_code
+from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.kernels.grouping import first_records
+from sfumato.kernels.linking.matchings import matching_chances
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
+from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
@@ -50,7 +74,7 @@ class DeFinetti(Checked):
     not random worlds, which by de Finetti's theorem makes the buckets samples of one unknown law.
 
     *Played.* A naive Bayes model of the quasi-identifying values given the sensitive one is learnt by expectation
-    maximization, starting from the buckets' own shares (:mod:`sfumato.evaluation.attacks.bucket_links`); in a sliced
+    maximization, starting from the buckets' own shares (:mod:`sfumato.evaluation.attacks.definetti`); in a sliced
     table each column apart from the sensitive attribute has links of its own, and attributes in its column are used as
     they are. Everybody in the data is looked up by their quasi-identifying values. Rows that agree are treated alike,
     and the likeliest value is named; equally likely ones share.
@@ -85,7 +109,7 @@ class DeFinetti(Checked):
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it for each sensitive attribute."""
-        cohort, pieces = cohort_of(target), pieces_of(target.published)
+        cohort, pieces = cohort_of(target), exact_parts(target.published)
         notes = unread_notes(target.published, cohort.frame)
         return tuple(
             self._played(pieces, cohort, name, notes, allowed_guess(target.models_of_victims, name))
@@ -93,13 +117,18 @@ class DeFinetti(Checked):
         )
 
     def _played(
-        self, pieces: tuple[Piece, ...], cohort: Cohort, sensitive: str, notes: tuple[str, ...], allowed: float | None
+        self,
+        pieces: tuple[ExactPart, ...],
+        cohort: Cohort,
+        sensitive: str,
+        notes: tuple[str, ...],
+        allowed: float | None,
     ) -> AttackResult:
-        buckets = read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
+        buckets = _read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
         truth = buckets.answers.codes(cohort.frame[sensitive])
         inside, person = truth[: cohort.members], cohort.known.person_of[: cohort.members]
-        told = cohort.known.told[cohort.known.told < cohort.members]
-        guesses = guess(buckets, told, person[told], rounds=self.rounds, exact=self.exact)
+        told = cohort.known.places[cohort.known.places < cohort.members]
+        guesses = _guess(buckets, told, person[told], rounds=self.rounds, exact=self.exact)
         right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
         usual = usual_share(inside, person)
         members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
@@ -116,7 +145,7 @@ class DeFinetti(Checked):
             helps="more sensitive values in each bucket, t-closeness of the buckets, or generalizing the values that "
             "the sensitive one depends on",
             allowed=allowed,
-            curve=curve_of(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
+            curve=draw_curve(members, others, population, guessing=(usual, usual_of_others), bound=allowed),
         )
 
 
@@ -126,7 +155,350 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
     Also returns the share of them who have the most frequent value.
     """
     known = cohort.known
-    told = known.told[known.told >= cohort.members]
+    told = known.places[known.places >= cohort.members]
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
     found = beliefs_of(model.shares(told), known.person_of[told] - cohort.insiders, outside, person)
     return found, usual_share(outside, person)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _KnownColumn:
+    """Known attributes whose values share rows.
+
+    Letters: n rows, m people.
+
+    `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its attributes, equal ones numbered
+    alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of them, numbered from 0. `answer`:
+    int64 (n,): the answer of each row, if the sensitive attribute is in this column.
+    """
+
+    bucket: NDArray[np.int64]
+    vector: NDArray[np.int64]
+    held: NDArray[np.int64]
+    codes: tuple[NDArray[np.int64], ...]
+    told: tuple[NDArray[np.int64], ...]
+    sizes: tuple[int, ...]
+    answer: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _BucketReading:
+    """A bucketized or sliced release, read against people."""
+
+    answers: Answers
+    stock: BucketStock
+    columns: tuple[_KnownColumn, ...]
+
+
+def _read_buckets(pieces: Sequence[ExactPart], people: Table, sensitive: str, *, ranges: int) -> _BucketReading:
+    """Read the pieces of a release with buckets.
+
+    Raises InputError when release and people share no quasi-identifying attribute.
+    """
+    numeric = people.frame.schema[sensitive].is_numeric()
+    holding = next(piece for piece in pieces if sensitive in piece.label_of)
+    told = holding.frame[holding.label_of[sensitive]]
+    answers = Answers.of(told, holding.records, numeric=numeric, ranges=ranges)
+    buckets = 1 + max(int(piece.bucket.max()) for piece in pieces)
+    stock = BucketStock.of(holding.bucket, answers.codes(told), holding.records, buckets, answers.size)
+    known = [name for name in people.schema.quasi_identifying if name in people.frame.columns]
+    columns = []
+    for piece in pieces:
+        if names := tuple(name for name in known if name in piece.label_of):
+            values = piece.frame[piece.label_of[sensitive]] if sensitive in piece.label_of else None
+            columns.append(_column(piece, people.frame, names, None if values is None else answers.codes(values)))
+    if not columns:
+        raise nothing_shared()
+    return _BucketReading(answers, stock, tuple(columns))
+
+
+def _column(
+    piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None
+) -> _KnownColumn:
+    codes, told, sizes = [], [], []
+    for name in names:
+        rows, held = number_alike(piece.frame[piece.label_of[name]], people[name])
+        size = int(max(rows.max(), held.max())) + 1
+        bin_of = bins_of(sum_by_code(rows, piece.records, size), ordered=people.schema[name].is_numeric())
+        codes.append(bin_of[rows])
+        told.append(bin_of[held])
+        sizes.append(int(bin_of.max()) + 1)
+    vector, held = number_part_rows(piece, people, names)
+    return _KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Guesses:
+    """Guesses about the first people.
+
+    `model`: What was learnt, for people in no bucket. `learnt`, `worlds`: ``person``, ``value``, ``chance``,
+    ``belief``: the likeliest answers of each person, by the learnt links and by the buckets alone (random worlds);
+    equally likely ones share the chance. The belief, by the learnt links, is the chance that any of the person's known
+    records has the value.
+    """
+
+    model: NaiveBayes
+    learnt: pl.DataFrame
+    worlds: pl.DataFrame
+
+    def right(self, guesses: pl.DataFrame, person: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the chance that each person's guess is right: any of their values is `truth`."""
+        asked = pl.DataFrame({"person": person, "value": truth}).unique()
+        found = asked.join(guesses, on=["person", "value"])
+        people = int(person.max(initial=-1)) + 1
+        return sum_by_code(found["person"].to_numpy(), found["chance"].to_numpy(), people)
+
+    def belief(self, people: int) -> NDArray[np.float64]:
+        """Return how sure the attacker is of each person's learnt guess; 0 where no bucket fits."""
+        found = np.zeros(people)
+        found[self.learnt["person"].to_numpy()] = self.learnt["belief"].to_numpy()
+        return found
+
+
+def _guess(
+    buckets: _BucketReading, told: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
+) -> _Guesses:
+    """Learn the links of each column and guess the values of people.
+
+    `buckets`: The release, read against records of people. `told`: int64 (r,): places of the records that are known.
+    `person`: int64 (r,): whose they are. `rounds`, `exact`: As for
+    :func:`sfumato.evaluation.attacks.definetti.learn_links`.
+    """
+    stock, columns = buckets.stock, buckets.columns
+    links = [
+        learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
+        if column.answer is None
+        else None
+        for column in columns
+    ]
+    tables = [
+        table
+        for column, link in zip(columns, links, strict=True)
+        for table in (_crossed(column, stock.values) if link is None else link.tables)
+    ]
+    prior = sum_by_code(stock.value_of, stock.counts, stock.values)
+    codes = tuple(codes for column in columns for codes in column.told)
+    masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
+    weights = _of_people(*_weights([column.held[told] for column in columns], masses), person)
+    model = NaiveBayes(buckets.answers, prior, tuple(tables), codes)
+    return _Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"))
+
+
+def _of_people(who_of: NDArray[np.int64], weights: pl.DataFrame, person: NDArray[np.int64]) -> pl.DataFrame:
+    """Add up what is believed of the records of each person: ``person``, ``value``, ``learnt``, ``worlds``, ``belief``.
+
+    The belief is the chance that any of the records has the value, by the learnt links.
+    """
+    held = pl.DataFrame({"who": who_of, "person": person})
+    if held["person"].is_unique().all():
+        share = (pl.col("learnt") / pl.sum("learnt").over("who")).fill_nan(0.0)
+        return held.join(weights.with_columns(belief=share), on="who").drop("who")
+    shares = weights.with_columns((pl.col(name) / pl.sum(name).over("who")).fill_nan(0.0) for name in _BOTH)
+    any_of_them = 1 - (1 - pl.col("learnt").sort()).product()
+    return held.join(shares, on="who").group_by("person", "value").agg(pl.sum(*_BOTH), belief=any_of_them)
+
+
+def _crossed(column: _KnownColumn, values: int) -> list[NDArray[np.float64]]:
+    """Count the answers beside the values of a column that has them."""
+    assert column.answer is not None
+    return [
+        sum_by_code(codes * values + column.answer, np.ones(len(codes)), size * values).reshape(size, values)
+        for codes, size in zip(column.codes, column.sizes, strict=True)
+    ]
+
+
+def _masses(column: _KnownColumn, links: _RowChances | None, stock: BucketStock) -> pl.DataFrame:
+    """Return for each vector, bucket and answer the share of the bucket's records with the answer that have the vector.
+
+    ``learnt`` by the links, ``worlds`` by the bucket alone; ``held`` is the number of these records.
+    """
+    vector, bucket = column.vector, column.bucket
+    if links is None:
+        rows = pl.DataFrame({"vector": vector, "bucket": bucket, "value": column.answer, "learnt": 1.0, "worlds": 1.0})
+    else:
+        value, alone = stock.value_of[links.pair], stock.counts[links.pair] / stock.sizes[bucket[links.row]]
+        cells = {"vector": vector[links.row], "bucket": bucket[links.row], "value": value}
+        rows = pl.DataFrame({**cells, "learnt": links.chance, "worlds": alone})
+    held = {"bucket": stock.bucket_of, "value": stock.value_of, "held": stock.counts.astype(np.float64)}
+    summed = rows.group_by("vector", "bucket", "value").agg(pl.sum("learnt", "worlds"))
+    return summed.join(pl.DataFrame(held), on=["bucket", "value"]).with_columns(
+        pl.col("learnt", "worlds") / pl.col("held")
+    )
+
+
+def _weights(
+    held: Sequence[NDArray[np.int64]], masses: Sequence[pl.DataFrame]
+) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """Weigh each answer for each distinct vector of known values: ``who``, ``value``, ``learnt``, ``worlds``.
+
+    In a bucket, columns are independent given the answer: its records times, for each column, the share of them that
+    have the vector. Buckets are added up.
+    """
+    who_of, count = group_records(np.column_stack(held).astype(np.uint32))
+    one_of = first_records(who_of, count)
+    who = [pl.DataFrame({"who": np.arange(count), "vector": vectors[one_of]}) for vectors in held]
+    places = [mass.select("vector", "bucket").unique() for mass in masses]
+    # The column that fits fewest buckets comes first, so that few pairs are held at a time.
+    order = sorted(range(len(held)), key=lambda column: _pairs(who[column], places[column]))
+    found = who[order[0]].join(places[order[0]], on="vector").select("who", "bucket")
+    for column in order[1:]:
+        fitting = found.join(who[column], on="who").join(places[column], on=["vector", "bucket"], how="semi")
+        found = fitting.select("who", "bucket")
+    found = found.join(who[order[0]], on="who").join(masses[order[0]], on=["vector", "bucket"])
+    found = found.select("who", "bucket", "value", pl.col("learnt", "worlds") * pl.col("held"))
+    for column in order[1:]:
+        further = found.join(who[column], on="who").join(masses[column], on=["vector", "bucket", "value"])
+        found = further.select(
+            "who", "bucket", "value", *(pl.col(name) * pl.col(f"{name}_right") for name in ("learnt", "worlds"))
+        )
+    return who_of.astype(np.int64), found.group_by("who", "value").agg(pl.sum("learnt", "worlds"))
+
+
+_BOTH = ("learnt", "worlds")
+
+
+def _pairs(who: pl.DataFrame, places: pl.DataFrame) -> int:
+    return int(who.join(places.group_by("vector").len("fitting"), on="vector")["fitting"].sum())
+
+
+def _likeliest(weights: pl.DataFrame, by: str) -> pl.DataFrame:
+    best = weights.with_columns(best=pl.max(by).over("person"))
+    tied = best.filter(pl.col(by) >= pl.col("best") * (1 - SURE), pl.col("best") > 0)
+    return tied.select("person", "value", "belief", chance=1 / pl.len().over("person"))
+
+
+MOST_ENTRIES = 50_000_000
+"""Most pairs of a row and a sensitive value of its bucket that fit into memory."""
+
+
+_SCALING_ROUNDS = 20
+
+
+_WIDEST = 40.0
+"""Largest difference of log weights in a row; a larger one makes no difference to a guess, and may underflow."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BucketStock:
+    """The sensitive values of the buckets.
+
+    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values.
+
+    `starts`: int64 (b + 1,): pairs of each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside
+    a bucket. `counts`: int64 (z,): its count. `values`: The number a.
+    """
+
+    starts: NDArray[np.int64]
+    value_of: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    values: int
+
+    @classmethod
+    def of(
+        cls,
+        bucket: NDArray[np.int64],
+        value: NDArray[np.int64],
+        records: NDArray[np.float64],
+        buckets: int,
+        values: int,
+    ) -> BucketStock:
+        """Count the sensitive values of each bucket."""
+        keys, place = np.unique(bucket * values + value, return_inverse=True)
+        counts = sum_by_code(place, records, len(keys)).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(keys // values, minlength=buckets))]).astype(np.int64)
+        return cls(starts, keys % values, counts, values)
+
+    @property
+    def bucket_of(self) -> NDArray[np.int64]:
+        """Return the bucket of each pair: int64 (z,)."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Return the records of each bucket: int64 (b,)."""
+        return sum_by_code(self.bucket_of, self.counts, len(self.starts) - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _RowChances:
+    """Chances of rows to have the values of their bucket.
+
+    Letters: n rows, e entries: pairs of a row and a value of its bucket.
+
+    `row`, `pair`: int64 (e,): row of each entry, and its pair of `BucketStock`. `chance`: float64 (e,). `tables`:
+    float64 (d, a) for each attribute: expected rows with value and sensitive value.
+    """
+
+    row: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    tables: tuple[NDArray[np.float64], ...]
+
+
+def learn_links(
+    bucket: NDArray[np.int64],
+    codes: Sequence[NDArray[np.int64]],
+    sizes: Sequence[int],
+    stock: BucketStock,
+    *,
+    rounds: int,
+    exact: int,
+) -> _RowChances:
+    """Learn the links between rows and sensitive values.
+
+    `bucket`: int64 (n,): bucket of each row; each bucket has as many rows as the stock has records. `codes`: int64 (n,)
+    for each attribute: values from 0. `sizes`: Number of values of each attribute. `rounds`: Of expectation
+    maximization; 0 leaves the chances that the buckets alone give (random worlds). `exact`: Buckets with at most this
+    many states are computed exactly, see :mod:`sfumato.kernels.linking.matchings`. Raises InputError when there are
+    more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
+
+    A row's own share in the counts is left out when its chances are computed, so that rare values do not confirm
+    themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
+    """
+    entries = int(np.diff(stock.starts)[bucket].sum())
+    if entries > MOST_ENTRIES:
+        raise InputError(
+            f"the buckets have {entries} pairs of a row and a sensitive value, more than the {MOST_ENTRIES} that can "
+            "be linked; buckets this large hide links well"
+        )
+    order = np.argsort(bucket, kind="stable")
+    ordered = bucket[order]
+    widths = np.diff(stock.starts)[ordered]
+    at = np.repeat(np.arange(len(order)), widths)
+    pair = np.arange(len(at)) + np.repeat(stock.starts[ordered] - (np.cumsum(widths) - widths), widths)
+    row = order[at]
+    chance = stock.counts[pair] / stock.sizes[bucket[row]]
+    rows = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=len(stock.starts) - 1))]).astype(np.int64)
+    places = [each[row] * stock.values + stock.value_of[pair] for each in codes]
+    firsts = np.cumsum(widths) - widths
+    for _ in range(rounds):
+        tables = _tables(places, sizes, chance, stock.values)
+        logs = np.zeros(len(row))
+        for place, table in zip(places, tables, strict=True):
+            logs += _left_out(table, place, chance)
+        logs -= np.repeat(np.maximum.reduceat(logs, firsts), widths)
+        weights = np.exp(np.maximum(logs, -_WIDEST))
+        chance = matching_chances(rows, stock.starts, stock.counts, weights, exact, _SCALING_ROUNDS)
+    return _RowChances(row, pair, chance, tuple(_tables(places, sizes, chance, stock.values)))
+
+
+def _tables(
+    places: Sequence[NDArray[np.int64]], sizes: Sequence[int], chance: NDArray[np.float64], values: int
+) -> list[NDArray[np.float64]]:
+    return [
+        sum_by_code(place, chance, size * values).reshape(size, values)
+        for place, size in zip(places, sizes, strict=True)
+    ]
+
+
+def _left_out(table: NDArray[np.float64], place: NDArray[np.int64], chance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log chance of each entry's value given its sensitive value, learnt from all other rows.
+
+    It is drawn towards the value's share of all rows, with the weight of one row.
+    """
+    values = table.shape[1]
+    held, total = table.sum(axis=1), table.sum(axis=0)
+    overall = ((held + 1) / (held.sum() + len(held)))[place // values]
+    others = np.maximum(table.ravel()[place] - chance, 0.0)
+    logs: NDArray[np.float64] = np.log((others + overall) / (np.maximum(total[place % values] - chance, 0.0) + 1))
+    return logs

@@ -1,9 +1,15 @@
-"""Downcoding: undo generalization by what the form of published cells discloses (Cohen, 2022)."""
+"""Downcoding: undo generalization by what the form of published cells discloses (Cohen, 2022).
+
+Letters of the beliefs: w values under a cell in rising order, n records of the class, ``shares`` float64 (w,): how
+frequent each value is in the population, summing to 1. Every belief is float64 (w,): the chance that one record of the
+class, any one, has each value, if the records are drawn one by one from the population.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import comb
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,20 +17,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
-from sfumato.classes.grouping import group_records
-from sfumato.evaluation.attacks.cell_beliefs import (
-    branching_belief,
-    rounded_belief,
-    tight_belief,
-    uncut_belief,
-    uncut_region_belief,
+from sfumato.evaluation.attacks.people import by_person
+from sfumato.evaluation.attacks.placement import (
+    SEVERAL,
+    Placement,
+    pair_with_classes,
+    place_people,
+    require_generalized,
 )
-from sfumato.evaluation.attacks.known_records import by_person
-from sfumato.evaluation.attacks.placing import SEVERAL, Placement, candidates, generalized, place
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.register import RegisterAttribute
+from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_rows
 from sfumato.hierarchy.tree import Hierarchy
-from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.models import known_models
 from sfumato.models.says import smallest_allowed, speak_of
@@ -37,10 +40,11 @@ from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.table import Table
 
-Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]
+_Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]
 """From shares of the values under a cell, its first and last code, and the records of the class."""
 
-Edges = Literal["tight", "rounded", "free"]
+
+_Edges = Literal["tight", "rounded", "free"]
 """What is at both edges of a cell: values of the class, values in outer bins, or nothing known."""
 
 
@@ -94,23 +98,23 @@ class Downcoding(Checked):
         InputError
             When the release is not a generalized table, or shares no quasi-identifying attribute with the people.
         """
-        published = generalized(target.published, self.name)
+        published = require_generalized(target.published, self.name)
         people, victims, population = _divided(target)
-        placement = place(published, people, target.original.schema, target.recoding)
+        placement = place_people(published, people, target.original.schema, target.recoding)
         forms = target.recoding.forms_of(each.attribute for each in placement.known)
         smallest = _smallest_side(target)
         results = []
         for column, (knowledge, form) in enumerate(zip(placement.known, forms, strict=True)):
             if form in (Form.INTERVAL, Form.ANCESTOR):
                 edges = self._edges(target, form, knowledge.attribute)
-                usual = _usual_values(knowledge, placement.told[population, column])
+                usual = _usual_values(knowledge, placement.codes[population, column])
                 ends = form is Form.INTERVAL and edges == "tight"
                 guesses = _guesses(placement, column, usual, _belief(knowledge, form, edges, smallest), ends=ends)
                 owners = target.original.person_of
                 results.append(self._result(placement, column, victims, guesses, owners, ends=ends))
         return tuple(results) or (self._unplayed(),)
 
-    def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> Edges:
+    def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> _Edges:
         """Return what the edges of a cell disclose about its class."""
         if self.tight is not None:
             return "tight" if self.tight else "free"
@@ -129,7 +133,7 @@ class Downcoding(Checked):
         ends: bool,
     ) -> AttackResult:
         name = placement.known[column].attribute.name
-        people = np.flatnonzero(victims & (placement.told[:, column] != UNKNOWN))
+        people = np.flatnonzero(victims & (placement.codes[:, column] != UNKNOWN))
         generalized_classes = np.zeros(guesses.shape[1], dtype=np.bool_)
         for classes, *_ in _cells(placement, column):
             generalized_classes[classes] = True
@@ -182,15 +186,13 @@ def _hits(
 
     A person who fits several classes counts in each with its share of the records.
     """
-    told = placement.told[people]
-    vector_of, count = group_records(told + 1)
-    vectors = np.ascontiguousarray(told[first_records(vector_of, count)])
-    weights = np.zeros((3, count))
-    for vector, owner, share in candidates(placement, vectors):
+    vectors, vector_of = distinct_rows(placement.codes[people])
+    weights = np.zeros((3, len(vectors)))
+    for vector, owner, share in pair_with_classes(placement, vectors):
         share = share * counted_classes[owner]
         hits = guesses[:, owner] == vectors[vector, column]
         for row, weight in enumerate((share, *(share * hits))):
-            weights[row] += np.bincount(vector, weight, minlength=count)
+            weights[row] += np.bincount(vector, weight, minlength=len(vectors))
     found: NDArray[np.float64] = weights[:, vector_of]
     return found
 
@@ -225,7 +227,7 @@ def _quasi(table: Table) -> pl.DataFrame:
 
 
 def _guesses(
-    placement: Placement, column: int, usual: NDArray[np.float64], belief: Belief | None, *, ends: bool
+    placement: Placement, column: int, usual: NDArray[np.float64], belief: _Belief | None, *, ends: bool
 ) -> NDArray[np.int64]:
     """Guess the value of every record of each class, int64 (2, c): with the form of the cell, and without.
 
@@ -256,7 +258,7 @@ def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64
     first = np.minimum(runs[labels], max(0, len(publication.low) - 1))
     low, high = publication.low[first].astype(np.int64), publication.high[first].astype(np.int64)
     several = (runs[labels + 1] - runs[labels] == 1) & (low < high)
-    several &= (high < size) | ~(placement.told[:, column] == UNKNOWN).any()
+    several &= (high < size) | ~(placement.codes[:, column] == UNKNOWN).any()
     chosen = np.flatnonzero(several)
     keys = np.column_stack([low, np.minimum(high, size - 1), publication.sizes])[chosen]
     order = np.lexsort(keys.T)
@@ -285,7 +287,7 @@ def _smallest_side(target: Target) -> int:
     return smallest_allowed(sized) if cuts_anywhere and sized and len(sized) == len(target.models) else 0
 
 
-def _belief(knowledge: RegisterAttribute, form: Form, edges: Edges, smallest: int) -> Belief | None:
+def _belief(knowledge: RegisterAttribute, form: Form, edges: _Edges, smallest: int) -> _Belief | None:
     hierarchy = knowledge.attribute.hierarchy
     if form is Form.ANCESTOR:
         if edges == "free" or hierarchy is None:
@@ -300,7 +302,7 @@ def _belief(knowledge: RegisterAttribute, form: Form, edges: Edges, smallest: in
     return lambda shares, low, high, records: tight_belief(shares, records)
 
 
-def _uncut_region(smallest: int) -> Belief:
+def _uncut_region(smallest: int) -> _Belief:
     return lambda shares, low, high, records: uncut_region_belief(shares, records, smallest)
 
 
@@ -323,3 +325,144 @@ def _children(hierarchy: Hierarchy, low: int, high: int) -> NDArray[np.int64]:
     level = int((nodes != nodes[:, :1]).any(axis=1).sum())
     child_of: NDArray[np.int64] = (nodes[level - 1] - nodes[level - 1, 0]).astype(np.int64)
     return child_of
+
+
+_Shares = NDArray[np.float64]
+
+
+def tight_belief(shares: _Shares, records: int) -> _Shares:
+    """Use that the lowest and the highest value both occur in the class of at least two records.
+
+    By inclusion and exclusion over the ends that may be missing. Cost O(w).
+    """
+    low, high = shares[0], shares[-1]
+    others = records - 1
+    without = np.array([(1 - low) ** others, (1 - high) ** others, max(0.0, 1 - low - high) ** others])
+    belief = shares * (1 - without[0] - without[1] + without[2])
+    belief[0], belief[-1] = low * (1 - without[1]), high * (1 - without[0])
+    return _normal(belief, shares)
+
+
+def rounded_belief(shares: _Shares, first: int, last: int, records: int) -> _Shares:
+    """Use that a value of the class is in the first bin of a rounded interval, and one in the last.
+
+    first, last : values in the first bin, and in the last one; together all if the interval is a single bin. By
+    inclusion and exclusion over the bins that may be empty. Cost O(w).
+    """
+    if first + last > len(shares):
+        return shares
+    bins = np.ones(len(shares), dtype=np.int64)
+    bins[:first], bins[len(shares) - last :] = 0, 2
+    mass = np.bincount(bins, weights=shares, minlength=3)
+    low, high = mass[0], mass[2]
+    others = records - 1
+    no_low, no_high = (1 - low) ** others, (1 - high) ** others
+    inside = 1 - no_low - no_high + max(0.0, 1 - low - high) ** others
+    return _normal(shares * np.array([1 - no_high, inside, 1 - no_low])[bins], shares)
+
+
+def branching_belief(shares: _Shares, child_of: NDArray[np.integer], records: int) -> _Shares:
+    """Use that the class does not lie under one child of the node, which would have been published instead.
+
+    child_of : integers (w,), which child each value is under. Cost O(w).
+    """
+    under = np.bincount(child_of, weights=shares)[child_of]
+    return _normal(shares * (1 - under ** (records - 1)), shares)
+
+
+def uncut_belief(shares: _Shares, records: int, smallest: int) -> _Shares:
+    """Use, besides tight ends, that no cut leaves `smallest` records on both sides.
+
+    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If
+    the class has fewer than twice `smallest` records this says nothing, and only the tight ends remain.
+
+    Cost O(w · smallest²).
+    """
+    if records < 2 * smallest:
+        return tight_belief(shares, records)
+    below = np.concatenate([[0.0], np.cumsum(shares)[:-1]])
+    above = np.concatenate([np.cumsum(shares[::-1])[::-1][1:], [0.0]])
+    # Powers of shares are taken relative to the highest one: those of large classes would vanish.
+    highest = shares.max()
+    middle = np.zeros(len(shares))
+    # Expected records below and above each middle value, weighted by how likely that middle value is.
+    lower, at_low = np.zeros(len(shares)), np.zeros(len(shares))
+    upper, at_high = np.zeros(len(shares)), np.zeros(len(shares))
+    for left in range(smallest):
+        sure_low, low_count = _with_end(below, shares[0], left)
+        for right in range(smallest):
+            sure_high, high_count = _with_end(above, shares[-1], right)
+            ways = float(comb(records, left) * comb(records - left, right))
+            inner = records - left - right
+            chance = ways * sure_low * sure_high * (shares / highest) ** inner * highest ** -(left + right)
+            # The middle value may itself be an end; then no value has to lie beyond it.
+            middle += chance * inner
+            at_low += chance * low_count
+            lower += chance * (left - low_count)
+            at_high += chance * high_count
+            upper += chance * (right - high_count)
+    downwards = _spread(shares, below - shares[0], lower)
+    upwards = _spread(shares[::-1], (above - shares[-1])[::-1], upper[::-1])[::-1]
+    belief = middle + downwards + upwards
+    belief[0] += at_low.sum()
+    belief[-1] += at_high.sum()
+    return _normal(belief, shares)
+
+
+def uncut_region_belief(shares: _Shares, records: int, smallest: int) -> _Shares:
+    """Use that no cut leaves `smallest` records on both sides of a cell whose ends need not occur.
+
+    As :func:`uncut_belief`, except for the ends. Cost O(w · smallest²).
+    """
+    if records < 2 * smallest:
+        return shares
+    below = np.concatenate([[0.0], np.cumsum(shares)[:-1]])
+    above = np.concatenate([np.cumsum(shares[::-1])[::-1][1:], [0.0]])
+    highest = shares.max()
+    middle, lower, upper = np.zeros((3, len(shares)))
+    for left in range(smallest):
+        for right in range(smallest):
+            inner = records - left - right
+            ways = float(comb(records, left) * comb(records - left, right)) * highest ** -(left + right)
+            chance = ways * below**left * above**right * (shares / highest) ** inner
+            middle += chance * inner
+            lower += chance * left
+            upper += chance * right
+    # A share of 0 precedes the first value, which is not an end here.
+    downwards = _spread(np.append(0.0, shares), np.append(0.0, below), np.append(0.0, lower))[1:]
+    upwards = _spread(np.append(0.0, shares[::-1]), np.append(0.0, above[::-1]), np.append(0.0, upper[::-1]))[:0:-1]
+    return _normal(middle + downwards + upwards, shares)
+
+
+def _with_end(mass: _Shares, end: float, count: int) -> tuple[_Shares, _Shares]:
+    """Weigh `count` records beyond each middle value, of which one at least is at the end.
+
+    mass : float64 (w,), the joint share of the values beyond. Returns the weight of that, and the expected number of
+    records at the end given it; where nothing lies beyond, only no records weigh anything, and all of that.
+    """
+    ends = mass <= end * 1e-12
+    if count == 0:
+        return ends.astype(np.float64), np.zeros(len(mass))
+    sure = np.where(ends, 0.0, mass**count - np.maximum(mass - end, 0.0) ** count)
+    expected = np.divide(count * end * mass ** (count - 1), sure, out=np.zeros(len(mass)), where=sure > 0)
+    return sure, np.minimum(expected, count)
+
+
+def _spread(shares: _Shares, inside: _Shares, expected: _Shares) -> _Shares:
+    """Spread expected records below each middle value over the values between the end and it, by their shares.
+
+    inside : float64 (w,), the joint share of these values. Cost O(w).
+    """
+    rate = np.divide(expected, inside, out=np.zeros(len(shares)), where=inside > 1e-15)
+    # A value takes part in the rate of every middle value above it.
+    beyond = np.concatenate([np.cumsum(rate[::-1])[::-1][1:], [0.0]])
+    spread: _Shares = shares * beyond
+    spread[0] = 0.0
+    return spread
+
+
+def _normal(belief: _Shares, shares: _Shares) -> _Shares:
+    """Scale beliefs to a sum of 1; if the published cell is impossible in the model, return the shares."""
+    belief = np.maximum(belief, 0.0)
+    total = belief.sum()
+    return belief / total if total > 1e-300 else shares

@@ -9,9 +9,8 @@ import numpy as np
 
 from sfumato.classes.fingerprints import Fingerprints
 from sfumato.errors import PolicyError
-from sfumato.evaluation.attacks.options import SURE
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.verdicts import Certainty
+from sfumato.evaluation.attacks.verdicts import SURE, Certainty
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
 from sfumato.published import PublishedTable

@@ -10,14 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
-from sfumato.evaluation.attacks.known_records import KnownRecords, known_records
-from sfumato.evaluation.attacks.options import SURE
-from sfumato.evaluation.attacks.peoples_posterior import blocks_of_people, peoples_posterior
-from sfumato.evaluation.attacks.posterior import Posterior, posterior, sensitive_of, told_blocks, value_count
+from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
+from sfumato.evaluation.attacks.people import KnownRecords, known_records
+from sfumato.evaluation.attacks.posterior import (
+    OwnValues,
+    Posterior,
+    blocks_of_people,
+    peoples_posterior,
+    posterior,
+    posteriors_of_target,
+    sensitive_of,
+    value_count,
+)
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.record_groups import OwnValues
-from sfumato.evaluation.attacks.verdicts import Certainty
+from sfumato.evaluation.attacks.verdicts import SURE, Certainty
 from sfumato.numbers import counted
 from sfumato.options import Checked, Share
 from sfumato.published import Published
@@ -150,7 +156,7 @@ _Both = Iterator[tuple[Posterior, NDArray[np.float64], OwnValues]]
 
 
 def _of_records(target: Target, earlier: Published, people: Table, name: str) -> _Both:
-    for rows, later in told_blocks(target, people, name):
+    for rows, later in posteriors_of_target(target, people, name):
         some = people.take(rows)
         other = posterior(earlier, some, sensitive=name, recoding=target.recoding)
         yield later, _renumbered(other, later.values), OwnValues.of_each(some.frame[name])
@@ -212,7 +218,7 @@ def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
     told, others = (None if one is None else one.beliefs() for one in (inside, outside))
     assert told is not None
-    return curve_of(told, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
+    return draw_curve(told, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -1,24 +1,43 @@
-"""Membership inference: decide who was in the data."""
+"""Membership inference: decide who was in the data, by how much better a release fits them than chance would.
+
+The score, `lift`, is the number of published records that fit a person's values, each divided by how often a record
+would fit them if the attributes had nothing to do with each other (with the frequencies of the release itself). Without
+that division, people with frequent values would seem to be members. Noise and swapping leave nobody's values unchanged,
+so no record fits; but the nearest record is nearer to somebody whose own record is there than to somebody else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of
-from sfumato.evaluation.attacks.discrimination import Discrimination, accepted
-from sfumato.evaluation.attacks.fitting_posterior import covered_by_one
-from sfumato.evaluation.attacks.lift import lift
-from sfumato.evaluation.attacks.nearness import nearness
-from sfumato.evaluation.attacks.pieces import unread_notes
+from sfumato.evaluation.attacks.nearest_linkage import nearest_links
+from sfumato.evaluation.attacks.original_values import (
+    ExactPart,
+    exact_parts,
+    number_part_rows,
+    read_cells,
+    shared_names,
+    unread_notes,
+)
+from sfumato.evaluation.attacks.people import KEY, Cohort, Victims, cohort_of, nothing_shared
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.publication import sum_by_code
+from sfumato.evaluation.attacks.value_weights import covered_by_one
+from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Share
-from sfumato.published import PublishedTable, RandomizedTable
-from sfumato.rates import Rate
+from sfumato.published import Published, PublishedTable, RandomizedTable
+from sfumato.rates import CONFIDENCE, Rate
+from sfumato.recoding.choice import Recoding
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 
@@ -40,9 +59,9 @@ class MembershipInference(Checked):
 
     Notes
     -----
-    *Played.* Everybody in the data and in the control group gets a score, :func:`sfumato.evaluation.attacks.lift.lift`:
+    *Played.* Everybody in the data and in the control group gets a score, :func:`lift`:
     published records that fit, divided by those expected by chance. In a randomized table, people whom no record fits
-    are ranked below, by how near the nearest one is, :func:`sfumato.evaluation.attacks.nearness.nearness`. There are
+    are ranked below, by how near the nearest one is, :func:`_nearness`. There are
     two results.
 
     *People with several records* get the geometric mean of the scores of those that are known, and 0 if the release
@@ -96,7 +115,7 @@ class MembershipInference(Checked):
     def _of_people(self, target: Target, cohort: Cohort) -> NDArray[np.float64]:
         """Score people: the geometric mean over their known records, below 0 if no published record fits one."""
         known = cohort.known
-        told = cohort.table if len(known.told) == cohort.table.height else cohort.table.take(known.told)
+        told = cohort.table if len(known.places) == cohort.table.height else cohort.table.take(known.places)
         scores = self._scores(target, told)
         if known.alone:
             return scores
@@ -116,7 +135,7 @@ class MembershipInference(Checked):
         if not isinstance(target.published, RandomizedTable) or not unfit.any():
             return scores
         some = people.take(np.flatnonzero(unfit))
-        scores[unfit] = nearness(target.published, some, sensitive=self.knows_sensitive, threads=target.threads)
+        scores[unfit] = _nearness(target.published, some, sensitive=self.knows_sensitive, threads=target.threads)
         return scores
 
     def _pairs(
@@ -158,7 +177,208 @@ class MembershipInference(Checked):
 _ENOUGH = 5
 """Fewest false positives for which the border is certain."""
 
+
 _HELPS = (
     "larger classes, a release of a small sample of the population, or labels without gaps between classes: "
     "global-mondrian, or mondrian with extent 'region'; what fits members alone gives them away"
 )
+
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """How often a member has a higher score than an outsider.
+
+    `area`: Chance that a member picked at random has a higher score than an outsider picked at random, ties by halves:
+    the area under the ROC curve. `members`, `outsiders`: People in both groups, at least one each.
+    """
+
+    area: float
+    members: int
+    outsiders: int
+
+    @classmethod
+    def of(cls, members: NDArray[np.float64], outsiders: NDArray[np.float64]) -> Discrimination:
+        """Compare two groups of scores. Cost O(n log n)."""
+        rising = np.sort(outsiders)
+        below = np.searchsorted(rising, members, side="left").sum()
+        up_to = np.searchsorted(rising, members, side="right").sum()
+        pairs = len(members) * len(outsiders)
+        return cls(float((below + up_to) / (2 * pairs)), len(members), len(outsiders))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the area: all areas whose spread allows the observed one.
+
+        The spread is that of Hanley and McNeil (1982) with the group sizes averaged (Newcombe 2006, method 5); solved
+        for the area like Wilson's interval, so that an area of 0 or 1 has an interval too. Ties make it too wide rather
+        than too narrow.
+        """
+        return self._end(0.0), self._end(1.0)
+
+    def _end(self, far: float) -> float:
+        """Find, by bisection, the end that is as far from the area as the spread allows."""
+        z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+        near = self.area
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            if abs(self.area - middle) <= z * self._spread(middle):
+                near = middle
+            else:
+                far = middle
+        return (near + far) / 2
+
+    def _spread(self, area: float) -> float:
+        average = (self.members + self.outsiders) / 2 - 1
+        share = (1 - area) / (2 - area) + area / (1 + area)
+        variance = area * (1 - area) * (1 + average * share) / (self.members * self.outsiders)
+        return float(np.sqrt(variance))
+
+
+def accepted(
+    members: NDArray[np.float64], outsiders: NDArray[np.float64], false_positives: float
+) -> tuple[float, float]:
+    """Count the members and outsiders whose scores pass when at most a given share of the outsiders may.
+
+    Of those with the score at which the share would be exceeded, a part is counted, as if a coin were thrown for each,
+    so that the share is reached exactly: both counts are sums of chances.
+
+    `members`, `outsiders`: float64 scores, at least one each. `false_positives`: Share of the outsiders that may pass,
+    from 0 to 1.
+
+    Cost O(n log n).
+    """
+    # A product such as 0.29 · 100 falls short of the whole number that it stands for.
+    allowed = false_positives * len(outsiders) + 1e-9
+    if allowed >= len(outsiders):
+        return float(len(members)), float(len(outsiders))
+    border = -np.sort(-outsiders)[int(allowed)]
+    above, at = (outsiders > border).sum(), (outsiders == border).sum()
+    part = (allowed - above) / at
+    passed = (members > border).sum() + part * (members == border).sum()
+    return float(passed), float(above + part * at)
+
+
+def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: bool) -> NDArray[np.float64]:
+    """Score how well a release fits each person.
+
+    `people`: m people with original values. `recoding`: How a generalized table was published. `sensitive`: Whether the
+    sensitive values of the people are known, too. Result: float64 (m,): 0 if no published record fits; 1 if as many fit
+    as by chance. Raises InputError when release and people share no attribute, or the people's values cannot be read.
+
+    *Generalized*: a class of n' records whose labels cover shares p₁, p₂ … of all records counts n' ÷ (n p₁ p₂ …), and
+    the classes that cover a person are added up. *Sliced* (with it bucketized tables, marginals and randomized tables,
+    see `original_values`): the matching degree of the person's values over all buckets, as Li,
+    Li, Zhang and Molloy (2012) define it, divided by the product of the shares of the single values; an attribute in
+    several columns counts once.
+    """
+    if isinstance(published, PublishedTable):
+        names = shared_names(published, people, sensitive=sensitive)
+        if not names:
+            raise nothing_shared()
+        cells = read_cells(published, people, names, recoding)
+        return _steadied(cells.sum_fitting(cells.class_weights))
+    return _steadied(_of_pieces(exact_parts(published), people, sensitive))
+
+
+def _steadied(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to ten digits: sums in another order differ in the last digits, and ties must stay ties."""
+    digits, exponents = np.frexp(scores)
+    return np.ldexp(np.round(digits, 10), exponents)
+
+
+def _of_pieces(pieces: Sequence[ExactPart], people: Table, sensitive: bool) -> NDArray[np.float64]:
+    wanted = [*people.schema.quasi_identifying, *(people.schema.sensitive if sensitive else ())]
+    wanted = [name for name in wanted if name in people.frame.columns]
+    telling = [piece for piece in pieces if any(name in piece.label_of for name in wanted)]
+    if not telling:
+        raise nothing_shared()
+    parts, expected, seen = [], np.ones(people.height), set[str]()
+    for piece in telling:
+        names = tuple(name for name in wanted if name in piece.label_of)
+        before = tuple(name for name in names if name in seen)
+        parts.append(_part(piece, people.frame, names, before))
+        for name in names:
+            if name not in seen:
+                expected *= _share_of(piece, people.frame, name)
+        seen.update(names)
+    degree = _degree(telling[0], parts)
+    return np.divide(degree, expected, out=np.zeros(len(degree)), where=expected > 0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PieceEvidence:
+    """What one piece says about the people.
+
+    `held`: int64 (m,): vector of each person. `shares`: ``vector``, ``bucket``, ``share``: of the rows in the bucket
+    that agree on what was seen in pieces before, the share with the whole vector.
+    """
+
+    held: NDArray[np.int64]
+    shares: pl.DataFrame
+
+    @property
+    def pairs(self) -> int:
+        """Return pairs of a person and a bucket that holds the person's vector."""
+        buckets = self.shares.group_by("vector").len("buckets")
+        return int(pl.DataFrame({"vector": self.held}).join(buckets, on="vector")["buckets"].sum())
+
+
+def _part(piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], before: tuple[str, ...]) -> _PieceEvidence:
+    told, held = number_part_rows(piece, people, names)
+    seen, _ = number_part_rows(piece, people, before)
+    rows = pl.DataFrame({"vector": told, "bucket": piece.bucket, "seen": seen, "records": piece.records})
+    # Equal vectors agree on what was seen before.
+    agreeing = rows.group_by("vector", "bucket", "seen").agg(pl.sum("records"))
+    among = rows.group_by("bucket", "seen").agg(pl.sum("records").alias("among"))
+    shares = agreeing.join(among, on=["bucket", "seen"])
+    return _PieceEvidence(held, shares.select("vector", "bucket", share=pl.col("records") / pl.col("among")))
+
+
+def _share_of(piece: ExactPart, people: pl.DataFrame, name: str) -> NDArray[np.float64]:
+    """Return the share of the records that have each person's value of one attribute."""
+    told, held = number_part_rows(piece, people, (name,))
+    size = int(max(told.max(), held.max())) + 1
+    return sum_by_code(told, piece.records / piece.records.sum(), size)[held]
+
+
+def _degree(first: ExactPart, parts: Sequence[_PieceEvidence]) -> NDArray[np.float64]:
+    """Add up over the buckets, each by its share of the records, the product of the shares of rows that agree."""
+    who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
+    one_of = first_records(who_of, count)
+    # The part that fits fewest buckets comes first, so that few pairs are held at a time.
+    ordered = sorted(parts, key=lambda part: part.pairs)
+    sizes = pl.DataFrame({"bucket": first.bucket, "records": first.records}).group_by("bucket").agg(pl.sum("records"))
+    found = pl.DataFrame({"who": np.arange(count), "vector": ordered[0].held[one_of]})
+    found = found.join(ordered[0].shares, on="vector").join(sizes, on="bucket")
+    found = found.select("who", "bucket", degree=pl.col("share") * pl.col("records") / first.records.sum())
+    for part in ordered[1:]:
+        held = pl.DataFrame({"who": np.arange(count), "vector": part.held[one_of]})
+        found = found.join(held, on="who").join(part.shares, on=["vector", "bucket"])
+        found = found.select("who", "bucket", degree=pl.col("degree") * pl.col("share"))
+    return sum_by_code(found["who"].to_numpy(), found["degree"].to_numpy(), count)[who_of]
+
+
+def _nearness(published: RandomizedTable, people: Table, *, sensitive: bool, threads: int) -> NDArray[np.float64]:
+    """Score each person by the distance to the nearest published record, negated.
+
+    `published`: n records. `people`: m people with original values. `sensitive`: Whether the sensitive values of the
+    people are known, too. Result: float64 (m,): 0 if a record is equal, otherwise below 0. Raises InputError when
+    release and people share no attribute.
+
+    Distances are those of :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
+    """
+    settings = {**people.schema.quasi_identifying, **(people.schema.sensitive if sensitive else {})}
+    names = [name for name in settings if name in published.data.columns and name in people.frame.columns]
+    if not names:
+        raise nothing_shared()
+    victims = Victims.outside(people.frame, Schema(quasi_identifying=settings), np.arange(people.height))
+    links = nearest_links(published.data, victims, names, _nothing(published.data.height), Recoding(), threads)
+    assert links.distances is not None
+    return -links.distances
+
+
+def _nothing(count: int) -> pl.Series:
+    return pl.Series(KEY, [None], dtype=pl.String).new_from_index(0, count)

@@ -4,34 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import process_time
 from typing import Annotated, ClassVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
-from sfumato.errors import InputError
-from sfumato.evaluation.attacks.belief_curve import BeliefCurve, Beliefs, curve_of
-from sfumato.evaluation.attacks.licence import allowed_guess
-from sfumato.evaluation.attacks.minimality_game import Game, game_of
-from sfumato.evaluation.attacks.options import SURE
-from sfumato.evaluation.attacks.placing import generalized, place
+from sfumato.classes.partition import Partition
+from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
+from sfumato.evaluation.attacks.placement import Placement, place_people, require_generalized
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.evaluation.attacks.rerunning import models_of, solver_of
-from sfumato.evaluation.attacks.slice_game import SliceGame, slice_game, values_of
-from sfumato.evaluation.attacks.world_tally import Cells, Tally
+from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, sliced_values
+from sfumato.evaluation.attacks.solvers import Behind, Solver, models_of, rerun, solver_of
+from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.evaluation.attacks.worlds import (
+    Bundles,
+    Cells,
+    WorldTally,
+    bundled_count,
+    every_bundled_world,
+    every_world,
+    people_cells,
+    random_bundled_worlds,
+    random_worlds,
+    survivors,
+    world_cells,
+    world_count,
+)
 from sfumato.kernels import choice
 from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share
-from sfumato.published import BucketizedTables, SlicedTable
+from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.rates import Rate
-from sfumato.table.encoding import encode
+from sfumato.recoding import Recoding, recode_as_published
+from sfumato.release.people_behind import carried
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.exact_names import exactly
+from sfumato.table.kinds import text_of
 
-DRAWN_RECORDS, FEWEST_WORLDS, MOST_WORLDS = 2_000_000, 20, 500
+_DRAWN_RECORDS, _FEWEST_WORLDS, _MOST_WORLDS = 2_000_000, 20, 500
 """Records, and fewest and most worlds, that are drawn by default."""
 
-RECOGNIZED = 0.5
+_RECOGNIZED = 0.5
 """Least share of the classes that a run on the original reproduces if the algorithm is the right one."""
 
 _LOOKS_AT_NONE = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
@@ -50,13 +69,13 @@ _HARDLY = (
 
 _ALONE = "people who are not in the data are in no class"
 
-WALKS, SETTLING, SWEEPS = 3, 100, 50
+_WALKS, _SETTLING, _SWEEPS = 3, 100, 50
 """Searches for worlds that even cuts leave open; exchanges proposed for each record before and while counting."""
 
 HARDLY = 0.05
 """Share of the buckets that drawn worlds must bring back on average; below it they say nothing."""
 
-SPREADS = 3.0
+_SPREADS = 3.0
 """Standard errors of a drawn share by which a belief must rise before anything is claimed."""
 
 
@@ -145,28 +164,28 @@ class Minimality(Checked):
         """
         if isinstance(target.published, (SlicedTable, BucketizedTables)):
             return self._play_buckets(target.published, target)
-        published = generalized(target.published, self.name)
+        published = require_generalized(target.published, self.name)
         solver = solver_of(target.anonymizer, self.name)
         models = models_of(target.models, self.name)
         names = tuple(name for name in target.original.schema.sensitive if name in published.data.columns)
         if not names:
             raise InputError("minimality: the release has no sensitive attribute, so there is nothing to learn")
-        placement = place(published, target.original.frame, target.original.schema, target.recoding, names[0])
+        placement = place_people(published, target.original.frame, target.original.schema, target.recoding, names[0])
         if not _looks_at(models, names):
             return tuple(self._unplayed(name, (_LOOKS_AT_NONE,)) for name in names)
         if published.promised or published.promised_l:
             note = "classes keep what people wish for, which the attacker does not know; the algorithm needs it"
             return tuple(self._unplayed(name, (note,)) for name in names)
-        game = game_of(published, placement, solver, models, target)
+        game = open_class_game(published, placement, solver, models, target)
         if not game.records:
             note = "nobody is in one sure class alone, so that there are no worlds to try"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
-        if game.comes_back().mean() < RECOGNIZED:
+        if game.comes_back().mean() < _RECOGNIZED:
             note = "the algorithm does not bring back the published classes; it rests on random choices, or is another"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
         return self._played(game, names, target)
 
-    def _played(self, game: Game, names: Sequence[str], target: Target) -> tuple[AttackResult, ...]:
+    def _played(self, game: _ClassGame, names: Sequence[str], target: Target) -> tuple[AttackResult, ...]:
         values = [game.sensitive[:, column].astype(np.int64) for column in range(len(names))]
         cells = [found for column in values if (found := game.cells(column)) is not None]
         if len(cells) < len(values):
@@ -176,7 +195,7 @@ class Minimality(Checked):
         if not whole and self.worlds is None and self._takes_too_long(game):
             note = "the algorithm takes too long to be run in many worlds; say how many with worlds, or wait longer"
             return tuple(self._unplayed(name, (*game.notes, note)) for name in names)
-        tallies = [Tally.of(each) for each in cells]
+        tallies = [WorldTally.of(each) for each in cells]
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
             back = game.comes_back(world)
@@ -184,7 +203,7 @@ class Minimality(Checked):
             for tally, column in zip(tallies, values, strict=True):
                 tally.add(column[world], accepted)
         return tuple(
-            self._scored(name, _told(tally, whole), column, target, (game.everybody, game.notes))
+            self._scored(name, _beliefs_from(tally, whole), column, target, (game.everybody, game.notes))
             for name, tally, column in zip(names, tallies, values, strict=True)
         )
 
@@ -198,7 +217,7 @@ class Minimality(Checked):
         if not _looks_at(models, names):
             return tuple(self._unplayed(name, (_LOOKS_AT_NONE,)) for name in names)
         problem = Problem(encode(target.original), models, seed=target.seed, threads=target.threads)
-        game = slice_game(solver, problem, target.original, published)
+        game = open_slice_game(solver, problem, target.original, published)
         if isinstance(game, str):
             return tuple(self._unplayed(name, (game,)) for name in names)
         told = self._learnt(game, target)
@@ -206,67 +225,67 @@ class Minimality(Checked):
             return tuple(self._unplayed(name, (_HARDLY,)) for name in names)
         notes = ("everybody's bucket is taken to be known",)
         return tuple(
-            self._scored(name, learnt, values_of(game, own, attribute), target, (game.records, notes))
+            self._scored(name, learnt, sliced_values(game, own, attribute), target, (game.records, notes))
             for own in [np.tile(np.arange(game.records)[:, None], (1, len(names)))]
             for attribute, (name, learnt) in enumerate(zip(names, told, strict=True))
         )
 
-    def _learnt(self, game: SliceGame, target: Target) -> list[Told] | None:
+    def _learnt(self, game: SliceGame, target: Target) -> list[_WorldBeliefs] | None:
         """Return what is believed of each sensitive attribute; None where drawn worlds say nothing."""
         seconds = _seconds_of(lambda: game.leads_here(np.tile(np.arange(game.records)[:, None], (1, len(game.names)))))
         everything = game.every_world(min(self.exhaustive, int(self.patience / max(seconds, 1e-9))))
         if everything is not None:
-            return [_told(tally, True) for tally in self._tallied(game, everything, target, whole=True)]
-        walked = [self._walked(game, number, target) for number in range(WALKS)]
+            return [_beliefs_from(tally, True) for tally in self._tallied(game, everything, target, whole=True)]
+        walked = [self._walked(game, number, target) for number in range(_WALKS)]
         if None not in walked:
             return [_of_walks([each for each in walked if each is not None])]
-        worlds = min(self._count_of(game.records), max(FEWEST_WORLDS, int(self.patience / max(seconds, 1e-9))))
+        worlds = min(self._count_of(game.records), max(_FEWEST_WORLDS, int(self.patience / max(seconds, 1e-9))))
         tallies = self._tallied(game, game.random_worlds(worlds, target.seed), target, whole=False)
         if tallies[0].brought_back < HARDLY * tallies[0].tried:
             return None
-        return [_told(tally, False) for tally in tallies]
+        return [_beliefs_from(tally, False) for tally in tallies]
 
     def _tallied(
         self, game: SliceGame, worlds: Iterator[NDArray[np.int64]], target: Target, *, whole: bool
-    ) -> list[Tally]:
+    ) -> list[WorldTally]:
         places = range(len(game.names))
-        tallies = [Tally.of(game.cells(place)) for place in places]
+        tallies = [WorldTally.of(game.cells(place)) for place in places]
         for number, world in enumerate(worlds, 1):
             target.progress("minimality: trying worlds", number, number)
             same = game.leads_here(world) if whole else None
             back = game.buckets_back(world) if same is None else [np.full(one, same) for one in game.groups]
             for attribute, tally in zip(places, tallies, strict=True):
-                tally.add(values_of(game, world, attribute), back[attribute])
+                tally.add(sliced_values(game, world, attribute), back[attribute])
             tried, came = tallies[0].tried, tallies[0].brought_back
-            if not whole and tried == FEWEST_WORLDS and came < HARDLY * tried:
+            if not whole and tried == _FEWEST_WORLDS and came < HARDLY * tried:
                 break
         return tallies
 
-    def _walked(self, game: SliceGame, number: int, target: Target) -> Tally | None:
+    def _walked(self, game: SliceGame, number: int, target: Target) -> WorldTally | None:
         """Count the worlds of one walk, after it has settled."""
-        worlds = game.walk(SETTLING, SWEEPS, (target.seed or 0) * WALKS + number)
+        worlds = game.walk(_SETTLING, _SWEEPS, (target.seed or 0) * _WALKS + number)
         if worlds is None:
             return None
-        tally = Tally.of(game.cells(0))
+        tally = WorldTally.of(game.cells(0))
         for step, values in enumerate(worlds):
-            target.progress("minimality: walking through worlds", step + 1, SWEEPS)
+            target.progress("minimality: walking through worlds", step + 1, _SWEEPS)
             tally.add(values, np.ones(game.groups[0], dtype=np.bool_))
         return tally
 
-    def _worlds(self, game: Game, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
+    def _worlds(self, game: _ClassGame, target: Target) -> tuple[Iterator[NDArray[np.int64]], bool]:
         """Return the worlds to try, and whether these are all worlds."""
         everything = game.every_world(self.exhaustive)
         if everything is not None:
             return everything, True
         return game.random_worlds(self._drawn(game), target.seed), False
 
-    def _drawn(self, game: Game) -> int:
+    def _drawn(self, game: _ClassGame) -> int:
         return self._count_of(game.records)
 
     def _count_of(self, records: int) -> int:
-        return self.worlds or min(MOST_WORLDS, max(FEWEST_WORLDS, DRAWN_RECORDS // records))
+        return self.worlds or min(_MOST_WORLDS, max(_FEWEST_WORLDS, _DRAWN_RECORDS // records))
 
-    def _takes_too_long(self, game: Game) -> bool:
+    def _takes_too_long(self, game: _ClassGame) -> bool:
         if self._seconds(game) <= self.patience:
             return False
         if choice.setting() != "auto":
@@ -277,18 +296,23 @@ class Minimality(Checked):
             game.comes_back()
             return self._seconds(game) > self.patience
 
-    def _seconds(self, game: Game) -> float:
+    def _seconds(self, game: _ClassGame) -> float:
         """Estimate what running the algorithm in all worlds takes, from one run."""
         return _seconds_of(game.comes_back) * self._drawn(game)
 
     def _scored(
-        self, name: str, told: Told, truth: NDArray[np.int64], target: Target, about: tuple[int, tuple[str, ...]]
+        self,
+        name: str,
+        told: _WorldBeliefs,
+        truth: NDArray[np.int64],
+        target: Target,
+        about: tuple[int, tuple[str, ...]],
     ) -> AttackResult:
         """Judge what was believed; `about` is how many people there are, and notes."""
         everybody, notes = about
         cells, shares, belief, doubt = told.cells, told.cells.shares, told.belief, told.doubt
         group, rises = np.arange(len(belief)), belief - shares
-        enough: NDArray[np.bool_] = rises >= np.maximum(self.rise, SPREADS * doubt) - SURE
+        enough: NDArray[np.bool_] = rises >= np.maximum(self.rise, _SPREADS * doubt) - SURE
         claims = cells.claimable(belief) & enough
         claim = np.where(claims, belief, -1.0).argmax(axis=1)
         claimed = claims[group, claim]
@@ -328,20 +352,10 @@ class Minimality(Checked):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Told:
+class _WorldBeliefs:
     """What the worlds say.
 
-    Attributes
-    ----------
-    cells : Cells
-    belief : numpy.ndarray
-        float64 (g, w).
-    doubt : numpy.ndarray or float
-        Standard errors of these beliefs.
-    worlds : int
-        Worlds that were tried.
-    left : float
-        How many of them brought a class or bucket back, on average.
+    `belief`: float64 (g, w). `left`: How many of them brought a class or bucket back, on average.
     """
 
     cells: Cells
@@ -351,17 +365,17 @@ class Told:
     left: float
 
 
-def _told(tally: Tally, whole: bool) -> Told:
+def _beliefs_from(tally: WorldTally, whole: bool) -> _WorldBeliefs:
     belief, doubt = (tally.exact_belief, 0.0) if whole else (tally.drawn_belief, tally.doubt)
-    return Told(tally.cells, belief, doubt, tally.tried, tally.brought_back)
+    return _WorldBeliefs(tally.cells, belief, doubt, tally.tried, tally.brought_back)
 
 
-def _of_walks(tallies: Sequence[Tally]) -> Told:
+def _of_walks(tallies: Sequence[WorldTally]) -> _WorldBeliefs:
     """Believe the mean of several walks, and doubt it as far as they differ."""
     beliefs = np.stack([tally.exact_belief for tally in tallies])
     doubt = beliefs.std(axis=0, ddof=1) / np.sqrt(len(tallies))
     worlds = sum(tally.tried for tally in tallies)
-    return Told(tallies[0].cells, beliefs.mean(axis=0), doubt, worlds, float(worlds))
+    return _WorldBeliefs(tallies[0].cells, beliefs.mean(axis=0), doubt, worlds, float(worlds))
 
 
 def _looks_at(models: Sequence[PrivacyModel], names: Sequence[str]) -> bool:
@@ -378,4 +392,160 @@ def _curve(cells: Cells, surest: NDArray[np.float64], right: NDArray[np.bool_], 
     """Rank people by the belief in what is named of them, the class's own share where it did not rise."""
     group = cells.group_of
     told = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
-    return curve_of(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
+    return draw_curve(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
+
+
+_MOST_CELLS = 1 << 25
+"""Most beliefs that are kept at a time: people by values of a class."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ClassGame:
+    """The records in sure classes, as the algorithm sees them.
+
+    `problem`: Of these n records. `behind`: The people behind them; None where promises are about records, each of
+    which is taken for a person. `classes`: int32 (n,): their classes, numbered from 0 again. `everybody`: People in the
+    original, or records where each is taken for one. `bundled`: Whether a reader sees which rows of a class are of one
+    person.
+    """
+
+    solver: Solver
+    problem: Problem
+    behind: Behind | None
+    classes: NDArray[np.int32]
+    count: int
+    everybody: int
+    bundled: bool
+    notes: tuple[str, ...]
+
+    @property
+    def records(self) -> int:
+        """Number of records n."""
+        return len(self.classes)
+
+    @property
+    def sensitive(self) -> NDArray[np.unsignedinteger]:
+        """Sensitive codes, (n, s)."""
+        return self.problem.table.sensitive_codes
+
+    @cached_property
+    def bundles(self) -> Bundles:
+        """The records of each person in each class."""
+        assert self.behind is not None
+        owner = np.unique(self.behind.numbers, return_inverse=True)[1].ravel()
+        return Bundles.of(self.classes, owner, self.bundled)
+
+    def cells(self, values: NDArray[np.int64]) -> Cells | None:
+        """Set up what is believed of a sensitive attribute; None if that is too much to keep.
+
+        values : int64 (n,).
+        """
+        codes, width = self.problem.table.codes, int(values.max()) + 1
+        if self.behind is not None:
+            return people_cells(self.bundles, codes, values) if len(self.bundles.sizes) * width <= _MOST_CELLS else None
+        cells = world_cells(self.classes, codes, values, width)
+        return cells if len(cells.members) * cells.width <= _MOST_CELLS else None
+
+    def every_world(self, most: int) -> Iterator[NDArray[np.int64]] | None:
+        """Return all worlds, or None if there are more than `most`."""
+        kinds = np.unique(self.sensitive, axis=0, return_inverse=True)[1].ravel()
+        if self.bundled:
+            few = bundled_count(self.bundles, kinds, most) <= most
+            return every_bundled_world(self.bundles, kinds) if few else None
+        joint = world_cells(self.classes, np.zeros((len(kinds), 1), dtype=np.int64), kinds, int(kinds.max()) + 1)
+        return every_world(self.classes, kinds) if world_count(joint, most) <= most else None
+
+    def random_worlds(self, worlds: int, seed: int | None) -> Iterator[NDArray[np.int64]]:
+        """Draw worlds."""
+        generator = np.random.default_rng(seed)
+        if self.bundled:
+            return random_bundled_worlds(self.bundles, worlds, generator)
+        return random_worlds(self.classes, worlds, generator)
+
+    def comes_back(self, world: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
+        """Run the algorithm in a world, or in the true one if None; tell which classes it reproduces, bool (c,)."""
+        problem, behind = self.problem, self.behind
+        if world is not None:
+            table = replace(problem.table, sensitive_codes=np.ascontiguousarray(self.sensitive[world]))
+            problem = replace(problem, table=table)
+            behind = None if behind is None else behind.exchanged(world)
+        again = rerun(self.solver, problem, behind)
+        if again is None:
+            return np.zeros(self.count, dtype=np.bool_)
+        return survivors(self.classes, self.count, again)
+
+
+def open_class_game(
+    published: PublishedTable,
+    placement: Placement,
+    solver: Solver,
+    models: Sequence[PrivacyModel],
+    target: Target,
+) -> _ClassGame:
+    """Find the records that are in sure classes, and set up what the algorithm is run on.
+
+    Raises PolicyError when promises are about people, and the original does not say who they are.
+    """
+    table = encode(target.original)
+    problem = Problem(table, models, seed=target.seed, threads=target.threads)
+    behind = _behind(target, table)
+    granted = _granted(published, rerun(solver, problem, behind), table, target.recoding)
+    placed, sure = (placement.class_of, placement.filled) if granted is None else granted
+    rows = np.flatnonzero((placed >= 0) & sure[np.maximum(placed, 0)])
+    number = (np.cumsum(sure) - 1).astype(np.int32)
+    left_out = table.height - len(rows)
+    chosen = replace(
+        table,
+        codes=np.ascontiguousarray(table.codes[rows]),
+        sensitive_codes=np.ascontiguousarray(table.sensitive_codes[rows]),
+    )
+    return _ClassGame(
+        solver,
+        replace(problem, table=chosen),
+        None if behind is None else behind.take(rows),
+        number[placed[rows]],
+        int(sure.sum()),
+        table.height if behind is None else int(target.original.person_of.max()) + 1,
+        behind is not None and published.pseudonyms is not None,
+        (f"{counted(left_out, 'record')} of no sure class left out",) if left_out else (),
+    )
+
+
+def _behind(target: Target, table: EncodedTable) -> Behind | None:
+    """Return who the records are about; None where promises are about records, or everybody has one."""
+    people = target.original.people
+    if not target.rows.promised:
+        return None
+    if people is None:
+        raise PolicyError(
+            "minimality: the release promises something to people, and the original does not say who they are; read it "
+            "with its person column"
+        )
+    if len(np.unique(people)) == len(people):
+        return None
+    return Behind(people, target.rows.together, carried(table, target.original))
+
+
+def _granted(
+    published: PublishedTable, partition: Partition | None, table: EncodedTable, recoding: Recoding
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+    """Return everybody's class if the algorithm makes exactly the published classes from the original, else None.
+
+    Published values may overlap, so labels alone do not identify the classes. But an attacker who can run the algorithm
+    on everybody can search for the classes that give these labels. That search is not played; it is assumed to succeed.
+    """
+    if partition is None:
+        return None
+    recoded = recode_as_published(table, partition, recoding)
+    names = [attribute.name for attribute in table.attributes]
+    if not set(names) <= set(published.data.columns):
+        return None
+    again = pl.DataFrame(
+        [column.labels.gather(column.per_class).alias(column.attribute.name) for column in recoded.columns]
+    ).with_columns(pl.Series("", recoded.sizes, dtype=pl.Int64))
+    seen = published.data.select(text_of(published.data[name]).alias(name) for name in names)
+    counts = seen.group_by(exactly(*names)).len("").cast({"": pl.Int64})
+    every = exactly(*again.columns)
+    if not again.sort(every).equals(counts.select(every).sort(every)):
+        return None
+    return recoded.class_of, np.ones(len(recoded.sizes), dtype=np.bool_)

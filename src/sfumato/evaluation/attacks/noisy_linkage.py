@@ -1,8 +1,12 @@
-"""Linkage by somebody whose knowledge is partly wrong and has gaps (Fellegi and Sunter, 1969)."""
+"""Linkage by somebody whose knowledge is partly wrong and has gaps (Fellegi and Sunter, 1969).
+
+Letters: m people, c classes, q attributes, g labels of an attribute, w_j the share of the known values of attribute j
+that are wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -10,23 +14,33 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.agreement_weights import FEWEST_WRONG, AgreementWeights
-from sfumato.evaluation.attacks.belief_curve import Beliefs, curve_of
-from sfumato.evaluation.attacks.cohort import generator_of
-from sfumato.evaluation.attacks.known_attributes import known_attributes, known_problems
-from sfumato.evaluation.attacks.links import read_links
-from sfumato.evaluation.attacks.options import SURE
+from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
+from sfumato.evaluation.attacks.linkage_scores import (
+    RECORDS,
+    ClassChances,
+    list_pairs,
+    own_rows,
+    read_truth,
+    smallest_promised,
+    spread_originals,
+)
+from sfumato.evaluation.attacks.links import LinkReading, known_attributes, known_problems, read_links
+from sfumato.evaluation.attacks.people import Victims, generator_of, key_columns, key_of, victims_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.scored_links import RECORDS, smallest_promised
-from sfumato.evaluation.attacks.victims import Victims, key_columns, key_of, victims_of
-from sfumato.evaluation.attacks.whereabouts import Whereabouts, pairs_of, read_truth, rows_of, whereabouts
+from sfumato.evaluation.attacks.publication import PublishedClasses
+from sfumato.evaluation.attacks.register import RegisterAttribute
+from sfumato.evaluation.attacks.verdicts import SURE
+from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
 
 _SALT = 0xF5
+
+
 _ALONE = "nobody who is not in the data can be found in it"
 
-SharePart = Annotated[float, Limit(0, 1, below=True)]
+
+_SharePart = Annotated[float, Limit(0, 1, below=True)]
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class NoisyLinkage(Checked):
         Most people that are tried, 1 or more; more are drawn from.
     known
         What the attacker knows of everybody, as for
-        :class:`~sfumato.evaluation.attacks.exact_linkage.Linkage`.
+        :class:`~sfumato.evaluation.attacks.linkage.Linkage`.
 
     Raises
     ------
@@ -57,9 +71,9 @@ class NoisyLinkage(Checked):
     Notes
     -----
     *Played.* What is known of a person is compared with every class. An attribute that agrees adds a weight, one that
-    disagrees takes some, by :class:`~sfumato.evaluation.attacks.agreement_weights.AgreementWeights`; the attacker picks
+    disagrees takes some, by :class:`~sfumato.evaluation.attacks.noisy_linkage.AgreementWeights`; the attacker picks
     a record of the class with the largest sum, whose chance is the belief. Whether the person's own record is there is
-    judged by :func:`sfumato.evaluation.attacks.whereabouts.whereabouts`, with true values.
+    judged by :func:`sfumato.evaluation.attacks.linkage_scores.spread_originals`, with true values.
 
     *By guessing*: one record picked from all. The figure ``taking_all_for_true`` is the share who are found by somebody
     with the same knowledge who looks for records that fit in everything.
@@ -81,8 +95,8 @@ class NoisyLinkage(Checked):
     needs: ClassVar[tuple[str, ...]] = ()
     on_demand: ClassVar[str] = "how much its attacker is wrong about is an assumption; name it to play it"
 
-    wrong: SharePart = 0.1
-    missing: SharePart = 0.1
+    wrong: _SharePart = 0.1
+    missing: _SharePart = 0.1
     weights: Literal["estimated", "known"] = "estimated"
     people: Annotated[int, Limit(1)] = 2000
     known: int | tuple[str, ...] | None = None
@@ -98,7 +112,7 @@ class NoisyLinkage(Checked):
         if not victims.alone:
             return (self._unplayed(names, "people have several records, and it looks for one of each"),)
         reading = read_truth(target, published, victims, names)
-        pairs = pairs_of(reading.publication, reading.known)
+        pairs = list_pairs(reading.publication, reading.known)
         if pairs is None:
             return (self._unplayed(names, "too many classes fit the people to say who is found"),)
         generator = generator_of(target, _SALT)
@@ -107,7 +121,7 @@ class NoisyLinkage(Checked):
             read_links(published, believed, names, key_of(published, key_columns(published, target)), target.recoding)
         )
         tried = np.sort(generator.permutation(victims.people)[: self.people])
-        found = self._linked(weights, tried, whereabouts(reading, pairs), rows_of(victims))
+        found = self._linked(weights, tried, spread_originals(reading, pairs), own_rows(victims))
         return (self._scored(target, victims, names, tried, found),)
 
     def _blurred(self, victims: Victims, names: tuple[str, ...], generator: np.random.Generator) -> Victims:
@@ -122,7 +136,7 @@ class NoisyLinkage(Checked):
         return replace(victims, frame=frame)
 
     def _linked(
-        self, weights: AgreementWeights, tried: NDArray[np.int64], where: Whereabouts, row_of: NDArray[np.int64]
+        self, weights: AgreementWeights, tried: NDArray[np.int64], where: ClassChances, row_of: NDArray[np.int64]
     ) -> _Linked:
         wrong = np.full(len(weights.attributes), max(self.wrong, FEWEST_WRONG))
         if self.weights == "estimated":
@@ -155,7 +169,7 @@ class NoisyLinkage(Checked):
                 "believed_wrong": float(found.wrong.mean()),
             },
             allowed=bound,
-            curve=curve_of(told, None, None, guessing=(guess, 0.0), bound=bound, alone=_ALONE),
+            curve=draw_curve(told, None, None, guessing=(guess, 0.0), bound=bound, alone=_ALONE),
         )
 
     def _result(self, names: tuple[str, ...], register: bool) -> AttackResult:
@@ -187,7 +201,7 @@ def _picked(
     block: NDArray[np.int64],
     chosen: NDArray[np.bool_],
     sizes: NDArray[np.int64],
-    where: Whereabouts,
+    where: ClassChances,
     row_of: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the chance that a record picked from the chosen classes is the person's; float64, one for each."""
@@ -195,3 +209,146 @@ def _picked(
     there = where.chance_in(row_of[block], person, owner)
     found: NDArray[np.float64] = there / np.maximum(chosen @ sizes, 1)
     return found
+
+
+_BLOCK_CELLS = 1 << 21
+"""Pairs of a person and a class that are weighed at a time."""
+
+
+FEWEST_WRONG = 1e-4
+"""Smallest share of wrong values that is believed: no register is without a mistake."""
+
+
+_ROUNDS, _SAMPLE = 15, 200
+
+
+_FEW_RUNS = 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ComparedAttribute:
+    """One attribute of the classes, for comparing it with what is known.
+
+    `label_of`: int64 (c,): the label of each class, numbered from 0. `chance`: float64 (c,): u, the share of the known
+    people whose value the class covers. `low`, `high`: int32 (g, runs): ends of what each label covers, filled up with
+    what covers nothing.
+    """
+
+    label_of: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, publication: PublishedClasses, place: int, known: RegisterAttribute) -> _ComparedAttribute:
+        """Read one attribute; cost O(g · runs + c + m)."""
+        labels, label_of = np.unique(publication.label_of[:, place], return_inverse=True)
+        starts, counts = publication.runs[labels], np.diff(publication.runs)[labels]
+        width = max(1, int(counts.max()))
+        run = starts[:, None] + np.arange(width)
+        there = np.arange(width) < counts[:, None]
+        run = np.where(there, run, 0)
+        if not len(publication.low):
+            low = high = np.zeros(run.shape, dtype=np.int32)
+        else:
+            low, high = publication.low[run], publication.high[run]
+        low, high = np.where(there, low, 1).astype(np.int32), np.where(there, high, -1).astype(np.int32)
+        told = known.codes[known.codes != UNKNOWN]
+        up_to = np.concatenate([[0], np.cumsum(np.bincount(told, minlength=known.attribute.size + 1))])
+        people = np.where(there, up_to[high + 1] - up_to[np.minimum(low, len(up_to) - 1)], 0).sum(axis=1)
+        least = 0.5 / max(1, len(told))
+        chance = np.maximum(people / max(1, len(told)), least)[label_of]
+        return cls(label_of.astype(np.int64), chance, low, high)
+
+    def agrees(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Tell which classes cover some people's values, bool (people, c)."""
+        if self.low.shape[1] > _FEW_RUNS:
+            inside = (codes[:, None, None] >= self.low) & (codes[:, None, None] <= self.high)
+            covered: NDArray[np.bool_] = np.any(inside, axis=2)
+            return covered[:, self.label_of]
+        found = np.zeros((len(codes), len(self.label_of)), dtype=np.bool_)
+        for low, high in zip(self.low.T, self.high.T, strict=True):
+            found |= (codes[:, None] >= low[self.label_of]) & (codes[:, None] <= high[self.label_of])
+        return found
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementWeights:
+    """What is known of m people, compared with every class.
+
+    `codes`: int32 (m, q): codes, `UNKNOWN` where nothing is known. `sizes`: int64 (c,): records in each class.
+    """
+
+    attributes: tuple[_ComparedAttribute, ...]
+    codes: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, reading: LinkReading) -> AgreementWeights:
+        """Compare what is known with the classes of a release."""
+        publication = reading.publication
+        attributes = tuple(
+            _ComparedAttribute.of(publication, place, known) for place, known in enumerate(reading.known)
+        )
+        return cls(attributes, np.column_stack([known.codes for known in reading.known]), publication.sizes)
+
+    def blocks(self, people: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Cut people into blocks of at most `_BLOCK_CELLS` pairs with classes."""
+        step = max(1, _BLOCK_CELLS // len(self.sizes))
+        for start in range(0, len(people), step):
+            yield people[start : start + step]
+
+    def weigh(
+        self, people: NDArray[np.int64], wrong: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the weight of each class for each person, and whether nothing disagrees.
+
+        `people`: int64 (b,): places of people. `wrong`: float64 (q,): share of the known values of each attribute that
+        are wrong. `weight`: float64 (b, c): logarithm of how much likelier what is known is of a record of the class
+        than of anybody. `fits`: bool (b, c).
+
+        Fellegi and Sunter's m and u follow from one number. A wrong value is anybody's, so it agrees with a class by
+        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is
+        log(m ÷ u) = log((1 − w) ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown
+        weighs nothing. As u is the share of the people whom the very label covers, rare values and narrow labels weigh
+        more. Cost O(b · c · q).
+        """
+        weight = np.zeros((len(people), len(self.sizes)))
+        fits = np.ones(weight.shape, dtype=np.bool_)
+        for place, each in enumerate(self.attributes):
+            codes = self.codes[people, place]
+            agrees, known = each.agrees(codes), codes != UNKNOWN
+            agreeing = np.log((1 - wrong[place]) / each.chance + wrong[place])
+            weight += np.where(known[:, None], np.where(agrees, agreeing, np.log(wrong[place])), 0.0)
+            fits &= agrees | ~known[:, None]
+        return weight, fits
+
+    def shares(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the chance of each class to hold each person's record: float64 (b, c), sums of 1."""
+        chance = np.exp(weight - weight.max(axis=1, keepdims=True)) * self.sizes
+        shares: NDArray[np.float64] = chance / chance.sum(axis=1, keepdims=True)
+        return shares
+
+    def estimate(self, people: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Estimate the share of wrong values of each attribute by expectation maximization.
+
+        `people`: int64: some people, of whom at most 200 are looked at. Result: float64 (q,), at least `FEWEST_WRONG`
+        and at most one half.
+
+        Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
+        """
+        some = people[:: max(1, len(people) // _SAMPLE)][:_SAMPLE]
+        wrong = np.full(len(self.attributes), 0.1)
+        for _ in range(_ROUNDS):
+            mistakes, known = np.zeros(len(wrong)), np.zeros(len(wrong))
+            for block in self.blocks(some):
+                shares = self.shares(self.weigh(block, wrong)[0])
+                for place, each in enumerate(self.attributes):
+                    codes = self.codes[block, place]
+                    by_chance = wrong[place] * each.chance
+                    mistaken = np.where(each.agrees(codes), by_chance / (1 - wrong[place] + by_chance), 1.0)
+                    told = codes != UNKNOWN
+                    mistakes[place] += (shares * mistaken)[told].sum()
+                    known[place] += told.sum()
+            wrong = np.clip(mistakes / np.maximum(known, 1), FEWEST_WRONG, 0.5)
+        return wrong

@@ -1,34 +1,52 @@
-"""Play attacks against a release."""
+"""Playing attacks against a release, or against what a policy would publish."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import polars as pl
 
-from sfumato.errors import PolicyError, SfumatoError
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.attacks import ATTACKS, DEFAULT, ON_DEMAND
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
-from sfumato.evaluation.attacks.of_series import unplayed_of_series
+from sfumato.evaluation.attacks.people import is_number_known
 from sfumato.evaluation.attacks.posterior import sensitive_of
-from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, Target
+from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, RowsOfPeople, Target
 from sfumato.evaluation.attacks.results import Attacks
-from sfumato.evaluation.attacks.target import target_of
+from sfumato.evaluation.utility import splitting
 from sfumato.numbers import with_article
-from sfumato.progress import Progress, beating, shown, silent
+from sfumato.policy.policy import Policy
+from sfumato.progress import Progress, beating, shown, silent, thread_count
 from sfumato.published import Published
 from sfumato.published.protocol import settled
+from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
+from sfumato.release.anonymize import anonymize
+from sfumato.release.folder import MARK
+from sfumato.release.opening import OpenedRelease, open_release
+from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.header import repeated
+from sfumato.table.person_column import number_people
+from sfumato.table.person_keys import person_keys
 from sfumato.table.problems import raise_together
+from sfumato.table.reading import read_table
 from sfumato.table.row_order import settled as settled_table
 from sfumato.table.row_order import settled_rows
 from sfumato.table.schema import Schema
+from sfumato.table.sources import open_source
 from sfumato.table.table import Table
+from sfumato.table.texts import clean
 
-NEEDED = {
+_NEEDED = {
     "control": "needs a control group of people who were not in the data (control=)",
     "register": "needs a register of names and quasi-identifying values (register=)",
     "earlier": "needs another release of the same people (earlier=)",
@@ -114,7 +132,7 @@ def attack(
     """
     errors: list[SfumatoError] = []
     chosen = _chosen(attacks, errors)
-    target = target_of(
+    target = _target_of(
         release,
         original,
         schema=schema,
@@ -135,7 +153,82 @@ def attack(
     assert target is not None
     met, by_name = target, attacks is not None
     played = beating(progress, "attacks", lambda told: _played(replace(met, progress=told), chosen, by_name=by_name))
-    return replace(played, unplayed={**played.unplayed, **(unplayed_of_series(release) if attacks is None else {})})
+    return replace(played, unplayed={**played.unplayed, **(_unplayed_of_series(release) if attacks is None else {})})
+
+
+def attack_policy(
+    original: Table | pl.DataFrame | str | Path,
+    policy: Policy,
+    *,
+    hold_out: float = 0.2,
+    attacks: str | Attack | Sequence[str | Attack] | None = None,
+    register: pl.DataFrame | str | Path | None = None,
+    records_known: RecordsKnown = "all",
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Progress = shown,
+) -> Attacks:
+    """Hold some people out with all their records, publish the others as a policy says, and attack that release.
+
+    Nothing is written: the release is made for the attacks alone. People who were held out are the control group; what
+    an attack also achieves on them is not the fault of the release.
+
+    Parameters
+    ----------
+    original
+        A table, or what `policy` can read one from.
+    policy
+        What the release would be made from.
+    hold_out
+        Share of the people, above 0 and below 1; 0 for no control group.
+    attacks, register, records_known, seed, threads, progress
+        As for :func:`sfumato.attack`. The seed also draws who is held out, and the release.
+
+    Returns
+    -------
+    Attacks
+
+    Raises
+    ------
+    PolicyError
+        For wrong options, and as :func:`sfumato.attack`.
+    InputError, SchemaError
+        As for :func:`sfumato.attack`.
+    UnsatisfiableError
+        When the policy's models cannot be met on the people that are left.
+
+    Examples
+    --------
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": [20 + place % 40 for place in range(200)]})
+    >>> policy = sf.Policy.from_mapping({"columns": {"quasi-identifying": ["age"]}, "models": [
+    ...     {"name": "k-anonymity", "k": 5}]})
+    >>> played = sf.attack_policy(people, policy, hold_out=0.25, attacks="linkage", seed=1)
+    >>> played.people, played.control
+    (150, 50)
+    """
+    problems = [] if _is_share(hold_out) else ["hold_out: must be a share from 0 to below 1"]
+    if not isinstance(policy, Policy):
+        problems.append("policy: must be a Policy, such as Policy.from_file('policy.toml')")
+    raise_all(PolicyError, problems + seed_problems(seed))
+    table = original if isinstance(original, Table) else read_table(original, policy)
+    inside, outside = splitting.hold_out(table, hold_out, seed=seed) if hold_out else (table, None)
+    release = anonymize(inside, policy, seed=seed, threads=threads, progress=progress)
+    return attack(
+        release,
+        inside,
+        attacks=attacks,
+        control=outside,
+        register=register,
+        records_known=records_known,
+        seed=seed,
+        threads=threads or policy.threads,
+        progress=progress,
+    )
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1
 
 
 def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
@@ -165,7 +258,7 @@ def _misfit(one: Attack, target: Target) -> str | None:
         return f"{one.name}: cannot be played on {with_article(target.published.kind)}; it needs {needed}"
     if not any(table.height for table in target.published.tables.values()):
         return f"{one.name}: nothing was published that it could be played on: the release has no records"
-    lacking = [NEEDED[need] for need in one.needs if not _has(target, need)]
+    lacking = [_NEEDED[need] for need in one.needs if not _has(target, need)]
     return f"{one.name}: {'; '.join(lacking)}" if lacking else None
 
 
@@ -252,3 +345,190 @@ def _of_whom(one: Attack, target: Target) -> Counted:
 
 def _people_in(table: Table) -> int:
     return int(table.person_of.max()) + 1
+
+
+_ELSEWHERE = "needs the other releases of the series: sfumato series attack plays it"
+
+
+NAMES = ("forward, cross and backward attack", "record tracing")
+
+
+def _unplayed_of_series(release: object) -> Mapping[str, str]:
+    """Return what one release of a series cannot be attacked with, and why; nothing for a release by itself."""
+    if isinstance(release, (str, Path)):
+        with suppress(OSError, ValueError):
+            said = json.loads((Path(release) / MARK).read_text(encoding="utf-8"))
+            if isinstance(said, dict) and said.get("series") is not None:
+                return dict.fromkeys(NAMES, _ELSEWHERE)
+    return {}
+
+
+_Given = TypeVar("_Given")
+
+
+Read = TypeVar("Read")
+
+
+def _target_of(
+    release: object,
+    original: object,
+    *,
+    schema: Schema | None,
+    control: object,
+    register: object,
+    earlier: object,
+    recoding: Recoding | None,
+    records_known: RecordsKnown,
+    seed: int | None,
+    threads: int | None,
+    progress: Progress,
+    errors: list[SfumatoError],
+) -> Target | None:
+    """Read everything; return None, and add `errors`, if something is wrong.
+
+    Parameters are those of :func:`sfumato.attack`.
+    """
+    before = len(errors)
+    opened = _collected(errors, "release", open_release, release)
+    people = _collected(errors, "original", lambda given: _people(given, schema, "original"), original)
+    known = people.schema if people is not None else schema
+    others = _collected(errors, "control", lambda given: _people(given, known, "control"), control)
+    names = _collected(errors, "register", read_frame, register)
+    other = _collected(errors, "earlier", open_release, earlier)
+    count = _collected(errors, "", thread_count, threads) if threads is not None else _threads(errors)
+    problems = _setting_problems(recoding, records_known, seed)
+    if opened is not None and people is not None:
+        problems += _unlike(opened.published, people, "original")
+        problems += [] if others is None else _unlike(opened.published, others, "control")
+    if problems:
+        errors.append(InputError(*problems))
+    if len(errors) > before or opened is None or people is None:
+        return None
+    return Target(
+        published=opened.published,
+        original=people,
+        control=others,
+        register=names,
+        earlier=None if other is None else other.published,
+        models=opened.description.models if opened.description else (),
+        rows=rows_of_people(opened),
+        earlier_rows=rows_of_people(other),
+        records_known=records_known,
+        anonymizer=_anonymizer(opened.policy),
+        recoding=recoding or opened.policy.recoding(),
+        seed=seed,
+        threads=count or 1,
+        progress=progress,
+    )
+
+
+def rows_of_people(opened: OpenedRelease | None) -> RowsOfPeople:
+    """Read off what a release says of itself how the rows of a person lie in it.
+
+    A release that promises people nothing says nothing of their rows, so that they may lie anywhere.
+    """
+    promised = opened is not None and opened.description is not None and opened.description.people is not None
+    return RowsOfPeople(promised, together=promised and opened is not None and opened.policy.rows_together())
+
+
+def read_frame(source: object) -> pl.DataFrame:
+    """Read a file, every cell of a CSV file as text, or take a frame of polars, pandas or Arrow.
+
+    Raises InputError when it cannot be read.
+    """
+    opened = open_source(source, CsvFormat())
+    if repeated(opened.names):
+        raise InputError("several columns have the same name; rename them")
+    columns = opened.read(opened.names)
+    if opened.is_text:
+        columns = [clean(column, strip=True).cast(pl.String).replace("", None) for column in columns]
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, opened.names, strict=True)])
+
+
+def _people(given: object, schema: Schema | None, what: str) -> Table:
+    """Take a table, or read one with its names."""
+    if isinstance(given, Table):
+        return given
+    if schema is None:
+        raise PolicyError("is not a table; read it with sfumato.read_table, or give its schema (schema=)")
+    # Others may lack the columns that tell who they are.
+    known = schema if what == "original" else replace(schema, identifying=(), person=_key_in(given, schema))
+    keys = [] if known.person is None else [known.person]
+    kept = Schema(
+        quasi_identifying=schema.quasi_identifying,
+        sensitive=schema.sensitive,
+        insensitive=(*schema.insensitive, *known.identifying, *keys),
+        others="drop" if schema.others == "error" and what == "control" else schema.others,
+    )
+    table = read_table(given, kept)
+    # Names and keys stay in the frame, for a register to be compared with.
+    own = None if known.person is None else person_keys(table.frame[known.person], schema.key_form)
+    people = None if own is None else number_people(own)
+    return replace(table, schema=replace(schema, person=known.person), people=people, repeated=None)
+
+
+def _key_in(given: object, schema: Schema) -> str | None:
+    """Return the column that says who people are, if there is one in a file or frame."""
+    return schema.person if schema.person in open_source(given, CsvFormat()).names else None
+
+
+def _unlike(published: Published, people: Table, what: str) -> list[str]:
+    schema = people.schema
+    quasi = getattr(published, "quasi_identifying", None)
+    if quasi is None:
+        quasi = {name for column in getattr(published, "columns", ()) for name in column} - {*sensitive_of(published)}
+    problems = []
+    if not set(quasi) & set(schema.quasi_identifying):
+        problems.append(
+            f"{what}: has none of the quasi-identifying columns of the release ({', '.join(sorted(quasi))}); give the "
+            "schema or policy that the release was made with"
+        )
+    problems += [
+        f"{what}: has no column {name!r}, which the release has as sensitive"
+        for name in sensitive_of(published)
+        if name not in people.frame.columns
+    ]
+    return problems
+
+
+def _setting_problems(recoding: object, records_known: object, seed: object) -> list[str]:
+    problems = []
+    if not is_number_known(records_known):
+        problems.append("records_known: must be 'all', 'one' or a whole number of 1 or more")
+    if recoding is not None and not isinstance(recoding, Recoding):
+        problems.append("recoding: must be a Recoding")
+    return problems + seed_problems(seed)
+
+
+def _threads(errors: list[SfumatoError]) -> int | None:
+    try:
+        return thread_count(None)
+    except PolicyError as error:
+        errors.append(error)
+        return None
+
+
+def _collected(
+    errors: list[SfumatoError], what: str, read: Callable[[_Given], Read], given: _Given | None
+) -> Read | None:
+    """Read one thing, or keep its error, with its name, until all have been read."""
+    if given is None:
+        if what in ("release", "original"):
+            errors.append(InputError(f"{what}: is missing"))
+        return None
+    try:
+        return read(given)
+    except SfumatoError as error:
+        start = f"{what}: " if what else ""
+        errors.append(type(error)(*(f"{start}{problem}" for problem in error.problems)))
+        return None
+
+
+def _anonymizer(policy: PublishedPolicy) -> object | None:
+    """Build the algorithm that a published policy names; None if it cannot be built from it."""
+    name, settings = policy.algorithm() or ("", {})
+    made = ChainMap[str, Any](ANONYMIZERS, PUBLISHERS).get(name)  # type: ignore[arg-type]
+    try:
+        return None if made is None else made(**settings)
+    except (SfumatoError, TypeError):
+        return None

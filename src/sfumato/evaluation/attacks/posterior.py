@@ -1,12 +1,16 @@
-"""What a release tells about one person's sensitive value: a distribution over the published values.
+"""What a release tells about people's sensitive values: a distribution over the published values.
 
-One function for every kind of release, so attacks need not know the kind.
+Letters: m people, g groups, v published values.
+
+Known records of one person that fit the same published records are a group: as many of these published records are the
+person's, and nobody knows which. The chance that a value is among them is that of drawing it at least once without
+putting back. Groups of one person are taken to be independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +18,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
-from sfumato.evaluation.attacks.exact_posterior import bucketized_tallies, marginal_tallies
-from sfumato.evaluation.attacks.fitting_posterior import generalized_tallies
+from sfumato.evaluation.attacks.original_values import distinct_people
+from sfumato.evaluation.attacks.people import KnownRecords, known_records
 from sfumato.evaluation.attacks.protocol import Target
-from sfumato.evaluation.attacks.record_groups import RecordGroups, sums_under
-from sfumato.evaluation.attacks.sliced_posterior import sliced_tallies
-from sfumato.evaluation.attacks.tallies import Tallies
+from sfumato.evaluation.attacks.value_weights import (
+    ValueWeights,
+    bucketized_weights,
+    candidate_sets,
+    generalized_weights,
+    marginal_weights,
+    sliced_weights,
+)
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.kinds import text_of
@@ -39,19 +48,11 @@ class Posterior:
 
     Letters: m people, v published values.
 
-    Attributes
-    ----------
-    values : tuple of str or None
-        The published values as text; None is the missing value. Their places are the codes of everything else.
-    shares : numpy.ndarray
-        float64 (m, v): belief in each value; sums to 1, or is all 0 if no published record fits.
-    candidates : numpy.ndarray
-        float64 (m,): records that fit; an expected number if the release does not show more.
-    prior : numpy.ndarray
-        float64 (v,): share of each value in the whole release.
-    groups : RecordGroups or None
-        Where people have several records: what each of these says. `shares` is then the chance that a value is among a
-        person's, and need not add up to 1.
+    `values`: The published values as text; None is the missing value. Their places are the codes of everything else.
+    `shares`: float64 (m, v): belief in each value; sums to 1, or is all 0 if no published record fits. `candidates`:
+    float64 (m,): records that fit; an expected number if the release does not show more. `prior`: float64 (v,): share
+    of each value in the whole release. `groups`: Where people have several records: what each of these says. `shares`
+    is then the chance that a value is among a person's, and need not add up to 1.
     """
 
     values: tuple[str | None, ...]
@@ -86,7 +87,7 @@ class Posterior:
         """Return the beliefs that a value is under each of some nodes, float64 (m, nodes); node_of : int64 (v,)."""
         if self.groups is not None:
             return self.groups.under(node_of, nodes).believed()
-        return sums_under(self.shares, node_of, nodes)
+        return _sums_under(self.shares, node_of, nodes)
 
     def codes_of(self, column: pl.Series) -> NDArray[np.int64]:
         """Return the code of each value of an original column, int64; −1 if no published record has it."""
@@ -105,30 +106,12 @@ def posterior(
 ) -> Posterior:
     """Compute what a release says about each person's sensitive value.
 
-    Parameters
-    ----------
-    published
-        A release of any kind except a randomized one.
-    people
-        m people with original quasi-identifying values (nothing else of them is read), and with the schema of the
-        release.
-    sensitive
-        The sensitive attribute; None takes the first one.
-    recoding
-        How a generalized table was published.
+    `published`: A release of any kind except a randomized one. `people`: m people with original quasi-identifying
+    values (nothing else of them is read), and with the schema of the release. `sensitive`: The sensitive attribute;
+    None takes the first one. `recoding`: How a generalized table was published. Raises InputError when the release has
+    no such sensitive attribute, shares no quasi-identifying attribute with the people, or is of a kind that says
+    nothing about single people.
 
-    Returns
-    -------
-    Posterior
-
-    Raises
-    ------
-    InputError
-        When the release has no such sensitive attribute, shares no quasi-identifying attribute with the people, or is
-        of a kind that says nothing about single people.
-
-    Notes
-    -----
     *Generalized*: all records whose every value covers the person's; of class means, which cover nobody, the nearest
     records, as :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage` finds them. *Bucketized*: the
     sensitive counts of the buckets that hold the person's values, weighed by how many rows with them each bucket has.
@@ -138,11 +121,11 @@ def posterior(
 
     Memory is m · v numbers; :func:`posterior_blocks` takes people a block at a time.
     """
-    name = checked(published, people, sensitive)
+    name = checked_sensitive(published, people, sensitive)
     kind = next((kind for kind in _TALLIES if isinstance(published, kind)), None)
     if kind is None:
         raise InputError(f"a {published.kind} says nothing certain about single people; play another attack")
-    tallies: Tallies = _TALLIES[kind](published, people, name, recoding or Recoding())
+    tallies: ValueWeights = _TALLIES[kind](published, people, name, recoding or Recoding())
     weights = tallies.weights
     total = weights.sum(axis=1)
     shares = weights / np.where(total > 0, total, 1)[:, None]
@@ -157,7 +140,7 @@ def posterior_blocks(
 
     Parameters, errors and rules are those of :func:`posterior`.
     """
-    name = checked(published, people, sensitive)
+    name = checked_sensitive(published, people, sensitive)
     values = value_count(published, name)
     size = max(1, BLOCK // max(1, values))
     for start in range(0, people.height, size):
@@ -166,14 +149,14 @@ def posterior_blocks(
         yield rows, posterior(published, some, sensitive=name, recoding=recoding)
 
 
-def told_blocks(target: Target, people: Table, sensitive: str) -> Iterator[tuple[slice, Posterior]]:
+def posteriors_of_target(target: Target, people: Table, sensitive: str) -> Iterator[tuple[slice, Posterior]]:
     """Yield what the target's release says about some people at a time, with their places.
 
     For its original and control group the answer is kept if one block has room for all, because most attacks ask for
     it; nobody may change it, therefore.
     """
     recoding, published = target.recoding, target.published
-    cells = people.height * value_count(published, checked(published, people, sensitive))
+    cells = people.height * value_count(published, checked_sensitive(published, people, sensitive))
     known = people is target.original or people is target.control
     if not known or not 0 < cells <= BLOCK:
         yield from posterior_blocks(published, people, sensitive=sensitive, recoding=recoding)
@@ -185,15 +168,15 @@ def told_blocks(target: Target, people: Table, sensitive: str) -> Iterator[tuple
     yield slice(0, people.height), target.remembered.once(sensitive, (published, people, recoding), work, cells)
 
 
-_TALLIES: dict[type[Any], Callable[..., Tallies]] = {
-    PublishedTable: generalized_tallies,
-    BucketizedTables: bucketized_tallies,
-    SlicedTable: sliced_tallies,
-    MarginalTables: marginal_tallies,
+_TALLIES: dict[type[Any], Callable[..., ValueWeights]] = {
+    PublishedTable: generalized_weights,
+    BucketizedTables: bucketized_weights,
+    SlicedTable: sliced_weights,
+    MarginalTables: marginal_weights,
 }
 
 
-def checked(published: Published, people: Table, sensitive: str | None) -> str:
+def checked_sensitive(published: Published, people: Table, sensitive: str | None) -> str:
     """Return the sensitive attribute, or raise InputError if nothing can be learnt of it about these people."""
     known = sensitive_of(published)
     problems = []
@@ -220,3 +203,206 @@ def _attributes_of(published: Published) -> set[str]:
 def value_count(published: Published, sensitive: str) -> int:
     """Return how many values of an attribute a release has."""
     return max(frame[sensitive].n_unique() for frame in published.tables.values() if sensitive in frame.columns)
+
+
+_NONE = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RecordGroups:
+    """Groups of known records.
+
+    `person`: int64 (g,): whose they are, rising; everybody has one. `times`: int64 (g,): known records of each group.
+    `shares`: float64 (g, v): of the published records that fit the group, the share with each value; 0 if none fits.
+    `candidates`: float64 (g,): published records that fit. `group_of`: int64 (r,): the group of each known record.
+    """
+
+    person: NDArray[np.int64]
+    times: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    candidates: NDArray[np.float64]
+    group_of: NDArray[np.int64]
+
+    def believed(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """Return the chance that each value is among the person's, float64 (m, v).
+
+        out : bool (m, v), values that the person certainly does not have.
+        """
+        shares, candidates = self.shares, self.candidates
+        if out is not None:
+            shares = np.where(out[self.person], 0.0, shares)
+            left = shares.sum(axis=1)
+            shares, candidates = shares / np.where(left > 0, left, 1)[:, None], candidates * left
+        missed = 1 - shares
+        for drawn in range(1, int(self.times.max(initial=1))):
+            some = np.flatnonzero(self.times > drawn)
+            held = shares[some] * candidates[some, None]
+            others = np.maximum(candidates[some, None] - drawn - held, 0.0)
+            missed[some] *= np.where(held > _NONE, others / np.maximum(others + held, _NONE), 1.0)
+        believed: NDArray[np.float64] = 1 - np.multiply.reduceat(missed, self._starts, axis=0)
+        # One minus one minus a share need not be the share.
+        single = (self.known == 1)[self.person]
+        believed[self.person[single]] = shares[single]
+        return believed
+
+    def under(self, node_of: NDArray[np.int64], nodes: int) -> RecordGroups:
+        """Return the groups with nodes of a hierarchy for values; node_of : int64 (v,)."""
+        return replace(self, shares=_sums_under(self.shares, node_of, nodes))
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """Return the chance that one of the person's records, drawn at random, has each value; float64 (m, v)."""
+        sums = np.add.reduceat(self.shares * self.times[:, None], self._starts, axis=0)
+        rows: NDArray[np.float64] = sums / self.known[:, None]
+        return rows
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """Return the person of each known record, int64 (r,)."""
+        return self.person[self.group_of]
+
+    @property
+    def known(self) -> NDArray[np.int64]:
+        """Return how many records are known of each person, int64 (m,)."""
+        return np.add.reduceat(self.times, self._starts)
+
+    @property
+    def fitting(self) -> NDArray[np.float64]:
+        """Return the published records that fit each person's groups, float64 (m,)."""
+        return np.add.reduceat(self.candidates, self._starts)
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.flatnonzero(np.append(True, self.person[1:] != self.person[:-1]))
+
+
+def _sums_under(shares: NDArray[np.float64], node_of: NDArray[np.int64], nodes: int) -> NDArray[np.float64]:
+    """Add up the shares of the values under each node, float64 (rows, nodes)."""
+    return np.stack([shares[:, node_of == node].sum(axis=1) for node in range(nodes)], axis=1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnValues:
+    """The sensitive values of m people, for scoring: a claim is right if any of a person's records has it.
+
+    `person`: int64 (n,): whose value each is. `column`: n values. `people`: m.
+    """
+
+    person: NDArray[np.int64]
+    column: pl.Series
+    people: int
+
+    @classmethod
+    def of_each(cls, column: pl.Series) -> OwnValues:
+        """Return the values of people who have one record each."""
+        return cls(np.arange(len(column)), column, len(column))
+
+    def any(self, holds: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return 1 for whom it holds for any of their values, else 0; bool (n,) to float64 (m,)."""
+        found: NDArray[np.float64] = (np.bincount(self.person[holds], minlength=self.people) > 0).astype(np.float64)
+        return found
+
+    def right(self, codes: NDArray[np.int64], claims: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return 1 for whom the claimed value, int64 (m,), is one of theirs, int64 (n,); else 0."""
+        return self.any(codes == claims[self.person])
+
+    def matrix(self, codes: NDArray[np.int64], values: int) -> NDArray[np.bool_]:
+        """Tell which values each person has, bool (m, values); codes below 0 are none of them."""
+        has = np.zeros((self.people, values), dtype=np.bool_)
+        there = codes >= 0
+        has[self.person[there], codes[there]] = True
+        return has
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PeoplePosterior:
+    """What a release tells about some people."""
+
+    known: Posterior
+    own: OwnValues
+
+
+def posteriors_of_people(target: Target, table: Table, sensitive: str) -> Iterator[_PeoplePosterior]:
+    """Yield what the target's release says about some people of a table at a time.
+
+    If somebody has several records, an attacker uses all that are known of them. Answers are kept as
+    :func:`~sfumato.evaluation.attacks.posterior.posteriors_of_target` keeps them.
+    """
+    known = known_records(target, table)
+    if known.alone:
+        for rows, one in posteriors_of_target(target, table, sensitive):
+            yield _PeoplePosterior(one, OwnValues.of_each(table.frame[sensitive][rows]))
+        return
+    published, values = (
+        target.published,
+        value_count(target.published, checked_sensitive(target.published, table, sensitive)),
+    )
+    cells = len(known.places) * values
+    kept = (table is target.original or table is target.control) and 0 < cells <= BLOCK
+    for some, places in blocks_of_people(known, values):
+        part = table.take(places)
+        own = OwnValues(some.person_of, part.frame[sensitive], some.people)
+
+        def work(part: Table = part, some: KnownRecords = some) -> Posterior:
+            return peoples_posterior(published, part, some, sensitive, target.recoding, together=target.rows.together)
+
+        given = (published, table, target.recoding)
+        one = target.remembered.once(f"{sensitive} of people", given, work, 3 * cells) if kept else work()
+        yield _PeoplePosterior(one, own)
+
+
+def blocks_of_people(known: KnownRecords, values: int) -> Iterator[tuple[KnownRecords, NDArray[np.int64]]]:
+    """Yield so many people at a time that beliefs fit into memory, and the places of their records."""
+    block_of = np.cumsum(known.counts * values) // (BLOCK + 1)
+    starts = np.flatnonzero(np.append(True, block_of[1:] != block_of[:-1]))
+    for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), known.people], strict=True):
+        yield known.of_people(slice(start, stop))
+
+
+def peoples_posterior(
+    published: Published, table: Table, known: KnownRecords, sensitive: str, recoding: Recoding, *, together: bool
+) -> Posterior:
+    """Compute what a release says about each person's sensitive values.
+
+    `published`: A release of any kind except a randomized one. `table`: The records of m people. `known`: Which of them
+    are known, and whose they are. `recoding`: How a generalized table was published. `together`: Whether all rows of a
+    person lie in one class: then those rows fit whose class covers all known records. Else each record is looked up by
+    itself, and records that fit the same rows are drawn from them together. Result: `shares` is the chance that a value
+    is among the person's; it need not add up to 1.
+    """
+    told = table.take(known.places)
+    if together and isinstance(published, PublishedTable):
+        values, prior, found = _one_group(published, told, known, sensitive, recoding)
+    else:
+        values, prior, found = _groups(published, told, known, sensitive, recoding)
+    return Posterior(values, found.believed(), found.fitting, prior, found)
+
+
+_Found = tuple[tuple[str | None, ...], NDArray[np.float64], RecordGroups]
+
+
+def _one_group(
+    published: PublishedTable, told: Table, known: KnownRecords, sensitive: str, recoding: Recoding
+) -> _Found:
+    tallies = generalized_weights(published, told, sensitive, recoding, known.owners, known.people)
+    total = tallies.weights.sum(axis=1)
+    shares = tallies.weights / np.where(total > 0, total, 1)[:, None]
+    prior = tallies.counts / max(1, tallies.counts.sum())
+    everybody = np.arange(known.people)
+    groups = RecordGroups(everybody, known.counts, shares, tallies.candidates, known.owners)
+    return tallies.values, prior, groups
+
+
+def _groups(published: Published, told: Table, known: KnownRecords, sensitive: str, recoding: Recoding) -> _Found:
+    """Look each record up by itself; records of a person that fit the same published ones are one group."""
+    one = posterior(published, told, sensitive=sensitive, recoding=recoding)
+    alike = candidate_sets(published, told, recoding) if isinstance(published, PublishedTable) else None
+    group_of = distinct_people(told)[1].astype(np.int64) if alike is None else alike
+    width = int(group_of.max(initial=0)) + 1
+    cells, first, place, times = np.unique(
+        known.owners * width + group_of, return_index=True, return_inverse=True, return_counts=True
+    )
+    groups = RecordGroups(
+        cells // width, times.astype(np.int64), one.shares[first], one.candidates[first], place.astype(np.int64)
+    )
+    return one.values, one.prior, groups

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 import polars as pl
 
-from sfumato.evaluation.attacks.belief_curve import BeliefCurve
-from sfumato.evaluation.attacks.curve_verdicts import curve_verdict, exceeds_promise, people_to_decide
-from sfumato.evaluation.attacks.result_cache import ResultCache
+from sfumato.evaluation.attacks.beliefs import BeliefCurve, curve_verdict, exceeds_promise, people_to_decide
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Certainty, Verdict, needed_in_words, people_needed, verdict_of
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
@@ -18,9 +16,10 @@ from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.table import Table
 
-NOBODY = "there is nobody of whom the attacker could say so"
 RecordsKnown = Literal["all", "one"] | int
 """How many records an attacker knows of each person: all, one, or at most a number; which ones is drawn."""
+
+
 Counted = Literal["people", "records"]
 
 
@@ -38,6 +37,35 @@ class RowsOfPeople:
 
     promised: bool = False
     together: bool = False
+
+
+_Found = TypeVar("_Found")
+
+
+MOST = 1 << 24
+"""Most cells that are kept in total, 8 bytes each."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ResultCache:
+    """Results by the values that they were computed from. It lives as long as its target."""
+
+    _found: dict[tuple[str | int, ...], tuple[object, int, tuple[object, ...]]] = field(default_factory=dict)
+
+    def once(self, name: str, given: tuple[object, ...], work: Callable[[], _Found], cells: int) -> _Found:
+        """Return what `work` returns, without repeating it for the same name and the same objects.
+
+        `given`: Values from which it is computed; compared by identity. `cells`: Size of the result; a result for which
+        there is no room left is not kept.
+        """
+        key: tuple[str | int, ...] = (name, *(id(value) for value in given))
+        if key in self._found:
+            return cast(_Found, self._found[key][0])
+        result = work()
+        if cells + sum(size for _, size, _ in self._found.values()) <= MOST:
+            # The values are kept as well, since later objects could otherwise have their identities.
+            self._found[key] = (result, cells, given)
+        return result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,6 +133,9 @@ class Target:
         return () if several and not self.rows.promised else self.models
 
 
+_NOBODY = "there is nobody of whom the attacker could say so"
+
+
 _COUNTED: Mapping[Counted, str] = {"people": "people", "records": "records, each taken for a person,"}
 
 
@@ -170,7 +201,7 @@ class AttackResult:
     def verdict(self) -> Verdict:
         """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
 
-        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.curve_verdicts.curve_verdict`.
+        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.beliefs.curve_verdict`.
 
         ``"undecided"`` if the attack was not played.
         """
@@ -237,10 +268,10 @@ class AttackResult:
         lines = [
             f"{self.attack}: {self._judged()}",
             f"  the attacker knows {self.knows}",
-            f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else NOBODY}",
+            f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else _NOBODY}",
         ]
         if self.control is not None:
-            told = self.control if self.control.people else NOBODY
+            told = self.control if self.control.people else _NOBODY
             lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
         lines.extend([] if self.curve is None else self.curve.lines())
         lines.extend(self._reasons())

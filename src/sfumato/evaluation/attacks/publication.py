@@ -13,8 +13,10 @@ from sfumato.classes.generalized import Form
 from sfumato.classes.grouping import group_records
 from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import count_values, first_records
+from sfumato.kernels.linking.linkage import Coverage
 from sfumato.recoding.choice import Recoding
-from sfumato.recoding.parsing import Coverage, parse
+from sfumato.recoding.parsing import Coverage as LabelCoverage
+from sfumato.recoding.parsing import parse
 from sfumato.table.distinct import distinct_of
 from sfumato.table.kinds import text_of
 
@@ -26,25 +28,13 @@ class PublishedClasses:
     Letters: n records, c classes, q shared attributes, g labels of all attributes together, r runs, z pairs of a class
     and a sensitive value.
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each published record.
-    label_of : numpy.ndarray
-        int32 (c, q): label of each class, numbered through all attributes.
-    runs, low, high : numpy.ndarray
-        int64 (g + 1,), int32 (r,) twice: label ``i`` covers the codes ``low .. high`` of the runs
-        ``runs[i] .. runs[i+1]-1``.
-    sizes : numpy.ndarray
-        int64 (c,): records in each class.
-    values : tuple of str or None
-        The published sensitive values; their places are the codes of `value_of`.
-    starts, value_of, counts : numpy.ndarray
-        int64 (c + 1,), int32 (z,), int64 (z,): how often each class has each sensitive value (compressed rows).
-    totals : numpy.ndarray
-        int64, one per sensitive value: published records that have it.
-    unmatched : tuple of str
-        Attributes of which no published label covers anybody in the register.
+    `class_of`: int32 (n,): class of each published record. `label_of`: int32 (c, q): label of each class, numbered
+    through all attributes. `runs`, `low`, `high`: int64 (g + 1,), int32 (r,) twice: label ``i`` covers the codes ``low
+    .. high`` of the runs ``runs[i] .. runs[i+1]-1``. `sizes`: int64 (c,): records in each class. `values`: The
+    published sensitive values; their places are the codes of `value_of`. `starts`, `value_of`, `counts`: int64 (c +
+    1,), int32 (z,), int64 (z,): how often each class has each sensitive value (compressed rows). `totals`: int64, one
+    per sensitive value: published records that have it. `unmatched`: Attributes of which no published label covers
+    anybody in the register.
     """
 
     class_of: NDArray[np.int32]
@@ -65,25 +55,25 @@ class PublishedClasses:
         """Number of published records."""
         return len(self.class_of)
 
+    def cells_with(self, owner: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where `counts` has each pair of a class and a sensitive value, −1 where the class has none of it."""
+        width = len(self.values)
+        class_of = np.repeat(np.arange(len(self.sizes)), np.diff(self.starts))
+        cells = class_of * width + self.value_of
+        order = np.argsort(cells)
+        wanted = owner * width + value
+        cell = order[np.minimum(np.searchsorted(cells[order], wanted), len(cells) - 1)]
+        return np.where(cells[cell] == wanted, cell, -1)
+
 
 def read_publication(
     frame: pl.DataFrame, sensitive: str, known: Sequence[RegisterAttribute], recoding: Recoding
 ) -> PublishedClasses:
     """Group equal published records and read what their labels cover.
 
-    Parameters
-    ----------
-    frame
-        n published records with the known attributes and the sensitive one.
-    sensitive
-        Name of the sensitive attribute.
-    known
-        What the register says, one entry per shared attribute.
-    recoding
-        How the table was published.
+    `frame`: n published records with the known attributes and the sensitive one. `known`: What the register says, one
+    entry per shared attribute.
 
-    Notes
-    -----
     Cost O(n · q); labels are read once per distinct label. A label that covers nobody's value covers nothing.
     """
     columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
@@ -129,7 +119,7 @@ def _labels(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
     return text_of(distinct.values).extend_constant(None, 1), distinct.rank_of[distinct.raw]
 
 
-def _runs(labels: pl.Series, coverage: Coverage) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+def _runs(labels: pl.Series, coverage: LabelCoverage) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """Write what labels cover as runs of codes: the number of runs of each label, and both ends of each run."""
     if coverage.members is None:
         readable = coverage.readable
@@ -143,3 +133,45 @@ def _runs(labels: pl.Series, coverage: Coverage) -> tuple[NDArray[np.int64], NDA
     first = np.flatnonzero(apart[:-1])
     sizes = np.bincount(owner[first], minlength=len(labels)).astype(np.int64, copy=False)
     return sizes, codes[first], codes[np.flatnonzero(apart[1:])]
+
+
+_TABULATED_BYTES = 64 << 20
+"""Memory for the table of covering classes; if it would need more, neighbouring codes share rows."""
+
+
+def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> Coverage:
+    """Return what the classes cover of the attributes that a register shares."""
+    rows, shifts = _rows(known, len(publication.sizes))
+    return Coverage(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
+
+
+def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
+
+    An attribute that is there several times has its rows once. While the table is too large, the attribute with most
+    rows puts twice as many codes on each row.
+    """
+    place_of: dict[int, int] = {}
+    places = [place_of.setdefault(id(each.attribute), len(place_of)) for each in known]
+    different = dict(zip(places, known, strict=True))
+    codes = np.array([different[place].attribute.size + 1 for place in range(len(different))], dtype=np.int64)
+    shifts = np.zeros(len(codes), dtype=np.int64)
+    affordable = _TABULATED_BYTES // (8 * max(1, (classes + 63) // 64))
+    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(codes)):
+        shifts[rows.argmax()] += 1
+    starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+    return np.append(starts[:-1][places], starts[-1]), shifts[places]
+
+
+def sum_by_code(codes: NDArray[np.integer], numbers: NDArray[np.generic], size: int) -> NDArray[np.float64]:
+    """Add up the numbers under each code ``0 .. size-1``: float64 (size,). Cost O(codes + size)."""
+    sums: NDArray[np.float64] = np.bincount(codes, numbers, size).astype(np.float64, copy=False)
+    return sums
+
+
+def entries_of(starts: NDArray[np.int64], owner: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the entries of some owners' compressed rows, one after the other: the place in `owner`, and the entry's."""
+    lengths = starts[owner + 1] - starts[owner]
+    asked = np.repeat(np.arange(len(owner)), lengths)
+    skipped = np.repeat(starts[owner] - (np.cumsum(lengths) - lengths), lengths)
+    return asked, skipped + np.arange(len(asked))

@@ -10,20 +10,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
+from sfumato.evaluation.attacks.linkage_scores import RECORDS
+from sfumato.evaluation.attacks.people import KEY, key_of
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.evaluation.attacks.row_classes import RowClasses, row_classes
-from sfumato.evaluation.attacks.scored_links import RECORDS
-from sfumato.evaluation.attacks.tallies import summed
-from sfumato.evaluation.attacks.victims import key_of
+from sfumato.evaluation.attacks.publication import coverage_of, read_publication, sum_by_code
+from sfumato.evaluation.attacks.register import distinct_codes, read_register, register_attributes
+from sfumato.kernels.linking.linkage import covering_classes, only_classes
 from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.rates import Rate
-from sfumato.table.exact_names import exactly
+from sfumato.recoding.choice import Recoding
+from sfumato.table.exact_names import columns_of, exactly
 from sfumato.table.kinds import text_of
+from sfumato.table.table import Table
 
-KNOWS = "the order of the records in the original, and everybody's quasi-identifying values"
-HELPS = "a random order of records, drawn for the release as a whole"
+_KNOWS = "the order of the records in the original, and everybody's quasi-identifying values"
+_HELPS = "a random order of records, drawn for the release as a whole"
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class RecordOrder:
         if isinstance(target.published, SlicedTable):
             return tuple(_rows_of_slices(target, target.published, name) for name in sensitive_of(target.published))
         frame = RECORDS[target.published.kind](target.published)
-        classes = row_classes(frame, target.original, target.recoding)
+        classes = _row_classes(frame, target.original, target.recoding)
         sensitive = [name for name in sensitive_of(target.published) if name in frame.columns]
         return (
             _pairs(target, frame, classes, sensitive),
@@ -74,11 +77,11 @@ class RecordOrder:
 
 
 def _result(goal: str, success: Rate, **figures: float) -> AttackResult:
-    common: dict[str, Any] = {"attack": RecordOrder.name, "knows": KNOWS, "helps": HELPS}
+    common: dict[str, Any] = {"attack": RecordOrder.name, "knows": _KNOWS, "helps": _HELPS}
     return AttackResult(goal=goal, success=success, figures=figures, **common)
 
 
-def _pairs(target: Target, frame: pl.DataFrame, classes: RowClasses, sensitive: list[str]) -> AttackResult:
+def _pairs(target: Target, frame: pl.DataFrame, classes: _RowClasses, sensitive: list[str]) -> AttackResult:
     """Compare the order of pairs of published records with that of the people whom they may be."""
     position = _mean_positions(target, frame, classes, sensitive)
     known = np.flatnonzero(np.isfinite(position))
@@ -91,7 +94,7 @@ def _pairs(target: Target, frame: pl.DataFrame, classes: RowClasses, sensitive: 
 
 
 def _mean_positions(
-    target: Target, frame: pl.DataFrame, classes: RowClasses, sensitive: list[str]
+    target: Target, frame: pl.DataFrame, classes: _RowClasses, sensitive: list[str]
 ) -> NDArray[np.float64]:
     """Return the mean place in the original of the people whom each published record may be; NaN if nobody is."""
     keys = [key_of(frame, sensitive), key_of(target.original.frame, sensitive)]
@@ -101,13 +104,13 @@ def _mean_positions(
     width = int(numbers.max()) + 1
     cells = classes.class_of_person[fitted] * width + people[fitted]
     size = classes.count * width
-    total, many = summed(cells, fitted.astype(np.float64), size), summed(cells, np.ones(len(fitted)), size)
+    total, many = sum_by_code(cells, fitted.astype(np.float64), size), sum_by_code(cells, np.ones(len(fitted)), size)
     here = classes.class_of_row * width + rows
     positions: NDArray[np.float64] = np.where(many[here] > 0, total[here] / np.maximum(many[here], 1), np.nan)
     return positions
 
 
-def _places(target: Target, frame: pl.DataFrame, classes: RowClasses, name: str) -> AttackResult:
+def _places(target: Target, frame: pl.DataFrame, classes: _RowClasses, name: str) -> AttackResult:
     """Pair people with the records of their class in the order of both."""
     numbers = pl.concat([text_of(frame[name]), text_of(target.original.frame[name])]).rank("dense").fill_null(0)
     values = numbers.to_numpy().astype(np.int64)
@@ -178,3 +181,33 @@ def _rows_of_slices(target: Target, published: SlicedTable, name: str) -> Attack
     baseline = float(np.mean(chance.to_numpy())) if len(chance) else 0.0
     success = Rate(float(shares.sum()), len(shares), baseline)
     return _result(f"whose {name} stands in the row of their other values", success)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _RowClasses:
+    """Classes of n published rows with equal values, and of m people.
+
+    `class_of_row`: int64 (n,). `class_of_person`: int64 (m,): the only class that fits each person; −1 if none does, or
+    several.
+    """
+
+    class_of_row: NDArray[np.int64]
+    class_of_person: NDArray[np.int64]
+    count: int
+
+
+def _row_classes(frame: pl.DataFrame, people: Table, recoding: Recoding) -> _RowClasses:
+    """Group published rows, and find the class of each person.
+
+    Raises InputError when release and people share no quasi-identifying attribute.
+    """
+    names = register_attributes(frame, people.frame, people.schema)
+    if not names:
+        raise InputError("the release and the people share no quasi-identifying attribute, so nothing links them")
+    known = read_register(people.frame, people.schema, names)
+    alone = columns_of(frame, names).with_columns(pl.lit("").alias(KEY))
+    publication = read_publication(alone, KEY, known, recoding)
+    vectors, vector_of = distinct_codes(known)
+    coverage = coverage_of(publication, known)
+    found = only_classes(vectors, coverage, covering_classes(coverage))
+    return _RowClasses(publication.class_of.astype(np.int64), found[vector_of], len(publication.sizes))

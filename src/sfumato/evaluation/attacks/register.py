@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.grouping import group_records
 from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.table.distinct import distinct_of
 from sfumato.table.domain import domain_borders
@@ -24,20 +26,16 @@ from sfumato.table.schema import Attribute, Kind, Schema
 class RegisterAttribute:
     """One attribute of a register.
 
-    Attributes
-    ----------
-    attribute : EncodedAttribute
-        What the codes mean; they number the register's own values, or the leaves of a hierarchy over them.
-    codes : numpy.ndarray
-        int32, one per person: ``attribute.size`` if the value is not in the hierarchy, so that only ``*`` covers it;
-        `UNKNOWN` if the register says nothing.
+    `attribute`: What the codes mean; they number the register's own values, or the leaves of a hierarchy over them.
+    `codes`: int32, one per person: ``attribute.size`` if the value is not in the hierarchy, so that only ``*`` covers
+    it; `UNKNOWN` if the register says nothing.
     """
 
     attribute: EncodedAttribute
     codes: NDArray[np.int32]
 
 
-def shared_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: Schema) -> tuple[str, ...]:
+def register_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: Schema) -> tuple[str, ...]:
     """Name the quasi-identifying attributes that both tables have, in declared order."""
     return tuple(name for name in schema.quasi_identifying if name in published.columns and name in register.columns)
 
@@ -45,38 +43,26 @@ def shared_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: S
 def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[RegisterAttribute]:
     """Read what a register says about the shared attributes.
 
-    Raises
-    ------
-    InputError
-        With everything that is wrong with any of the columns.
+    Raises InputError with everything that is wrong with any of the columns.
     """
     known: list[RegisterAttribute] = []
     problems: list[str] = []
     for name in shared:
         try:
-            known.append(knowledge(register[name], schema.quasi_identifying[name]))
+            known.append(read_register_column(register[name], schema.quasi_identifying[name]))
         except SfumatoError as error:
             problems.extend(error.problems)
     raise_all(InputError, problems)
     return known
 
 
-def knowledge(column: pl.Series, setting: Attribute) -> RegisterAttribute:
+def read_register_column(column: pl.Series, setting: Attribute) -> RegisterAttribute:
     """Read what a register says about one attribute.
 
-    Parameters
-    ----------
-    column
-        The register's column; an empty cell means that the register does not say.
-    setting
-        How the published table treats the attribute. Without a declared kind, the column's type decides.
-
-    Raises
-    ------
-    InputError
-        When cells are not of the declared kind; they are counted.
-    HierarchyError
-        When the hierarchy cannot be built over the register's values.
+    `column`: The register's column; an empty cell means that the register does not say. `setting`: How the published
+    table treats the attribute. Without a declared kind, the column's type decides. Raises InputError when cells are not
+    of the declared kind; they are counted. Raises HierarchyError when the hierarchy cannot be built over the register's
+    values.
     """
     kind = setting.kind or _kind_of(column.dtype)
     distinct = distinct_of(_typed(column, kind))
@@ -167,3 +153,14 @@ def _placed(values: pl.Series, described: HierarchySpecification) -> pl.Series:
         half = len(values) // 2
         return pl.concat([_placed(values[:half], described), _placed(values[half:], described)])
     return values
+
+
+def distinct_codes(known: Sequence[RegisterAttribute]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the distinct vectors of codes, (v, q), and which of them each person has, (people,)."""
+    return distinct_rows(np.column_stack([each.codes for each in known]))
+
+
+def distinct_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the distinct rows of codes, contiguous, and which of them each row is."""
+    vector_of, count = group_records(codes + 1)
+    return np.ascontiguousarray(codes[first_records(vector_of, count)]), vector_of

@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.known_records import by_person
-from sfumato.evaluation.attacks.placing import Placement, fits, generalized, place
-from sfumato.evaluation.attacks.posterior import told_blocks
+from sfumato.evaluation.attacks.people import by_person
+from sfumato.evaluation.attacks.placement import Placement, are_covered, place_people, require_generalized
+from sfumato.evaluation.attacks.posterior import posteriors_of_target
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.slice_orders import FEWEST_PAIRS, guessed_rightly, order_of, ranks_of, read_slices
+from sfumato.evaluation.attacks.slices import read_slice_rows, right_guesses, slicing_order, slicing_ranks
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
-from sfumato.published import SlicedTable
+from sfumato.published.sliced import SlicedTable
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
 from sfumato.table.kinds import text_of
 
-GLANCE = 64
+_GLANCE = 64
 """Published records that are checked first: most wrong orders fail on the first few."""
 
 
@@ -78,8 +78,8 @@ class SeedGuessing(Checked):
         """
         if isinstance(target.published, SlicedTable):
             return self._against_slices(target, target.published)
-        published = generalized(target.published, self.name)
-        placement = place(published, target.original.frame, target.original.schema, target.recoding)
+        published = require_generalized(target.published, self.name)
+        placement = place_people(published, target.original.frame, target.original.schema, target.recoding)
         if placement.publication.records > target.original.height:
             raise InputError(
                 "seed-guessing: the release has more records than the original; give the original it was made from"
@@ -91,14 +91,16 @@ class SeedGuessing(Checked):
         return tuple(self._result(target, name, people, len(found)) for name in target.original.schema.sensitive)
 
     def _against_slices(self, target: Target, published: SlicedTable) -> tuple[AttackResult, ...]:
-        original, order = target.original, order_of(target.original)
-        slices = read_slices(published, original)
+        original, order = target.original, slicing_order(target.original)
+        slices = read_slice_rows(published, original)
         found: list[int] = []
-        enough = published.data.height == len(order) and slices.pairs >= FEWEST_PAIRS
+        enough = published.data.height == len(order) and slices.pairs >= _FEWEST_PAIRS
         for seed in range(self.seeds if enough else 0):
             target.progress("seed-guessing: trying seeds", seed + 1, self.seeds)
-            found += [seed] if slices.agree(partial(ranks_of, order, seed)) else []
-        ranks = [ranks_of(order, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
+            found += [seed] if slices.agree(partial(slicing_ranks, order, seed)) else []
+        ranks = (
+            [slicing_ranks(order, found[0], column) for column in range(slices.columns)] if len(found) == 1 else None
+        )
         sure = slices.found()[0]
         notes = (
             f"played on {counted(len(sure), 'record')} whose known values of a column are unlike all others, so that "
@@ -108,8 +110,8 @@ class SeedGuessing(Checked):
         owner = target.original.person_of[sure]
         results = []
         for name in published.sensitive:
-            usual = guessed_rightly(published, original, slices, name, None)
-            right = usual & False if ranks is None else guessed_rightly(published, original, slices, name, ranks)
+            usual = right_guesses(published, original, slices, name, None)
+            right = usual & False if ranks is None else right_guesses(published, original, slices, name, ranks)
             found_right, found_usual = (by_person(each.astype(np.float64), owner) for each in (right, usual))
             baseline = float(found_usual.mean()) if len(sure) else 0.0
             rate = Rate(float(found_right.sum()), len(found_right), baseline)
@@ -133,7 +135,7 @@ class SeedGuessing(Checked):
             published = text_of(target.published.tables["data"][name])
             right[people] = published.eq_missing(text_of(frame[name])[people]).to_numpy()
         owned = by_person(right, target.original.person_of)
-        rate = Rate(float(owned.sum()), len(owned), _told_by_classes(target, name))
+        rate = Rate(float(owned.sum()), len(owned), _order_by_classes(target, name))
         return self._told(name, rate, {"orders_tried": float(self.seeds + 1), "orders_that_fit": float(fitting)}, ())
 
     def _told(self, name: str, rate: Rate, figures: dict[str, float], notes: tuple[str, ...]) -> AttackResult:
@@ -149,11 +151,11 @@ class SeedGuessing(Checked):
         )
 
 
-def _told_by_classes(target: Target, name: str) -> float:
+def _order_by_classes(target: Target, name: str) -> float:
     """Return the share of people whose value is the most frequent one of the records that fit them."""
     original = target.original
     right = np.zeros(original.height)
-    for rows, known in told_blocks(target, original, name):
+    for rows, known in posteriors_of_target(target, original, name):
         right[rows] = known.shares.argmax(axis=1) == known.codes_of(original.frame[name][rows])
     owned = by_person(right, original.person_of)
     return float(owned.sum()) / len(owned)
@@ -167,14 +169,14 @@ def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64
 
     order : int64 (m,), which of the published records, in the order of the steward's table, each row would be.
     """
-    publication, told = placement.publication, placement.told
+    publication, told = placement.publication, placement.codes
     classes = np.empty(len(order), dtype=np.int32)
     classes[order] = publication.class_of
     person_of = np.empty(len(order), dtype=np.int64)
-    spare, skipped, row, block = len(told) - len(order), 0, 0, GLANCE
+    spare, skipped, row, block = len(told) - len(order), 0, 0, _GLANCE
     while row < len(order):
         people = np.arange(row, min(row + block, len(order))) + skipped
-        fitting = fits(publication, told[people], classes[row : row + len(people)])
+        fitting = are_covered(publication, told[people], classes[row : row + len(people)])
         run = len(people) if fitting.all() else int(fitting.argmin())
         person_of[row : row + run] = people[:run]
         row, block = row + run, 2 * block
@@ -182,8 +184,12 @@ def _aligned(placement: Placement, order: NDArray[np.int64]) -> NDArray[np.int64
             if skipped == spare:
                 return None
             others = np.arange(row + skipped + 1, row + spare + 1)
-            next_ones = np.flatnonzero(fits(publication, told[others], np.full(len(others), classes[row])))
+            next_ones = np.flatnonzero(are_covered(publication, told[others], np.full(len(others), classes[row])))
             if not len(next_ones):
                 return None
-            skipped, block = skipped + 1 + int(next_ones[0]), GLANCE
+            skipped, block = skipped + 1 + int(next_ones[0]), _GLANCE
     return person_of[order]
+
+
+_FEWEST_PAIRS = 20
+"""Neighbouring sure people whose order a seed must explain: a wrong seed does so once in a million times."""

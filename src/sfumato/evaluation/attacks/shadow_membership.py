@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import UnsatisfiableError
-from sfumato.evaluation.attacks.cohort import cohort_of, generator_of
-from sfumato.evaluation.attacks.discrimination import Discrimination
-from sfumato.evaluation.attacks.lift import lift
-from sfumato.evaluation.attacks.membership import MembershipInference
-from sfumato.evaluation.attacks.pieces import unread_notes
+from sfumato.evaluation.attacks.membership import Discrimination, MembershipInference, lift
+from sfumato.evaluation.attacks.original_values import unread_notes
+from sfumato.evaluation.attacks.people import cohort_of, generator_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.rerunning import models_of
+from sfumato.evaluation.attacks.solvers import models_of
 from sfumato.options import Checked, Limit, Share
 from sfumato.progress import silent
 from sfumato.published import Published
@@ -23,7 +21,7 @@ from sfumato.rates import Rate
 from sfumato.release.anonymize import anonymize
 from sfumato.table.table import Table
 
-FEWEST = 4
+_FEWEST = 4
 """Fewest people of the control group: half of them make the shadows, half are tried."""
 
 _SALT = 0x5D
@@ -89,8 +87,8 @@ class ShadowMembership(Checked):
         cohort = cohort_of(target)
         if not cohort.known.alone:
             return self._unplayed("people have several records, of whom shadows would need as many")
-        if cohort.outsiders < FEWEST:
-            return self._unplayed(f"the control group has fewer than {FEWEST} people, half of whom make the shadows")
+        if cohort.outsiders < _FEWEST:
+            return self._unplayed(f"the control group has fewer than {_FEWEST} people, half of whom make the shadows")
         generator = generator_of(target, _SALT)
         order = generator.permutation(cohort.outsiders)
         known, tried = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.cohort import Cohort, cohort_of, generator_of
-from sfumato.evaluation.attacks.pieces import unread_notes
-from sfumato.evaluation.attacks.predicates import Predicates, mixed, predicates_of, record_numbers
+from sfumato.classes.grouping import group_records
+from sfumato.evaluation.attacks.original_values import (
+    ExactPart,
+    exact_parts,
+    number_part_rows,
+    read_cells,
+    shared_names,
+    unread_notes,
+)
+from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.publication import sum_by_code
+from sfumato.hashing import hashed
 from sfumato.options import Checked, Limit
+from sfumato.published import Published, PublishedTable
 from sfumato.rates import Rate
+from sfumato.recoding.choice import Recoding
+from sfumato.table.distinct import distinct_of
 from sfumato.table.exact_names import columns_of
+from sfumato.table.table import Table
 
 _SALT = 0x51
 
@@ -37,7 +53,7 @@ class SinglingOut(Checked):
     -----
     *Played.* The attacker sees only the release. For the smallest groups of records that the release shows, a predicate
     is written down: the region of a class and one of its sensitive values, or values that share a row (see
-    :func:`sfumato.evaluation.attacks.predicates.predicates_of`). If c > 1 records satisfy it according to the release,
+    :func:`predicates_of`). If c > 1 records satisfy it according to the release,
     it is narrowed by a random condition of weight 1/c on the whole record, which isolates one of c with chance (1 −
     1/c)^(c−1), never below 1/e. Success is a predicate that holds for exactly one of the original records;
     where people have several, for records of exactly one person.
@@ -100,12 +116,7 @@ class SinglingOut(Checked):
 def isolation_chance(records: int, weight: float) -> float:
     """Return the best chance to isolate one of n records by a predicate of at most a weight, without looking.
 
-    Parameters
-    ----------
-    records
-        n, 1 or more.
-    weight
-        Largest weight of a predicate, from 0 to 1.
+    `records`: n, 1 or more. `weight`: Largest weight of a predicate, from 0 to 1.
 
     Examples
     --------
@@ -117,14 +128,14 @@ def isolation_chance(records: int, weight: float) -> float:
 
 
 def _held(
-    built: Predicates, cohort: Cohort, generator: np.random.Generator
+    built: _Predicates, cohort: Cohort, generator: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count the people in the data, and those who are not, for whom each narrowed predicate holds."""
     schema = cohort.table.schema
     names = [name for name in cohort.frame.columns if name not in schema.identifying]
-    numbers = record_numbers(columns_of(cohort.frame, names))
+    numbers = _record_numbers(columns_of(cohort.frame, names))
     salts = generator.integers(0, 1 << 63, len(built.records), dtype=np.uint64)
-    drawn = mixed(numbers[built.person], salts[built.predicate])
+    drawn = mix_bits(numbers[built.person], salts[built.predicate])
     holds = drawn * built.records[built.predicate] < 1
     person, predicate = cohort.known.person_of[built.person[holds]], built.predicate[holds]
     # A predicate that holds for several records of a person holds for one person.
@@ -148,3 +159,100 @@ def _notes(members: int, outsiders: int) -> tuple[str, ...]:
             "the baseline is corrected, the control group's rate is not",
         )
     return ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Predicates:
+    """Conditions on records, before they are narrowed at random.
+
+    `records`: float64 (p,): published records for which each holds, at least one. `person`, `predicate`: int64: all
+    pairs of one of the people and a predicate that holds for them.
+    """
+
+    records: NDArray[np.float64]
+    person: NDArray[np.int64]
+    predicate: NDArray[np.int64]
+
+
+def predicates_of(
+    published: Published, people: Table, *, count: int, recoding: Recoding, generator: np.random.Generator
+) -> _Predicates:
+    """Build the predicates that hold for the fewest published records.
+
+    `people`: Those for whom the predicates are evaluated. `recoding`: How a generalized table was published.
+    `generator`: Chooses among predicates with equally many records. Raises InputError when release and people share no
+    attribute.
+
+    *Generalized*: the region of a class and one of its sensitive values. *Others*: a vector of values that share a row
+    (a row of a column of a slice, a row of the quasi-identifying table of buckets, a cell of a marginal); of vectors
+    with equally many records, those of more attributes come first.
+    """
+    if isinstance(published, PublishedTable):
+        names = shared_names(published, people, sensitive=True)
+        if not names:
+            raise nothing_shared()
+        cells = read_cells(published, people, names, recoding)
+        sizes = cells.publication.sizes.astype(np.float64)
+        chosen = _fewest(sizes, np.zeros(len(sizes)), count, generator)
+        return _Predicates(sizes[chosen], *cells.pairs_with(chosen))
+    return _of_vectors(exact_parts(published), people, count, generator)
+
+
+def _fewest(
+    records: NDArray[np.float64], after: NDArray[np.float64], count: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return the places with the fewest records, then the lowest `after`, then at random."""
+    return np.lexsort((generator.random(len(records)), after, records))[:count]
+
+
+def _of_vectors(pieces: Sequence[ExactPart], people: Table, count: int, generator: np.random.Generator) -> _Predicates:
+    told = [_vectors(piece, people) for piece in pieces]
+    records = np.concatenate([numbers for numbers, _, _ in told])
+    if not len(records):
+        raise nothing_shared()
+    width = np.concatenate([np.full(len(numbers), -attributes) for numbers, _, attributes in told])
+    chosen = _fewest(records, width, count, generator)
+    place_of = np.full(len(records), -1, dtype=np.int64)
+    place_of[chosen] = np.arange(len(chosen))
+    starts = np.cumsum([0, *(len(numbers) for numbers, _, _ in told)])
+    found = [
+        _holding(held, place_of[start:stop])
+        for (_, held, _), start, stop in zip(told, starts, starts[1:], strict=False)
+    ]
+    return _Predicates(records[chosen], *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+def _vectors(piece: ExactPart, people: Table) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:
+    """Return the records of each vector of a piece, the vector of each person (−1: not published), and its width."""
+    schema = people.schema
+    names = tuple(
+        name
+        for name in (*schema.quasi_identifying, *schema.sensitive, *schema.insensitive)
+        if name in piece.label_of and name in people.frame.columns
+    )
+    if not names:
+        return np.zeros(0), np.full(people.height, -1, dtype=np.int64), 0
+    rows, held = number_part_rows(piece, people.frame, names)
+    size = int(max(rows.max(initial=-1), held.max(initial=-1))) + 1
+    records = sum_by_code(rows, piece.records, size)
+    place_of = np.where(records > 0, np.cumsum(records > 0) - 1, -1)
+    return records[records > 0], place_of[held], len(names)
+
+
+def _holding(held: NDArray[np.int64], place_of: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    place = np.append(place_of, -1)[held]
+    person = np.flatnonzero(place >= 0)
+    return person, place[person]
+
+
+def _record_numbers(frame: pl.DataFrame) -> NDArray[np.uint64]:
+    """Give equal records the same number: uint64 (n,)."""
+    # Decimals have as many bits as no array has.
+    columns = [distinct_of(each) for each in frame.with_columns(cs.decimal().cast(pl.String)).iter_columns()]
+    codes = np.column_stack([column.rank_of[column.raw] for column in columns])
+    return group_records(codes.astype(np.uint32))[0].astype(np.uint64)
+
+
+def mix_bits(numbers: NDArray[np.uint64], salts: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Turn pairs of numbers into numbers from 0 to 1 that look random for each pair."""
+    return (hashed(numbers ^ salts) >> np.uint64(11)) / float(1 << 53)

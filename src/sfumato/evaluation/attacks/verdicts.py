@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.models import known_models
+from sfumato.models.says import says
 from sfumato.numbers import figure
 from sfumato.rates import Rate
 
 Verdict = Literal["succeeds", "no better", "undecided"]
+
 
 IN_WORDS: dict[Verdict, str] = {
     "succeeds": "succeeds",
@@ -20,20 +24,21 @@ IN_WORDS: dict[Verdict, str] = {
     "undecided": "undecided",
 }
 
+
 RELEVANT = 0.05
 """Share of the people from which on an excess over guessing matters: "no better" excludes so much."""
+
+
+SURE = 1e-9
+"""Shares this close are equal: they are quotients of counts."""
 
 
 @dataclass(frozen=True)
 class Certainty:
     """What came of claims that leave no doubt.
 
-    Attributes
-    ----------
-    told : int
-        People about whom the release leaves one answer, the true one, where guessing leaves several.
-    wrong : int
-        People about whom it seemed to leave one, which is wrong, e.g. because their record was left out.
+    `told`: People about whom the release leaves one answer, the true one, where guessing leaves several. `wrong`:
+    People about whom it seemed to leave one, which is wrong, e.g. because their record was left out.
     """
 
     told: int
@@ -54,21 +59,9 @@ class Certainty:
 def verdict_of(success: Rate, control: Rate | None = None, certainty: Certainty | None = None) -> Verdict:
     """Judge an attack by how often it was right.
 
-    Parameters
-    ----------
-    success
-        Over the people in the data, with the rate of guessing.
-    control
-        Over people who are not in the data, if there is such a group.
-    certainty
-        Of attacks that claim what the release leaves no doubt of.
+    `success`: Over the people in the data, with the rate of guessing. `control`: Over people who are not in the data,
+    if there is such a group. `certainty`: Of attacks that claim what the release leaves no doubt of.
 
-    Returns
-    -------
-    "succeeds", "no better" or "undecided"
-
-    Notes
-    -----
     *Certainty* that was never wrong is a fact about the people in the data, all of whom were tried. The attack succeeds
     if anybody is told beyond what guessing is certain of, and else does no better; neither a control group nor an
     interval has a say. Certainty that was wrong for somebody was none: nobody can tell the others from them. It is
@@ -161,3 +154,22 @@ def _highest_excess(success: Rate, control: Rate) -> float:
     up = success.interval[1] - success.share
     down = control.share - control.interval[0]
     return success.share - control.share + math.hypot(up, down)
+
+
+def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float | None:
+    """Return the chance of guessing a sensitive value correctly that the promises of a release allow.
+
+    Probabilistic l-diversity says that a class or bucket discloses nobody's value with a chance above 1/l,
+    alpha-k-anonymity with none above alpha. Other models say nothing about that chance: distinct l-diversity counts
+    values, however rare.
+
+    `models`: Name and parameters of every promise. Result: The smallest chance that is promised; None if no promise is
+    about it.
+
+    Examples
+    --------
+    >>> allowed_guess([{"name": "probabilistic-l-diversity", "l": 4}], "disease")
+    0.25
+    """
+    chances = [says(model).allowed_guess(sensitive) for model in known_models(models)]
+    return min((chance for chance in chances if chance is not None), default=None)

@@ -15,13 +15,13 @@ from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.numbers import counted
 
-Floats = NDArray[np.float64]
+_Floats = NDArray[np.float64]
 Estimate = Literal["standard", "pseudo-likelihood"]
 Terms = int | Sequence[Sequence[str]]
 
-MOST_CELLS = 1 << 26
+_MOST_CELLS = 1 << 26
 """Cells of the table of all combinations of values, which is held in memory."""
-ROUNDS = 200
+_ROUNDS = 200
 TOLERANCE = 1e-4
 """Largest difference to a count, in records of average weight, at which fitting ends."""
 
@@ -30,32 +30,13 @@ TOLERANCE = 1e-4
 class LogLinearRisk:
     """What a log-linear model says of the records that are unique in the table.
 
-    Attributes
-    ----------
-    terms : tuple of tuple of str
-        Columns that are fitted together, each set of them as far as no other holds it.
-    order : int
-        Columns of a term at most: 1 are main effects, 2 pairs.
-    estimate : str
-        ``"standard"`` or ``"pseudo-likelihood"``.
-    fraction : float
-        Sampling fraction.
-    cells : int
-        Combinations of values that there could be.
-    rounds : int
-        Passes over all terms.
-    difference : float
-        Largest difference to a count that fitting left, in records of average weight.
-    parameters : int
-        Parameters of the model, for comparing models.
-    deviance : float or None
-        Twice the log-likelihood that a model with a term of all columns has more; None without a likelihood.
-    unique : numpy.ndarray
-        Integers (u,): the classes of one record.
-    means : numpy.ndarray
-        float64 (u,): expected people of the population like each of them, before its own record is seen.
-    sampled : numpy.ndarray
-        float64 (u,): chance that somebody like it is in the sample.
+    `terms`: Columns that are fitted together, each set of them as far as no other holds it. `order`: Columns of a term
+    at most: 1 are main effects, 2 pairs. `estimate`: ``"standard"`` or ``"pseudo-likelihood"``. `fraction`: Sampling
+    fraction. `cells`: Combinations of values that there could be. `difference`: Largest difference to a count that
+    fitting left, in records of average weight. `parameters`: Parameters of the model, for comparing models. `deviance`:
+    Twice the log-likelihood that a model with a term of all columns has more; None without a likelihood. `unique`:
+    Integers (u,): the classes of one record. `means`: float64 (u,): expected people of the population like each of
+    them, before its own record is seen. `sampled`: float64 (u,): chance that somebody like it is in the sample.
     """
 
     terms: tuple[tuple[str, ...], ...]
@@ -67,8 +48,8 @@ class LogLinearRisk:
     parameters: int
     deviance: float | None
     unique: NDArray[np.integer]
-    means: Floats
-    sampled: Floats
+    means: _Floats
+    sampled: _Floats
 
     @property
     def order(self) -> int:
@@ -81,12 +62,12 @@ class LogLinearRisk:
         return None if self.deviance is None else self.deviance + 2 * self.parameters
 
     @property
-    def chances(self) -> Floats:
+    def chances(self) -> _Floats:
         """Chance of each unique record to be unique in the population; float64 (u,)."""
         return np.exp(-self._others)
 
     @property
-    def matches(self) -> Floats:
+    def matches(self) -> _Floats:
         """Expected 1/F of each unique record, F being the people like it; float64 (u,)."""
         others = self._others
         # (1 − e^−x) / x, which tends to 1 for small x.
@@ -103,7 +84,7 @@ class LogLinearRisk:
         return math.fsum(self.matches.tolist())
 
     @property
-    def _others(self) -> Floats:
+    def _others(self) -> _Floats:
         return self.means * (1.0 - self.sampled)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,28 +105,14 @@ class LogLinearRisk:
         }
 
 
-def log_linear_risk(keys: Keys, fraction: float, asked: Terms, people: Floats | None = None) -> LogLinearRisk:
+def log_linear_risk(keys: Keys, fraction: float, asked: Terms, people: _Floats | None = None) -> LogLinearRisk:
     """Fit a log-linear model to the counts of all combinations, and read the risk of unique records off it.
 
-    Parameters
-    ----------
-    keys
-        Classes of records.
-    fraction
-        Sampling fraction π, above 0 to 1.
-    asked
-        Columns of a term at most; or the terms, each a list of columns. Columns in none have their main effect.
-    people
-        float64 (c,): people whom each class stands for, the sum of its sampling weights. With them it is an estimate by
-        pseudo-likelihood; None: the standard one, of a simple random sample.
+    `fraction`: Sampling fraction π, above 0 to 1. `asked`: Columns of a term at most; or the terms, each a list of
+    columns. Columns in none have their main effect. `people`: float64 (c,): people whom each class stands for, the sum
+    of its sampling weights. With them it is an estimate by pseudo-likelihood; None: the standard one, of a simple
+    random sample. Raises PolicyError when there are too many combinations of values.
 
-    Raises
-    ------
-    PolicyError
-        When there are too many combinations of values.
-
-    Notes
-    -----
     F people of the population have a combination, Poisson with mean λ; of them f are in the sample, Poisson with mean
     μ = π λ, and the others do not depend on f. So of a record that is unique in the sample P(F = 1) = e^−x and E(1/F) =
     (1 − e^−x) / x, with x = λ (1 − π). log μ is a sum of terms of up to `order` columns; its likeliest values have the
@@ -161,11 +128,11 @@ def log_linear_risk(keys: Keys, fraction: float, asked: Terms, people: Floats | 
     """
     codes, shape = _numbered(keys)
     cells = math.prod(shape)
-    problems = cell_problems(keys.names, shape)
+    problems = _cell_problems(keys.names, shape)
     if problems:
         raise PolicyError(*problems)
     flat = np.ravel_multi_index(tuple(codes), shape)
-    terms = _settled(asked, len(shape), keys.names)
+    terms = _solve(asked, len(shape), keys.names)
     counted_as = keys.records if people is None else people * fraction
     sample = np.bincount(flat, weights=counted_as, minlength=cells).astype(np.float64).reshape(shape)
     fitted, rounds, difference = _fitted(sample, terms)
@@ -187,13 +154,13 @@ def log_linear_risk(keys: Keys, fraction: float, asked: Terms, people: Floats | 
     )
 
 
-def cell_problems(names: tuple[str, ...], shape: tuple[int, ...]) -> list[str]:
+def _cell_problems(names: tuple[str, ...], shape: tuple[int, ...]) -> list[str]:
     """Say that there are too many combinations of values, if so."""
-    if math.prod(shape) <= MOST_CELLS:
+    if math.prod(shape) <= _MOST_CELLS:
         return []
     widest = max(range(len(shape)), key=shape.__getitem__)
     return [
-        f"log_linear: {len(shape)} columns have {math.prod(shape):,} combinations of values, at most {MOST_CELLS:,} "
+        f"log_linear: {len(shape)} columns have {math.prod(shape):,} combinations of values, at most {_MOST_CELLS:,} "
         f"are fitted; leave columns out, or group the values of {names[widest]!r}, which has {shape[widest]:,}"
     ]
 
@@ -207,14 +174,14 @@ def _numbered(keys: Keys) -> tuple[list[NDArray[np.int64]], tuple[int, ...]]:
     return [numbers for _, numbers in codes], tuple(count for count, _ in codes)
 
 
-def _fitted(sample: Floats, terms: Sequence[tuple[int, ...]]) -> tuple[Floats, int, float]:
+def _fitted(sample: _Floats, terms: Sequence[tuple[int, ...]]) -> tuple[_Floats, int, float]:
     """Return the likeliest means of all cells, float64 of the shape of `sample`, the rounds, and what is left."""
     others = [tuple(column for column in range(sample.ndim) if column not in term) for term in terms]
     counts = [sample.sum(axis=rest, keepdims=True) for rest in others]
     fitted = np.full(sample.shape, sample.sum() / sample.size)
     rounds, difference = 0, math.inf
     # Terms without columns in common are met in one pass.
-    while rounds < ROUNDS and difference > TOLERANCE:
+    while rounds < _ROUNDS and difference > TOLERANCE:
         difference = 0.0
         for rest, count in zip(others, counts, strict=True):
             held = fitted.sum(axis=rest, keepdims=True)
@@ -224,7 +191,7 @@ def _fitted(sample: Floats, terms: Sequence[tuple[int, ...]]) -> tuple[Floats, i
     return fitted, rounds, difference
 
 
-def _settled(asked: Terms, columns: int, names: Sequence[str]) -> list[tuple[int, ...]]:
+def _solve(asked: Terms, columns: int, names: Sequence[str]) -> list[tuple[int, ...]]:
     """Return the terms as places of columns, those that no other holds: all of a size, or those that were named."""
     if isinstance(asked, int):
         return list(combinations(range(columns), min(asked, columns)))
@@ -240,7 +207,7 @@ def _parameters(terms: Sequence[tuple[int, ...]], shape: Sequence[int]) -> int:
     return sum(math.prod(shape[place] - 1 for place in chosen) for chosen in within)
 
 
-def _deviance(sample: Floats, fitted: Floats) -> float:
+def _deviance(sample: _Floats, fitted: _Floats) -> float:
     seen = sample > 0
     return 2.0 * float((sample[seen] * np.log(sample[seen] / fitted[seen])).sum())
 

@@ -19,20 +19,9 @@ MOST_COLUMNS = 62
 class SpecialUniques:
     """Minimal sample uniques of up to `size` columns, and the scores of the records that have them.
 
-    Attributes
-    ----------
-    names : tuple of str
-        All columns, q.
-    size : int
-        Most columns of a minimal unique that was searched for.
-    records : int
-        Number of records n.
-    record : numpy.ndarray
-        int64 (u,): record of each minimal unique.
-    columns : numpy.ndarray
-        int64 (u,): its columns as bits.
-    estimate : float or None
-        DIS: probability that a match with a sample unique is right; None without a sampling fraction.
+    `names`: All columns, q. `size`: Most columns of a minimal unique that was searched for. `records`: Number of
+    records n. `record`: int64 (u,): record of each minimal unique. `columns`: int64 (u,): its columns as bits.
+    `estimate`: DIS: probability that a match with a sample unique is right; None without a sampling fraction.
     """
 
     names: tuple[str, ...]
@@ -113,23 +102,10 @@ def find_special_uniques(
 ) -> SpecialUniques:
     """Find every minimal sample unique of up to `size` columns.
 
-    Parameters
-    ----------
-    names
-        Names of the q columns, at most 62.
-    columns
-        Unsigned (q, m): codes of the distinct records, one row for each column.
-    weights
-        int64 (m,): records behind each.
-    record_of
-        int32 (n,): distinct record of each record.
-    size
-        1 to q.
-    fraction
-        Sampling fraction, for DIS; None leaves it out.
+    `names`: Names of the q columns, at most 62. `columns`: Unsigned (q, m): codes of the distinct records, one row for
+    each column. `weights`: int64 (m,): records behind each. `record_of`: int32 (n,): distinct record of each record.
+    `size`: 1 to q. `fraction`: Sampling fraction, for DIS; None leaves it out.
 
-    Notes
-    -----
     Exact. Sets of columns are visited so that subsets come first. Each class splits the class of a shorter set,
     and is left alone once it holds one distinct record. Cost O(t · m) at most for t sets.
 

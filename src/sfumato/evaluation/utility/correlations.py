@@ -1,4 +1,4 @@
-"""Distributions of single attributes, and associations of pairs, before and after publishing."""
+"""Distributions of single attributes, and associations of pairs, before and after publishing, with their distances."""
 
 from __future__ import annotations
 
@@ -9,27 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.evaluation.utility.bins import Bins, coarse
-from sfumato.evaluation.utility.distances import earth_mover_over_numbers, total_variation
-from sfumato.evaluation.utility.domains import Domain, Floats
-from sfumato.evaluation.utility.estimates import contingency, histogram
-from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
+from sfumato.evaluation.utility.joint import Joint, contingency_table, estimate_histogram
+from sfumato.hierarchy.tree import Hierarchy
 
-DISTRIBUTION_BINS = 256
-PAIR_BINS, PAIR_CATEGORIES = 10, 50
+_DISTRIBUTION_BINS = 256
+
+
+_PAIR_BINS, _PAIR_CATEGORIES = 10, 50
 
 
 @dataclass(frozen=True)
-class Distribution:
+class DistributionKept:
     """How far an attribute's published distribution is from the original one.
 
-    Attributes
-    ----------
-    attribute : str
-    total_variation : float
-        In [0, 1]; missing values count as a value.
-    earth_mover : float or None
-        For numbers, over the width of the original ones, in [0, 1]; None for categories.
+    `total_variation`: In [0, 1]; missing values count as a value. `earth_mover`: For numbers, over the width of the
+    original ones, in [0, 1]; None for categories.
     """
 
     attribute: str
@@ -53,17 +48,9 @@ class Association:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Distributions and associations before and after.
+    """Distributions and associations before and after."""
 
-    Attributes
-    ----------
-    distributions : tuple of Distribution
-        One per published attribute.
-    associations : tuple of Association
-        One per pair.
-    """
-
-    distributions: tuple[Distribution, ...]
+    distributions: tuple[DistributionKept, ...]
     associations: tuple[Association, ...]
 
     @property
@@ -87,18 +74,12 @@ class Correlations:
         }
 
 
-def correlations(original: Joint, published: Joint, domains: Mapping[str, Domain]) -> Correlations:
+def correlations(original: Joint, published: Joint, domains: Mapping[str, AttributeDomain]) -> Correlations:
     """Compare single attributes and pairs of a release with the original.
 
-    Parameters
-    ----------
-    original, published
-        The joint distribution of all attributes in both.
-    domains
-        Attributes of the original; those that are not published are left out.
+    `original`, `published`: The joint distribution of all attributes in both. `domains`: Attributes of the original;
+    those that are not published are left out.
 
-    Notes
-    -----
     Single attributes: numbers in at most 256 bins of about equal frequency. φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over
     min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10 bins of about equal frequency, the missing
     value among the values, all but the 49 most frequent categories joined into one.
@@ -121,14 +102,14 @@ def mean_square_contingency(table: Floats) -> float:
     return float(((shares - independent) ** 2 / independent).sum() / (least - 1))
 
 
-def _distribution(original: Joint, published: Joint, domain: Domain) -> Distribution:
-    bins = coarse(domain, DISTRIBUTION_BINS, domain.attribute.size)
-    before, after = (_shares(histogram(joint, domain.name, bins)) for joint in (original, published))
+def _distribution(original: Joint, published: Joint, domain: AttributeDomain) -> DistributionKept:
+    bins = coarse(domain, _DISTRIBUTION_BINS, domain.attribute.size)
+    before, after = (_shares(estimate_histogram(joint, domain.name, bins)) for joint in (original, published))
     if bins.uppers is None or not bins.count:
-        return Distribution(domain.name, total_variation(before, after), None)
+        return DistributionKept(domain.name, total_variation(before, after), None)
     known = [_shares(shares[:-1]) for shares in (before, after)]
     moved = earth_mover_over_numbers(known[0], known[1], bins.uppers)
-    return Distribution(domain.name, total_variation(before, after), moved)
+    return DistributionKept(domain.name, total_variation(before, after), moved)
 
 
 def _shares(counts: Floats) -> Floats:
@@ -137,12 +118,74 @@ def _shares(counts: Floats) -> Floats:
 
 
 def _associations(
-    original: Joint, published: Joint, names: Sequence[str], domains: Mapping[str, Domain]
+    original: Joint, published: Joint, names: Sequence[str], domains: Mapping[str, AttributeDomain]
 ) -> tuple[Association, ...]:
-    bins: dict[str, Bins] = {name: coarse(domains[name], PAIR_BINS, PAIR_CATEGORIES) for name in names}
+    bins: dict[str, Bins] = {name: coarse(domains[name], _PAIR_BINS, _PAIR_CATEGORIES) for name in names}
     return tuple(
         Association(
-            pair, *(mean_square_contingency(contingency(joint, *pair, bins=bins)) for joint in (original, published))
+            pair,
+            *(mean_square_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published)),
         )
         for pair in combinations(names, 2)
     )
+
+
+def total_variation(one: Floats, other: Floats) -> float:
+    """Return ½ Σ |p − q|, in [0, 1]: the share of the records that would have to change."""
+    return float(np.abs(one - other).sum() / 2)
+
+
+def earth_mover_over_numbers(one: Floats, other: Floats, numbers: Floats) -> float:
+    """Return the work of moving one distribution over rising numbers to the other, over the width of all, in [0, 1]."""
+    width = numbers[-1] - numbers[0]
+    if width <= 0:
+        return 0.0
+    ahead = np.abs(np.cumsum(one - other))[:-1]
+    return float((ahead * np.diff(numbers)).sum() / width)
+
+
+def earth_movers(one: Floats, other: Floats, domain: AttributeDomain) -> Floats:
+    """Return the earth mover's distance of t-closeness between rows of distributions over codes.
+
+    It is over ranks for numbers (codes rise with them), over the hierarchy if there is one, and otherwise any two
+    values are equally far apart.
+
+    `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
+    """
+    extra = one - other
+    if domain.attribute.hierarchy is not None:
+        return _over_hierarchy(extra, domain.attribute.hierarchy)
+    if domain.attribute.is_numeric:
+        steps = max(extra.shape[1] - 1, 1)
+        ordered: Floats = np.abs(np.cumsum(extra, axis=1))[:, :-1].sum(axis=1) / steps
+        return ordered
+    equal: Floats = np.abs(extra).sum(axis=1) / 2
+    return equal
+
+
+def jensen_shannon(one: Floats, other: Floats) -> Floats:
+    """Return ½ KL(P‖M) + ½ KL(Q‖M) with M halfway, for rows of distributions; in [0, ln 2], natural logarithm."""
+    middle = (one + other) / 2
+    return np.maximum((_divergence(one, middle) + _divergence(other, middle)) / 2, 0.0)
+
+
+def _divergence(one: Floats, other: Floats) -> Floats:
+    ratio = np.divide(one, other, out=np.ones(np.broadcast_shapes(one.shape, other.shape)), where=one > 0)
+    terms: Floats = (one * np.log(ratio)).sum(axis=-1)
+    return terms
+
+
+def _over_hierarchy(extra: Floats, hierarchy: Hierarchy) -> Floats:
+    """Move surplus between the children of each node, level by level; a step at level j costs j over the height."""
+    moved = np.zeros(len(extra))
+    below = extra
+    starts = np.arange(hierarchy.size)
+    for level, rung in enumerate(hierarchy.levels[1:], start=1):
+        # First child of each node among the nodes one level down.
+        first = np.searchsorted(starts, rung.starts[:-1])
+        surplus = np.add.reduceat(np.maximum(below, 0), first, axis=1)
+        lack = np.add.reduceat(np.maximum(-below, 0), first, axis=1)
+        moved += np.minimum(surplus, lack).sum(axis=1) * level / hierarchy.height
+        below = np.add.reduceat(below, first, axis=1)
+        starts = np.asarray(rung.starts[:-1])
+    return moved

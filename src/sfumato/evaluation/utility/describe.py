@@ -1,32 +1,33 @@
-"""Describing the columns of a release of any kind beside those of its original."""
+"""Describing the columns of a release of any kind, and regressions on them, beside those of its original."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
 from pathlib import Path
+from statistics import NormalDist
 from types import MappingProxyType
 
 import numpy as np
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evaluation.utility.bins import coarse, single_values
 from sfumato.evaluation.utility.descriptives import (
+    Coefficient,
     ColumnDescription,
     ContingencyTable,
     Descriptives,
+    Estimate,
     Figures,
     NumberFigures,
     RegressionKept,
     ValueShare,
 )
-from sfumato.evaluation.utility.domains import Domain, Floats
-from sfumato.evaluation.utility.estimates import contingency, histogram, records_by_label
-from sfumato.evaluation.utility.joint import Joint
-from sfumato.evaluation.utility.naming import bin_labels, day_of
-from sfumato.evaluation.utility.number_spread import TIED, NumberSpread
-from sfumato.evaluation.utility.original import Original
-from sfumato.evaluation.utility.regressions import regression
+from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse, single_values
+from sfumato.evaluation.utility.joint import Joint, contingency_table, estimate_histogram, records_by_label
 from sfumato.evaluation.utility.release_view import ReleaseView
+from sfumato.evaluation.utility.spreads import TIED, NumberSpread
+from sfumato.evaluation.utility.views import Original, Rows
+from sfumato.numbers import figure
 from sfumato.progress import Progress, shown
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
@@ -35,8 +36,10 @@ from sfumato.release.release import Release
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 
-NUMBER_BINS, CATEGORIES = 10, 50
-MOST_NUMBERS = 256
+_NUMBER_BINS, _CATEGORIES = 10, 50
+
+
+_MOST_NUMBERS = 256
 """Columns of more different numbers have no most frequent one."""
 
 
@@ -66,7 +69,7 @@ def describe(
         Pairs of them: how often their values occur together.
     regressions
         A column of numbers → columns that explain it, by a linear regression on the original and on the release; see
-        :func:`~sfumato.evaluation.utility.regressions.regression`.
+        :func:`~sfumato.evaluation.utility.describe.regression`.
     weights
         A column of the original, and of the release, that says how many people each record stands for; every figure is
         then one of those people.
@@ -129,7 +132,7 @@ def describe(
     if regressions:
         sides = seen.original.rows, seen.rows(weights, seed)
         for target, on in regressions.items():
-            fits.append(regression(seen.domains[target], [seen.domains[name] for name in on], *sides))
+            fits.append(_regression(seen.domains[target], [seen.domains[name] for name in on], *sides))
     progress("describing", 2, 2)
     published_records = round(seen.after.total)
     return Descriptives(
@@ -137,7 +140,9 @@ def describe(
     )
 
 
-def _column_problems(named: Sequence[str], targets: Iterable[str], published: Mapping[str, Domain]) -> list[str]:
+def _column_problems(
+    named: Sequence[str], targets: Iterable[str], published: Mapping[str, AttributeDomain]
+) -> list[str]:
     problems = [
         f"column {name!r} is not a published quasi-identifying or sensitive column"
         for name in dict.fromkeys(named)
@@ -175,12 +180,12 @@ def _is_pair(pair: object) -> bool:
     return isinstance(pair, Sequence) and _is_names(pair) and len(pair) == len(set(pair)) == 2
 
 
-def _column(domain: Domain, before: Joint, after: Joint) -> ColumnDescription:
-    bins = coarse(domain, NUMBER_BINS, CATEGORIES)
-    sides = [_without_traces(histogram(joint, domain.name, bins)) for joint in (before, after)]
+def _column(domain: AttributeDomain, before: Joint, after: Joint) -> ColumnDescription:
+    bins = coarse(domain, _NUMBER_BINS, _CATEGORIES)
+    sides = [_without_traces(estimate_histogram(joint, domain.name, bins)) for joint in (before, after)]
     shares = tuple(
         ValueShare(label, float(one), float(other))
-        for label, one, other in zip(bin_labels(domain, bins), *sides, strict=True)
+        for label, one, other in zip(_bin_labels(domain, bins), *sides, strict=True)
         if label is not None or one > 0 or other > 0
     )
     return ColumnDescription(domain.name, _kind(domain), _figures(domain, before), _figures(domain, after), shares)
@@ -191,34 +196,34 @@ def _without_traces(counts: Floats) -> Floats:
     return np.where(counts > TIED * counts.sum(), counts, 0.0)
 
 
-def _kind(domain: Domain) -> str:
+def _kind(domain: AttributeDomain) -> str:
     if domain.numbers is None:
         return "category"
     return "date" if domain.attribute.kind is Kind.DATE else "number"
 
 
-def _figures(domain: Domain, joint: Joint) -> Figures:
+def _figures(domain: AttributeDomain, joint: Joint) -> Figures:
     by_label = records_by_label(joint, domain.name)
     spread = joint.spreads[domain.name]
     missing = float(_without_traces(spread.tally(by_label, coarse(domain, 1, 1)))[-1])
     frequent = None
-    if domain.attribute.size and (domain.numbers is None or domain.attribute.size <= MOST_NUMBERS):
+    if domain.attribute.size and (domain.numbers is None or domain.attribute.size <= _MOST_NUMBERS):
         bins = single_values(domain)
-        counts = histogram(joint, domain.name, bins)[:-1]
+        counts = estimate_histogram(joint, domain.name, bins)[:-1]
         # The first of those that are equal but for the rounding of sums.
-        frequent = bin_labels(domain, bins)[int(np.argmax(counts >= counts.max() * (1 - TIED)))]
+        frequent = _bin_labels(domain, bins)[int(np.argmax(counts >= counts.max() * (1 - TIED)))]
     numbers = None
     if domain.numbers is not None and (known := spread.numbers(by_label)).records > 0:
         numbers = _number_figures(domain, known)
     return Figures(float(by_label.sum()), missing, frequent, numbers)
 
 
-def _number_figures(domain: Domain, spread: NumberSpread) -> NumberFigures:
+def _number_figures(domain: AttributeDomain, spread: NumberSpread) -> NumberFigures:
     is_date = domain.attribute.kind is Kind.DATE
     second, third, fourth = spread.central_moments
     lower, median, upper = spread.quantiles([0.25, 0.5, 0.75])
     varies = not spread.is_constant and second > 0
-    write = day_of if is_date else float
+    write = _day_of if is_date else float
     return NumberFigures(
         total=None if is_date else spread.total,
         mean=write(spread.mean),
@@ -236,13 +241,164 @@ def _number_figures(domain: Domain, spread: NumberSpread) -> NumberFigures:
     )
 
 
-def _table(domains: Mapping[str, Domain], pair: tuple[str, str], before: Joint, after: Joint) -> ContingencyTable:
-    bins = {name: coarse(domains[name], NUMBER_BINS, CATEGORIES) for name in pair}
-    labels = [bin_labels(domains[name], bins[name]) for name in pair]
-    sides = [_without_traces(contingency(joint, *pair, bins=bins)) for joint in (before, after)]
+def _table(
+    domains: Mapping[str, AttributeDomain], pair: tuple[str, str], before: Joint, after: Joint
+) -> ContingencyTable:
+    bins = {name: coarse(domains[name], _NUMBER_BINS, _CATEGORIES) for name in pair}
+    labels = [_bin_labels(domains[name], bins[name]) for name in pair]
+    sides = [_without_traces(contingency_table(joint, *pair, bins=bins)) for joint in (before, after)]
     both: Floats = sides[0] + sides[1]
     rows = [place for place, label in enumerate(labels[0]) if label is not None or both[place].sum() > 0]
     across = [place for place, label in enumerate(labels[1]) if label is not None or both[:, place].sum() > 0]
     one, other = (tuple(map(tuple, side[np.ix_(rows, across)].tolist())) for side in sides)
     named = [tuple(own[place] for place in places) for own, places in zip(labels, (rows, across), strict=True)]
     return ContingencyTable((pair[0], pair[1]), named[0], named[1], one, other)
+
+
+def _day_of(number: float) -> str:
+    """Write the day in which a point in time lies, counted from 1970-01-01."""
+    return (date(1970, 1, 1) + timedelta(days=int(np.floor(number + TIED)))).isoformat()
+
+
+def _bin_labels(domain: AttributeDomain, bins: Bins) -> list[str | None]:
+    """Name each bin, and last the one of missing values."""
+    if bins.uppers is None:
+        return [*_category_labels(domain, bins), None]
+    assert domain.numbers is not None
+    rising = np.unique(domain.numbers)
+    lows = rising[np.searchsorted(np.searchsorted(bins.uppers, rising), np.arange(bins.count))]
+    write = _day_of if domain.attribute.kind is Kind.DATE else _plain_number
+    ends = [(write(low), write(high)) for low, high in zip(lows.tolist(), bins.uppers.tolist(), strict=True)]
+    return [*(low if low == high else f"{low} to {high}" for low, high in ends), None]
+
+
+def _plain_number(number: float) -> str:
+    return figure(number, 12, grouped=False)
+
+
+def _category_labels(domain: AttributeDomain, bins: Bins) -> list[str]:
+    sizes = np.bincount(bins.bin_of[:-1], minlength=bins.count)
+    named: list[str] = [f"{size} other values" for size in sizes.tolist()]
+    for code, place in enumerate(bins.bin_of[:-1].tolist()):
+        if sizes[place] == 1:
+            named[place] = domain.texts[code]
+    return named
+
+
+_CONFIDENCE = 0.95
+
+
+WIDTH = NormalDist().inv_cdf((1 + _CONFIDENCE) / 2)
+"""Standard errors on each side of a coefficient."""
+
+
+_ALIASED = 1e-7
+"""A column of which less than this is left, once those before it are taken out, has no coefficient of its own."""
+
+
+_EXACT = 1e-9
+"""An interval that is narrower than this share of its coefficient is nothing but rounding."""
+
+
+def _regression(target: AttributeDomain, on: Sequence[AttributeDomain], before: Rows, after: Rows) -> RegressionKept:
+    """Regress a column of numbers on others, before and after.
+
+    `on`: Numbers and dates count as they are; of categories each has a column of its own but the most frequent one.
+    `before`, `after`: Records of the original and of the release. A range is its middle, a category its share in a
+    cell; records with a missing value among the columns are left out.
+
+    Weighted least squares. Intervals of 95 % by the sandwich estimator of variance, times n / (n − p), with the
+    quantile of the normal distribution: they hold for many records, unequal variances, and weights by unequal chances
+    to be drawn; strata and clusters of a survey are not known here. Cost O(n p²).
+    """
+    names = ["(intercept)", *(name for domain in on for name in _names(domain))]
+    sides = [_fitted(*_design(rows, target, on)) for rows in (before, after)]
+    coefficients = tuple(
+        Coefficient(name, one, other, _overlap(one, other))
+        for name, one, other in zip(names, sides[0][0], sides[1][0], strict=True)
+    )
+    return RegressionKept(target.name, tuple(domain.name for domain in on), sides[0][1], sides[1][1], coefficients)
+
+
+def _names(domain: AttributeDomain) -> list[str]:
+    if domain.numbers is not None:
+        return [domain.name]
+    labels = _bin_labels(domain, coarse(domain, _NUMBER_BINS, _CATEGORIES))[:-1]
+    return [f"{domain.name} = {label}" for place, label in enumerate(labels) if place != _usual(domain)]
+
+
+def _usual(domain: AttributeDomain) -> int:
+    """Return the bin of the most frequent category, the first of several."""
+    bins = coarse(domain, _NUMBER_BINS, _CATEGORIES)
+    return int(np.bincount(bins.bin_of[domain.codes], minlength=bins.count + 1)[: max(bins.count, 1)].argmax())
+
+
+def _design(rows: Rows, target: AttributeDomain, on: Sequence[AttributeDomain]) -> tuple[Floats, Floats, Floats]:
+    """Return the columns, with the intercept first, the target, and the weights, of records where all are known."""
+    wanted = rows.spreads[target.name].values()[rows.labels[target.name]]
+    columns = np.hstack([np.ones((len(wanted), 1)), *(_columns(rows, domain) for domain in on)])
+    known = ~np.isnan(wanted) & ~np.isnan(columns).any(axis=1)
+    return columns[known], wanted[known], rows.weights[known]
+
+
+def _columns(rows: Rows, domain: AttributeDomain) -> Floats:
+    """Return a column of numbers, or one for each category but the usual one; NaN where the value is missing."""
+    spread, label_of = rows.spreads[domain.name], rows.labels[domain.name]
+    if domain.numbers is not None:
+        return spread.values()[label_of][:, None]
+    shares = spread.histogram(coarse(domain, _NUMBER_BINS, _CATEGORIES))
+    known = shares[:, :-1].sum(axis=1, keepdims=True)
+    among = np.full((len(shares), shares.shape[1] - 1), np.nan)
+    np.divide(shares[:, :-1], known, out=among, where=known > 0)
+    found: Floats = np.delete(among, _usual(domain), axis=1)[label_of]
+    return found
+
+
+def _fitted(columns: Floats, wanted: Floats, weights: Floats) -> tuple[list[Estimate | None], int]:
+    """Return each coefficient with its interval, None if it is not determined; and the number of records."""
+    root = np.sqrt(weights / weights.mean()) if len(weights) else weights
+    scaled, goal = columns * root[:, None], wanted * root
+    kept, basis = _independent(scaled)
+    found: list[Estimate | None] = [None] * columns.shape[1]
+    freedom = len(goal) - len(kept)
+    if freedom < 1:
+        return found, len(goal)
+    upper = basis.T @ scaled[:, kept]
+    projected = basis.T @ goal
+    values = np.linalg.solve(upper, projected)
+    errors = goal - basis @ projected
+    turned = np.linalg.solve(upper, basis.T * errors)
+    spread = WIDTH * np.sqrt((turned**2).sum(axis=1) * len(goal) / freedom)
+    for place, value, width in zip(kept, values.tolist(), spread.tolist(), strict=True):
+        found[place] = Estimate(value, value - width, value + width)
+    return found, len(goal)
+
+
+def _independent(columns: Floats) -> tuple[list[int], Floats]:
+    """Return which columns do not follow from those before them, and an orthonormal basis of them.
+
+    They are taken in their order, so that what is left out does not depend on rounding.
+    """
+    kept: list[int] = []
+    basis = np.empty((len(columns), 0))
+    for place, column in enumerate(columns.T):
+        rest = column
+        for _ in range(2):
+            # The second time takes out what rounding left the first time.
+            rest = rest - basis @ (basis.T @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > _ALIASED * float(np.linalg.norm(column)):
+            kept.append(place)
+            basis = np.column_stack([basis, rest / length])
+    return kept, basis
+
+
+def _overlap(one: Estimate | None, other: Estimate | None) -> float | None:
+    """Return the mean share of both intervals that lies in the other; None without two intervals that have a width."""
+    if one is None or other is None:
+        return None
+    widths = [each.high - each.low for each in (one, other)]
+    if any(width <= _EXACT * abs(each.value) for width, each in zip(widths, (one, other), strict=True)):
+        return None
+    common = max(min(one.high, other.high) - max(one.low, other.low), 0.0)
+    return sum(common / width for width in widths) / 2

@@ -8,34 +8,23 @@ from typing import Any
 
 from sfumato.numbers import counted, figure
 
-DIGITS = 6
-PLAIN_DIGITS = 12
+_DIGITS = 6
+_PLAIN_DIGITS = 12
 """Significant digits of texts, and of plain values: the last digits of sums hang on the order of the records."""
 
-Told = float | str | None
+_Shown = float | str | None
 
 
 @dataclass(frozen=True)
 class NumberFigures:
     """Figures of the numbers, or dates, of a column; a missing value has none.
 
-    Attributes
-    ----------
-    total : float or None
-        Sum of all numbers; None for dates.
-    mean, minimum, lower_quartile, median, upper_quartile, maximum : float or str
-        Dates are texts such as ``2026-03-31``.
-    deviation : float
-        Standard deviation of the records themselves (divided by their number), of dates in days.
-    skewness, excess_kurtosis : float or None
-        None if all numbers are equal.
-    fifths : tuple of float or None
-        Share of the sum that each fifth of the records has, lowest first. None for dates, where a number is below 0,
-        and where all are 0.
-    gini : float or None
-        Gini's coefficient; None as `fifths`.
-    geometric_mean : float or None
-        None for dates, and where a number is 0 or below.
+    `total`: Sum of all numbers; None for dates. `mean`, `minimum`, `lower_quartile`, `median`, `upper_quartile`,
+    `maximum`: Dates are texts such as ``2026-03-31``. `deviation`: Standard deviation of the records themselves
+    (divided by their number), of dates in days. `skewness`, `excess_kurtosis`: None if all numbers are equal. `fifths`:
+    Share of the sum that each fifth of the records has, lowest first. None for dates, where a number is below 0, and
+    where all are 0. `gini`: Gini's coefficient; None as `fifths`. `geometric_mean`: None for dates, and where a number
+    is 0 or below.
     """
 
     total: float | None
@@ -57,16 +46,9 @@ class NumberFigures:
 class Figures:
     """Figures of a column, on one side.
 
-    Attributes
-    ----------
-    records : float
-        With weights, people; those with a missing value are among them.
-    missing : float
-    most_frequent : str or None
-        The most frequent value, of equally frequent ones the first. None for columns of over 256 different numbers,
-        and without any value.
-    numbers : NumberFigures or None
-        None for categories, and without any value.
+    `records`: With weights, people; those with a missing value are among them. `most_frequent`: The most frequent
+    value, of equally frequent ones the first. None for columns of over 256 different numbers, and without any value.
+    `numbers`: None for categories, and without any value.
     """
 
     records: float
@@ -88,14 +70,8 @@ class ValueShare:
 class ColumnDescription:
     """A column before and after.
 
-    Attributes
-    ----------
-    column, kind : str
-        Its name, and ``"number"``, ``"date"`` or ``"category"``.
-    before, after : Figures
-    distribution : tuple of ValueShare
-        Numbers in at most 10 bins of about equal frequency; categories one by one, all but the 49 most frequent of more
-        than 50 together.
+    `column`, `kind`: Its name, and ``"number"``, ``"date"`` or ``"category"``. `distribution`: Numbers in at most 10
+    bins of about equal frequency; categories one by one, all but the 49 most frequent of more than 50 together.
     """
 
     column: str
@@ -109,14 +85,8 @@ class ColumnDescription:
 class ContingencyTable:
     """How often values of two columns occur together.
 
-    Attributes
-    ----------
-    columns : tuple of str
-        The two columns.
-    rows, across : tuple of str or None
-        Values, or bins, of the first and of the second; None is the missing one.
-    before, after : tuple of tuple of float
-        Records of each row, across the second column.
+    `rows`, `across`: Values, or bins, of the first and of the second; None is the missing one. `before`, `after`:
+    Records of each row, across the second column.
     """
 
     columns: tuple[str, str]
@@ -139,15 +109,9 @@ class Estimate:
 class Coefficient:
     """A coefficient before and after.
 
-    Attributes
-    ----------
-    name : str
-        ``(intercept)``, a column, or a column and its value.
-    before, after : Estimate or None
-        None where it is not determined: its column follows from others, as one that is ``*`` everywhere does.
-    overlap : float or None
-        Mean of the shares of both intervals that lie in the other (Karr et al. 2006), from 0 to 1. None without two
-        intervals.
+    `name`: ``(intercept)``, a column, or a column and its value. `before`, `after`: None where it is not determined:
+    its column follows from others, as one that is ``*`` everywhere does. `overlap`: Mean of the shares of both
+    intervals that lie in the other (Karr et al. 2006), from 0 to 1. None without two intervals.
     """
 
     name: str
@@ -160,13 +124,7 @@ class Coefficient:
 class RegressionKept:
     """A linear regression before and after.
 
-    Attributes
-    ----------
-    target : str
-    on : tuple of str
-    records_before, records_after : int
-        Records without a missing value among these columns.
-    coefficients : tuple of Coefficient
+    `records_before`, `records_after`: Records without a missing value among these columns.
     """
 
     target: str
@@ -272,7 +230,7 @@ def _regression_lines(fit: RegressionKept) -> list[str]:
     records = f"{fit.records_before:,} and {fit.records_after:,} records, 95% intervals"
     head = f"{fit.target} on {', '.join(fit.on)}: {records}"
     rows = [
-        (each.name, _interval(each.before), _interval(each.after), _told(each.overlap)) for each in fit.coefficients
+        (each.name, _interval(each.before), _interval(each.after), _show(each.overlap)) for each in fit.coefficients
     ]
     return [head, *_aligned([("", "before", "after", "overlap"), *rows])]
 
@@ -280,19 +238,19 @@ def _regression_lines(fit: RegressionKept) -> list[str]:
 def _interval(estimate: Estimate | None) -> str:
     if estimate is None:
         return "not determined"
-    low, value, high = (figure(each, DIGITS) for each in (estimate.low, estimate.value, estimate.high))
+    low, value, high = (figure(each, _DIGITS) for each in (estimate.low, estimate.value, estimate.high))
     return f"{value} ({low} to {high})"
 
 
-def _row(title: str, told: Sequence[Told]) -> tuple[str, str, str]:
-    before, after = map(_told, told)
+def _row(title: str, told: Sequence[_Shown]) -> tuple[str, str, str]:
+    before, after = map(_show, told)
     return title, before, after
 
 
-def _told(value: Told) -> str:
+def _show(value: _Shown) -> str:
     if value is None:
         return "–"
-    return value if isinstance(value, str) else figure(value, DIGITS)
+    return value if isinstance(value, str) else figure(value, _DIGITS)
 
 
 def _value(value: str | None) -> str:
@@ -325,4 +283,4 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
-    return float(f"{value:.{PLAIN_DIGITS}g}") if isinstance(value, float) else value
+    return float(f"{value:.{_PLAIN_DIGITS}g}") if isinstance(value, float) else value

@@ -1,26 +1,26 @@
-"""Measuring how useful a release of any kind is."""
+"""Measuring how useful a release of any kind is, and what it keeps of its original, in one value."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evaluation.utility.answers import Questions, estimated_answers, exact_answers
-from sfumato.evaluation.utility.classifiers import Accuracy
-from sfumato.evaluation.utility.correlations import correlations
-from sfumato.evaluation.utility.features import Encoding
-from sfumato.evaluation.utility.learners import LEARNERS, Learner
-from sfumato.evaluation.utility.original import Original
-from sfumato.evaluation.utility.populations import large_populations
+from sfumato.evaluation.utility.answers import QueryErrors, Questions, estimated_answers, exact_answers
+from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, Encoding, Learner
+from sfumato.evaluation.utility.correlations import Correlations, correlations
 from sfumato.evaluation.utility.queries import AGGREGATES, Query, Workload
 from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
 from sfumato.evaluation.utility.trade_off import DirectComparison, TradeOff, utility_loss
-from sfumato.evaluation.utility.utility_report import Utility
-from sfumato.evaluation.utility.workload import drawn_workload
+from sfumato.evaluation.utility.views import Original
+from sfumato.evaluation.utility.workload import drawn_workload, large_populations
+from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, shown
 from sfumato.published import Published
 from sfumato.randomness import seed_problems
@@ -30,8 +30,12 @@ from sfumato.release.release import Release
 from sfumato.table.table import Table
 
 QUERIES = 1000
-POPULATIONS = 200
-SUPPORT = 0.01
+
+
+_POPULATIONS = 200
+
+
+_SUPPORT = 0.01
 """Populations whose sensitive values are compared, and the share of all records that each must have."""
 
 
@@ -206,16 +210,153 @@ def _usual_workload(seen: ReleaseView, seed: int | None) -> Workload:
 
 def _trade_offs(seen: ReleaseView, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
     """Return a trade-off for each sensitive attribute, or why there is none."""
-    told, reason = seen.told()
+    views, reason = seen.attacker_views()
     if reason:
         return (), reason
     quasi = [name for name in seen.having_values if name in seen.original.table.schema.quasi_identifying]
-    populations = large_populations(seen.original, quasi, POPULATIONS, seed=seed)
+    populations = large_populations(seen.original, quasi, _POPULATIONS, seed=seed)
     found = []
-    for each in told:
+    for each in views:
         domain = seen.domains[each.sensitive]
         accuracy = next((one.release for one in learnt if one.target == each.sensitive), None)
-        loss, count = utility_loss(seen.original.weighted, seen.weighted, populations, domain, support=SUPPORT)
+        loss, count = utility_loss(seen.original.weighted, seen.weighted, populations, domain, support=_SUPPORT)
         direct = DirectComparison(each.baseline, each.adversary, accuracy)
         found.append(TradeOff(each.sensitive, direct, each.privacy_loss, loss, count))
     return tuple(found), ""
+
+
+DIGITS = 3
+
+
+_MOST_PAIRS = 5
+
+
+@dataclass(frozen=True)
+class Utility:
+    """How useful a release is, measured against its original. It is for the data steward.
+
+    Attributes
+    ----------
+    kind : str
+        Kind of the release, as in ``release.json``.
+    records, published : int
+        Records of the original, and in the release (marginals: as many as the largest table counts).
+    queries : mapping of str to QueryErrors
+        Errors of counts, sums and averages, under the name of the aggregate.
+    correlations : Correlations
+        Single attributes, and pairs of them.
+    classifiers : tuple of Accuracy
+        Empty without held-out records.
+    trade_offs : tuple of TradeOff
+        One for each sensitive attribute.
+    unmeasured : mapping of str to str
+        What was not measured, and why.
+    weights : str or None
+        The column by which records were weighted.
+    """
+
+    kind: str
+    records: int
+    published: int
+    queries: Mapping[str, QueryErrors]
+    correlations: Correlations
+    classifiers: tuple[Accuracy, ...] = ()
+    trade_offs: tuple[TradeOff, ...] = ()
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    weights: str | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the mappings."""
+        object.__setattr__(self, "queries", MappingProxyType(dict(self.queries)))
+        object.__setattr__(self, "unmeasured", MappingProxyType(dict(self.unmeasured)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON. No value of the table is among them."""
+        return {
+            "kind": self.kind,
+            "records": self.records,
+            "published": self.published,
+            "weights": self.weights,
+            "queries": {aggregate: errors.to_dict() for aggregate, errors in self.queries.items()},
+            "correlations": self.correlations.to_dict(),
+            "classifiers": [each.to_dict() for each in self.classifiers],
+            "trade_offs": [each.to_dict() for each in self.trade_offs],
+            "unmeasured": dict(self.unmeasured),
+        }
+
+    def __str__(self) -> str:
+        """Write a page for people."""
+        by = "" if self.weights is None else f", by weights {self.weights!r}"
+        head = f"{self.kind.replace('-', ' ')} of {counted(self.published, 'record')}, made from {self.records:,}{by}"
+        sections = [self._query_lines(), self._attribute_lines(), self._pair_lines(), self._classifier_lines()]
+        lines = [line for section in [*sections, self._trade_off_lines()] for line in section]
+        lines += [f"not measured: {what}, {reason}" for what, reason in self.unmeasured.items()]
+        return "\n".join([head, *lines])
+
+    def _query_lines(self) -> list[str]:
+        return [
+            f"{_asked(aggregate, errors)}: median error {percent(errors.median, DIGITS)}, half of them "
+            f"{percent(errors.quartile_low, DIGITS)} to {percent(errors.quartile_high, DIGITS)}"
+            for aggregate, errors in self.queries.items()
+        ]
+
+    def _attribute_lines(self) -> list[str]:
+        rows = []
+        for each in self.correlations.distributions:
+            moved = "" if each.earth_mover is None else f", moved by {percent(each.earth_mover, DIGITS)} of the range"
+            rows.append((each.attribute, f"{percent(each.total_variation, DIGITS)} of the distribution changed{moved}"))
+        return ["distributions", *_aligned(rows)]
+
+    def _pair_lines(self) -> list[str]:
+        pairs = self.correlations.associations
+        if not pairs:
+            return []
+        head = f"associations of pairs (φ²): {percent(self.correlations.kept, DIGITS)} kept; the strongest before:"
+        strongest = sorted(pairs, key=lambda pair: -pair.before)[:_MOST_PAIRS]
+        rows = [
+            (" and ".join(pair.attributes), f"{figure(pair.before, DIGITS)} before, {figure(pair.after, DIGITS)} after")
+            for pair in strongest
+        ]
+        return [head, *_aligned(rows)]
+
+    def _classifier_lines(self) -> list[str]:
+        if not self.classifiers:
+            return []
+        rows = [
+            (
+                f"{each.target}, {each.learner}",
+                f"{percent(each.release, DIGITS)} right; trained on the original {percent(each.original, DIGITS)}, "
+                f"guessing {percent(each.baseline, DIGITS)}",
+            )
+            for each in self.classifiers
+        ]
+        return ["classifiers, tested on people who are in neither", *_aligned(rows)]
+
+    def _trade_off_lines(self) -> list[str]:
+        lines = []
+        for each in self.trade_offs:
+            direct = each.direct
+            gain = "" if direct.utility_gain is None else f", a researcher {_points(direct.utility_gain)}"
+            kept = (
+                "no population is large enough"
+                if each.utility_loss is None
+                else f"utility loss {figure(each.utility_loss, DIGITS)} over {counted(each.populations, 'population')}"
+            )
+            lines.append(
+                f"{each.sensitive}: an attacker gains {_points(direct.privacy_loss)} over guessing{gain}; privacy loss "
+                f"{figure(each.privacy_loss, DIGITS)} of at most 0.693, {kept}"
+            )
+        return lines
+
+
+def _asked(aggregate: str, errors: QueryErrors) -> str:
+    return counted(errors.queries, aggregate)
+
+
+def _points(share: float) -> str:
+    return f"{figure(100 * share, DIGITS)} percentage points"
+
+
+def _aligned(rows: list[tuple[str, str]]) -> list[str]:
+    width = max(len(name) for name, _ in rows)
+    return [f"  {name:<{width}}  {text}" for name, text in rows]

@@ -41,7 +41,7 @@ class Range:
         where = f"query, column {self.attribute!r}: "
         if not (_is_end(self.low) and _is_end(self.high)):
             raise PolicyError(f"{where}both ends of a range must be numbers, or dates")
-        if number_or_day(self.low) > number_or_day(self.high):
+        if _number_or_day(self.low) > _number_or_day(self.high):
             raise PolicyError(f"{where}a range must rise: give its lower end first")
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Range:
     @property
     def bounds(self) -> tuple[float, float]:
         """Both ends as numbers; dates as days since 1970-01-01."""
-        return number_or_day(self.low), number_or_day(self.high)
+        return _number_or_day(self.low), _number_or_day(self.high)
 
 
 @dataclass(frozen=True, repr=False)
@@ -234,6 +234,6 @@ def _is_end(end: object) -> bool:
     return isinstance(end, (int, float)) and not isinstance(end, bool) and not math.isnan(end)
 
 
-def number_or_day(end: float | date) -> float:
+def _number_or_day(end: float | date) -> float:
     """Return a number unchanged, a date as days since 1970-01-01."""
     return float((end - date(1970, 1, 1)).days) if isinstance(end, date) else float(end)

@@ -11,16 +11,12 @@ import numpy as np
 from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.utility.answers import QueryErrors, Questions, summarize
-from sfumato.evaluation.utility.classifiers import Accuracy, TrainedOnce, accuracies
-from sfumato.evaluation.utility.domains import Domain
-from sfumato.evaluation.utility.features import Encoding
+from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, Encoding, Learner, TrainedOnce, accuracies
+from sfumato.evaluation.utility.domains import AttributeDomain
 from sfumato.evaluation.utility.joint import Joint
-from sfumato.evaluation.utility.learners import LEARNERS, Learner
-from sfumato.evaluation.utility.original import Original
 from sfumato.evaluation.utility.queries import AGGREGATES
-from sfumato.evaluation.utility.records import Rows, drawn_records
 from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_losses
-from sfumato.evaluation.utility.views import read_joint, read_rows
+from sfumato.evaluation.utility.views import Original, Rows, drawn_records, read_joint, read_release_rows
 from sfumato.published import Published, PublishedTable, RandomizedTable
 from sfumato.published.protocol import settled
 from sfumato.recoding import Recoding
@@ -31,16 +27,11 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class AttackerView:
+class _AttackerView:
     """What a release tells attackers about one sensitive attribute.
 
-    Attributes
-    ----------
-    sensitive : str
-    baseline, adversary : float
-        As in :class:`~sfumato.evaluation.utility.trade_off.DirectComparison`.
-    privacy_loss : float
-        As in :class:`~sfumato.evaluation.utility.trade_off.TradeOff`.
+    `baseline`, `adversary`: As in :class:`~sfumato.evaluation.utility.trade_off.DirectComparison`. `privacy_loss`: As
+    in :class:`~sfumato.evaluation.utility.trade_off.TradeOff`.
     """
 
     sensitive: str
@@ -53,17 +44,9 @@ class AttackerView:
 class ReleaseView:
     """A release and its original, both read.
 
-    Attributes
-    ----------
-    published : Published
-    original : Original
-        Read once, and shared by all releases of it.
-    recoding : Recoding
-        How a generalized table was published.
-    after : Joint
-        The release's joint distribution of all attributes, by records.
-    weighted : Joint
-        The same by the people whom they stand for.
+    `original`: Read once, and shared by all releases of it. `recoding`: How a generalized table was published. `after`:
+    The release's joint distribution of all attributes, by records. `weighted`: The same by the people whom they stand
+    for.
     """
 
     published: Published
@@ -82,10 +65,7 @@ class ReleaseView:
     ) -> ReleaseView:
         """Read a release, and its column of weights if one is named.
 
-        Raises
-        ------
-        InputError
-            When it cannot be read against the original.
+        Raises InputError when it cannot be read against the original.
         """
         opened = open_release(release)
         chosen, published = recoding or opened.policy.recoding(), settled(opened.published)
@@ -102,7 +82,7 @@ class ReleaseView:
             raise
 
     @property
-    def domains(self) -> Mapping[str, Domain]:
+    def domains(self) -> Mapping[str, AttributeDomain]:
         """Attributes of the original."""
         return self.original.domains
 
@@ -133,7 +113,7 @@ class ReleaseView:
             trained=trained,
         )
 
-    def told(self) -> tuple[list[AttackerView], str]:
+    def attacker_views(self) -> tuple[list[_AttackerView], str]:
         """Return what attackers gain by asking the release about every person, or why that is unknown."""
         names = [name for name in sensitive_of(self.published) if name in self.domains]
         if not names:
@@ -141,25 +121,25 @@ class ReleaseView:
         if isinstance(self.published, RandomizedTable):
             return [], "a randomized table says nothing certain about single people"
         try:
-            return [self._told(name) for name in names], ""
+            return [self._attacker_view(name) for name in names], ""
         except InputError as error:
             return [], "; ".join(error.problems)
 
     def rows(self, weights: str | None = None, seed: int | None = None) -> Rows:
         """Return the release's records one by one; where its rows are none, they are put together at random."""
         if isinstance(self.published, (PublishedTable, RandomizedTable)):
-            return read_rows(self.published, self.domains, self.recoding, weights)
+            return read_release_rows(self.published, self.domains, self.recoding, weights)
         labels = drawn_records(self.after, np.random.default_rng(seed))
         return Rows(self.after.spreads, labels, np.ones(len(next(iter(labels.values())))))
 
-    def _told(self, sensitive: str) -> AttackerView:
+    def _attacker_view(self, sensitive: str) -> _AttackerView:
         right, most, table = 0.0, 0.0, self.original.table
         for rows, beliefs in posterior_blocks(self.published, table, sensitive=sensitive, recoding=self.recoding):
             truth = beliefs.codes_of(table.frame[sensitive][rows])
             right += float(guessing_accuracy(beliefs.shares, truth).sum())
             most = max(most, float(privacy_losses(beliefs.shares, beliefs.prior).max()))
         frequent = int(np.bincount(self.domains[sensitive].codes).max())
-        return AttackerView(sensitive, frequent / table.height, right / table.height, most)
+        return _AttackerView(sensitive, frequent / table.height, right / table.height, most)
 
     def _usual_targets(self) -> list[str]:
         schema = self.original.table.schema

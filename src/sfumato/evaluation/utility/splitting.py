@@ -57,7 +57,7 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     order = permutation(count, seed)
     if table.schema.sensitive:
         distinct = distinct_of(table.frame[next(iter(table.schema.sensitive))][rows])
-        usual = most_frequent(person_of, distinct.rank_of[distinct.raw], count)
+        usual = _most_frequent(person_of, distinct.rank_of[distinct.raw], count)
         # Sorted by value, each value's people in random order: every stretch then holds each value in its proportion.
         order = order[np.argsort(usual[order], kind="stable")]
     places = np.arange(1, count + 1) * share + 1e-9
@@ -71,7 +71,7 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     return published, held
 
 
-def most_frequent(owner: NDArray[np.integer], codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
+def _most_frequent(owner: NDArray[np.integer], codes: NDArray[np.integer], count: int) -> NDArray[np.int64]:
     """Return the code that most entries of each owner have, the lowest of equals; int64 (count,).
 
     owner : integers (n,), 0 .. count-1, each at least once. codes : integers (n,), 0 or above.

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.utility.bins import Bins, coarse
-from sfumato.evaluation.utility.distances import earth_movers, jensen_shannon
-from sfumato.evaluation.utility.domains import Domain, Floats
-from sfumato.evaluation.utility.estimates import expected_by_label, factors_of
-from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.correlations import earth_movers, jensen_shannon
+from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
+from sfumato.evaluation.utility.joint import Joint, expected_by_label, factors_of
 from sfumato.evaluation.utility.queries import Query, Workload
 
-SENSITIVE_BINS = 64
+_SENSITIVE_BINS = 64
 """Bins of about equal frequency into which sensitive numbers are divided when populations are compared."""
 
 
@@ -25,15 +23,10 @@ SENSITIVE_BINS = 64
 class DirectComparison:
     """The gain of an attacker and of a researcher, both over the table without quasi-identifying attributes.
 
-    Attributes
-    ----------
-    baseline : float
-        Accuracy of always naming the most frequent sensitive value.
-    adversary : float
-        Accuracy of naming, for each person, the value that the release makes most likely; among equally likely ones the
-        accuracy of choosing at random.
-    classifier : float or None
-        Accuracy of a classifier that was trained on the release, on records that were not in it; None without one.
+    `baseline`: Accuracy of always naming the most frequent sensitive value. `adversary`: Accuracy of naming, for each
+    person, the value that the release makes most likely; among equally likely ones the accuracy of choosing at random.
+    `classifier`: Accuracy of a classifier that was trained on the release, on records that were not in it; None without
+    one.
     """
 
     baseline: float
@@ -55,18 +48,10 @@ class DirectComparison:
 class TradeOff:
     """Privacy and utility of one release, to be compared with other releases of the same table.
 
-    Attributes
-    ----------
-    sensitive : str
-    direct : DirectComparison
-    privacy_loss : float
-        The largest Jensen-Shannon divergence, over all people, between the sensitive values of the whole table and what
-        the release says about the person; in [0, ln 2].
-    utility_loss : float or None
-        The mean, over large populations, of the earth mover's distance between the sensitive values that a population
-        has and those that the release says it has, in [0, 1]; None if no population is large enough.
-    populations : int
-        Number of these populations.
+    `privacy_loss`: The largest Jensen-Shannon divergence, over all people, between the sensitive values of the whole
+    table and what the release says about the person; in [0, ln 2]. `utility_loss`: The mean, over large populations, of
+    the earth mover's distance between the sensitive values that a population has and those that the release says it
+    has, in [0, 1]; None if no population is large enough.
     """
 
     sensitive: str
@@ -88,12 +73,8 @@ class TradeOff:
 def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
     """Return each person's chance that the likeliest value is the true one, (m,).
 
-    Parameters
-    ----------
-    shares
-        float64 (m, v): the belief about each person; all 0 if there is none.
-    truth
-        Integers (m,): true value; −1 if it is not among the v.
+    `shares`: float64 (m, v): the belief about each person; all 0 if there is none. `truth`: Integers (m,): true value;
+    −1 if it is not among the v.
     """
     most = shares.max(axis=1, keepdims=True)
     likeliest = (shares >= most - 1e-12) & (most > 0)
@@ -109,28 +90,15 @@ def privacy_losses(shares: Floats, prior: Floats) -> Floats:
 
 
 def utility_loss(
-    original: Joint, published: Joint, populations: Workload, sensitive: Domain, *, support: float
+    original: Joint, published: Joint, populations: Workload, sensitive: AttributeDomain, *, support: float
 ) -> tuple[float | None, int]:
     """Return the mean distance between true and published sensitive distributions of large populations.
 
-    Parameters
-    ----------
-    original, published
-        The joint distribution of all attributes in both.
-    populations
-        Their predicates, none of them on the sensitive attribute, say who belongs to each; aggregates do not matter.
-    sensitive
-        Missing values of it are left out.
-    support
-        Least share of the original records that a population must have.
+    `original`, `published`: The joint distribution of all attributes in both. `populations`: Their predicates, none of
+    them on the sensitive attribute, say who belongs to each; aggregates do not matter. `sensitive`: Missing values of
+    it are left out. `support`: Least share of the original records that a population must have. Result: The mean, None
+    without any population; and the number of populations.
 
-    Returns
-    -------
-    tuple
-        The mean, None without any population; and the number of populations.
-
-    Notes
-    -----
     If the release has nobody of a population, it says no more about it than about the whole table.
 
     The distance is that of t-closeness: over ranks of numbers, which are divided into at most 64 bins; over the
@@ -157,34 +125,25 @@ def _rows(counts: Floats) -> Floats:
     return shares
 
 
-def _values_of(joint: Joint, query: Query, sensitive: Domain) -> Floats:
+def _values_of(joint: Joint, query: Query, sensitive: AttributeDomain) -> Floats:
     """Return how many of the records of a query have each value, without the missing one."""
     by_label = expected_by_label(joint, factors_of(joint, query), sensitive.name)
     return joint.spreads[sensitive.name].tally(by_label, _bins(sensitive))[:-1]
 
 
-def _bins(sensitive: Domain) -> Bins:
+def _bins(sensitive: AttributeDomain) -> Bins:
     """Return a bin for each code under a hierarchy, else for each value; numbers in at most 64."""
     if sensitive.attribute.hierarchy is not None:
         return Bins(np.arange(sensitive.attribute.size + 1), None)
-    return coarse(sensitive, SENSITIVE_BINS, sensitive.attribute.size)
+    return coarse(sensitive, _SENSITIVE_BINS, sensitive.attribute.size)
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[int, ...]:
     """Return the places of the points that no other point beats in both privacy loss and utility loss.
 
-    Parameters
-    ----------
-    points
-        Privacy loss and utility loss of each release.
+    `points`: Privacy loss and utility loss of each release. Result: By rising privacy loss; of equal points only the
+    first.
 
-    Returns
-    -------
-    tuple of int
-        By rising privacy loss; of equal points only the first.
-
-    Notes
-    -----
     Cost O(p log p).
 
     Examples

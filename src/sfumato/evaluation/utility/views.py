@@ -1,29 +1,87 @@
-"""Reading each kind of published data as a joint distribution over the original values."""
+"""Reading each kind of published data as a joint distribution over the original values, and the original likewise.
+
+Where published rows are not records, a possible table behind the release is drawn. Releases under differential privacy
+are asked what others are asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form
+from sfumato.classes.generalized import Form, ValueSets
 from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, raise_all
-from sfumato.evaluation.utility.domains import Domain, Floats
+from sfumato.evaluation.inputs import weights_in
+from sfumato.evaluation.utility.domains import AttributeDomain, Floats, domains_of
 from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
-from sfumato.evaluation.utility.labels import LabelReading, default_reading, original_spread, read_labels
-from sfumato.evaluation.utility.records import Rows
-from sfumato.evaluation.utility.spreads import AttributeSpread
-from sfumato.evaluation.weights import weights_in
+from sfumato.evaluation.utility.spreads import (
+    AttributeSpread,
+    CodeSpread,
+    LabelReading,
+    default_reading,
+    original_spread,
+    read_labels,
+)
 from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.bucketized import COUNT
+from sfumato.published.private import Domain as Cells
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.recoding.choice import Recoding
+from sfumato.release.private.release import PrivateRelease
+from sfumato.release.private.sample_release import PrivateSampleRelease
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.row_order import settled_order
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Original:
+    """What measuring needs from an original table; it depends on no release.
+
+    `domains`: Every quasi-identifying and sensitive attribute by its name. `weights`: float64 (n,): how many people
+    each record stands for; None: one.
+    """
+
+    table: Table
+    encoded: EncodedTable
+    domains: Mapping[str, AttributeDomain]
+    weights: Floats | None = None
+
+    @classmethod
+    def of(cls, table: Table, weights: str | None = None) -> Original:
+        """Read a table, and the column of weights if one is named. The cost is that of encoding and sorting it.
+
+        Its records stand in an order of its own, so that what is drawn does not depend on that of the input.
+        """
+        known = None if weights is None else weights_in(table.frame, weights, "the original")
+        rows = settled_order(table.frame, table.people)
+        encoded = encode(table).take(rows)
+        return cls(table.take(rows), encoded, domains_of(encoded), known if known is None else known[rows])
+
+    @cached_property
+    def joint(self) -> Joint:
+        """Return the records as a joint distribution of all attributes, which is exact."""
+        return original_joint(self.domains)
+
+    @cached_property
+    def weighted(self) -> Joint:
+        """Return the same of the people whom the records stand for."""
+        return self.joint if self.weights is None else original_joint(self.domains, self.weights)
+
+    @property
+    def rows(self) -> Rows:
+        """Return the records one by one."""
+        labels = {name: domain.codes.astype(np.int32) for name, domain in self.domains.items()}
+        weights = np.ones(self.table.height) if self.weights is None else self.weights
+        return Rows(self.joint.spreads, labels, weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +99,10 @@ class _Source:
 
 
 def read_joint(
-    published: Published, domains: Mapping[str, Domain], recoding: Recoding | None = None, weights: str | None = None
+    published: Published,
+    domains: Mapping[str, AttributeDomain],
+    recoding: Recoding | None = None,
+    weights: str | None = None,
 ) -> Joint:
     """Read published data of any kind.
 
@@ -49,27 +110,17 @@ def read_joint(
     under it equally. Bucketized and sliced tables: parts are independent inside a bucket. Marginals: independent given
     what they share. A record of a sample counts as often as the records that it was drawn from.
 
-    Parameters
-    ----------
-    published
-    domains
-        Attributes of the original; those that are not published are left out.
-    recoding
-        How a generalized table was published; None takes the defaults.
-    weights
-        The published column that says how many people each record stands for; None: one.
-
-    Raises
-    ------
-    InputError
-        When cells cannot be read: the original or the recoding is the wrong one; when weights are not published.
+    `domains`: Attributes of the original; those that are not published are left out. `recoding`: How a generalized
+    table was published; None takes the defaults. `weights`: The published column that says how many people each record
+    stands for; None: one. Raises InputError when cells cannot be read: the original or the recoding is the wrong one;
+    when weights are not published.
     """
     return _read(_known(_sources(published, weights), domains), domains, _readings(published, domains, recoding))
 
 
-def read_rows(
+def read_release_rows(
     published: PublishedTable | RandomizedTable,
-    domains: Mapping[str, Domain],
+    domains: Mapping[str, AttributeDomain],
     recoding: Recoding | None = None,
     weights: str | None = None,
 ) -> Rows:
@@ -79,7 +130,7 @@ def read_rows(
     return Rows(spreads, labels, np.ones(source.frame.height) if source.weights is None else source.weights)
 
 
-def original_joint(domains: Mapping[str, Domain], weights: Floats | None = None) -> Joint:
+def original_joint(domains: Mapping[str, AttributeDomain], weights: Floats | None = None) -> Joint:
     """Return the original records, each as often as its weight says, as a joint distribution, which is exact."""
     codes = {name: domain.codes.astype(np.int32) for name, domain in domains.items()}
     spreads = {name: original_spread(domain) for name, domain in domains.items()}
@@ -88,7 +139,7 @@ def original_joint(domains: Mapping[str, Domain], weights: Floats | None = None)
 
 
 def _readings(
-    published: Published, domains: Mapping[str, Domain], recoding: Recoding | None
+    published: Published, domains: Mapping[str, AttributeDomain], recoding: Recoding | None
 ) -> dict[str, LabelReading]:
     """Say how this kind of release writes each attribute."""
     points = isinstance(published, RandomizedTable)
@@ -99,7 +150,7 @@ def _readings(
 
 
 def _generalized_readings(
-    published: PublishedTable, domains: Mapping[str, Domain], recoding: Recoding | None
+    published: PublishedTable, domains: Mapping[str, AttributeDomain], recoding: Recoding | None
 ) -> dict[str, LabelReading]:
     quasi = [name for name in published.quasi_identifying if name in domains]
     forms = (recoding or Recoding()).forms_of([domains[name].attribute for name in quasi])
@@ -141,7 +192,7 @@ def _weights(published: PublishedTable | RandomizedTable, column: str | None) ->
     return None if drawn == 1.0 else np.full(published.data.height, drawn)
 
 
-def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Source]:
+def _known(sources: list[_Source], domains: Mapping[str, AttributeDomain]) -> list[_Source]:
     """Leave out insensitive attributes, and tables of nothing else."""
     known = [
         replace(source, columns={name: column for name, column in source.columns.items() if name in domains})
@@ -153,7 +204,9 @@ def _known(sources: list[_Source], domains: Mapping[str, Domain]) -> list[_Sourc
     return found
 
 
-def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, LabelReading]) -> Joint:
+def _read(
+    sources: Sequence[_Source], domains: Mapping[str, AttributeDomain], readings: Mapping[str, LabelReading]
+) -> Joint:
     spreads, label_of = _labelled(sources, domains, readings)
     buckets, count = _buckets(sources)
     parts = [
@@ -163,7 +216,7 @@ def _read(sources: Sequence[_Source], domains: Mapping[str, Domain], readings: M
 
 
 def _labelled(
-    sources: Sequence[_Source], domains: Mapping[str, Domain], readings: Mapping[str, LabelReading]
+    sources: Sequence[_Source], domains: Mapping[str, AttributeDomain], readings: Mapping[str, LabelReading]
 ) -> tuple[dict[str, AttributeSpread], list[dict[str, NDArray[np.int32]]]]:
     """Return what the labels of each attribute stand for, and for each table the label of each row."""
     raise_all(InputError, _shape_problems(sources))
@@ -223,3 +276,110 @@ def _collapsed(
     first = first_records(row_of, count)
     held = np.bincount(row_of, counts, count).astype(np.float64)
     return JointPart({name: labels[first] for name, labels in label_of.items()}, held, bucket[first])
+
+
+_Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows:
+    """Records as labels, what these stand for, and how many people each record stands for.
+
+    `labels`: int32 (n,) for each attribute. `weights`: float64 (n,).
+    """
+
+    spreads: Mapping[str, AttributeSpread]
+    labels: Mapping[str, NDArray[np.int32]]
+    weights: Floats
+
+
+def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[np.int32]]:
+    """Combine the parts of a release at random.
+
+    Inside each bucket, rows of parts that share nothing are combined in random order; rows of a part that shares
+    attributes with another are combined with rows of the same shared values. A table of records stays unchanged.
+
+    `joint`: n records. Result: int32 (n,) for each attribute: label of each record.
+
+    Cost O(n log n) for each part.
+    """
+    bucket = np.repeat(np.arange(len(joint.sizes)), np.rint(joint.sizes).astype(np.int64))
+    rows: dict[int, _Places] = {}
+    labels: dict[str, NDArray[np.int32]] = {}
+    for place in joint.order:
+        part, link = joint.parts[place], joint.links[place]
+        if link is None:
+            rows[place] = _matched(part.bucket, part, bucket, len(joint.sizes), rng)
+        else:
+            rows[place] = _matched(link.group_of, part, link.group_above[rows[link.parent]], link.groups, rng)
+        for name, label_of in part.label_of.items():
+            labels.setdefault(name, label_of[rows[place]])
+    return labels
+
+
+def _matched(group_of: _Places, part: JointPart, wanted: _Places, groups: int, rng: np.random.Generator) -> _Places:
+    """Return a row of the wanted group for each record.
+
+    Rows are taken in random order, each as often as it counts, and then again if a group needs more; any row if a group
+    has none.
+    """
+    offered = np.repeat(np.arange(len(part.counts)), np.rint(part.counts).astype(np.int64))
+    offered = offered[np.lexsort((rng.random(len(offered)), group_of[offered]))]
+    sizes = np.bincount(group_of[offered], minlength=groups + 1)
+    starts = np.cumsum(sizes) - sizes
+    order = np.argsort(wanted, kind="stable")
+    asked = np.bincount(wanted, minlength=groups + 1)
+    turn = np.empty(len(wanted), dtype=np.int64)
+    turn[order] = np.arange(len(wanted)) - np.repeat(np.cumsum(asked) - asked, asked)
+    chosen = starts[wanted] + turn % np.maximum(sizes[wanted], 1)
+    anybody = rng.integers(0, len(offered), len(wanted))
+    found: _Places = offered[np.where(sizes[wanted] > 0, chosen, anybody)]
+    return found
+
+
+_PrivateKind = PrivateRelease | PrivateSampleRelease
+
+
+def private_joint(release: _PrivateKind, original: Original) -> Joint:
+    """Read fitted counts, or the records of a sample, each of which stands for 1 / share.
+
+    A cell stands for the values of the original that fall into it, all alike; one that none falls into for nothing.
+
+    Raises PolicyError when the original has other columns, or the sample no records.
+    """
+    if isinstance(release, PrivateRelease):
+        cells, published = release.in_cells(original.table), release.published
+        parts = [
+            _part(names, np.indices(counts.shape).reshape(counts.ndim, -1), counts.ravel())
+            for names, counts in zip(published.sets, published.counts, strict=True)
+            if not any(set(names) < set(other) for other in published.sets)
+        ]
+        domains: Mapping[str, Cells] = published.domains
+    else:
+        shown = release.as_records()
+        cells, domains = release.in_levels(original.table), release.published.domains
+        rows = np.array([domain.codes(shown.data[name]) for name, domain in domains.items()])
+        parts = [_part(tuple(domains), rows, np.full(shown.data.height, shown.weight))]
+    spreads = {
+        name: _spread(original.domains[name], domain.codes(cells.frame[name]), domain.size)
+        for name, domain in domains.items()
+    }
+    return assemble(spreads, parts, 1)
+
+
+def _part(names: tuple[str, ...], codes: NDArray[np.integer], counts: NDArray[np.float64]) -> JointPart:
+    held = np.flatnonzero(counts > 0)
+    labels = {name: codes[place, held].astype(np.int32) for place, name in enumerate(names)}
+    return JointPart(labels, counts[held], np.zeros(len(held), dtype=np.int64))
+
+
+def _spread(domain: AttributeDomain, cell_of: NDArray[np.int64], cells: int) -> CodeSpread:
+    """Say which original values fall into each cell, as the original's records show it."""
+    missing = domain.attribute.size
+    pairs = np.unique(np.column_stack([cell_of, domain.codes.astype(np.int64)]), axis=0)
+    empty = np.setdiff1d(np.arange(cells), pairs[:, 0])
+    pairs = np.concatenate([pairs, np.column_stack([empty, np.full(len(empty), missing)])])
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    sizes = np.bincount(pairs[:, 0], minlength=cells)
+    members = ValueSets(np.concatenate([[0], np.cumsum(sizes)]), pairs[:, 1].astype(np.int32))
+    return CodeSpread(domain, members, sizes.astype(np.float64))

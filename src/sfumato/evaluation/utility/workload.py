@@ -1,4 +1,4 @@
-"""Drawing random aggregate queries over an original table."""
+"""Drawing random aggregate queries over an original table, and large populations of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.evaluation.utility.domains import Domain
-from sfumato.evaluation.utility.original import Original
+from sfumato.evaluation.utility.domains import AttributeDomain
 from sfumato.evaluation.utility.queries import AGGREGATES, Aggregate, Among, Predicate, Query, Range, Workload
+from sfumato.evaluation.utility.views import Original
 from sfumato.randomness import seed_problems
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 
-Predicates = Literal["range", "equality"]
+_SELECTIVITY = 0.1
+
+
+_Predicates = Literal["range", "equality"]
 
 
 def query_workload(
@@ -28,7 +31,7 @@ def query_workload(
     selectivity: float = 0.05,
     aggregates: Sequence[Aggregate] = ("count",),
     of: Sequence[str] | None = None,
-    predicates: Predicates = "range",
+    predicates: _Predicates = "range",
     attributes: Sequence[str] | None = None,
     seed: int | None = None,
 ) -> Workload:
@@ -103,7 +106,7 @@ def drawn_workload(
     selectivity: float = 0.05,
     aggregates: Sequence[Aggregate] = ("count",),
     of: Sequence[str] | None = None,
-    predicates: Predicates = "range",
+    predicates: _Predicates = "range",
     attributes: Sequence[str] | None = None,
     seed: int | None = None,
 ) -> Workload:
@@ -138,7 +141,14 @@ def drawn_workload(
     return Workload(tuple(drawn))
 
 
-def _predicate(domain: Domain, share: float, predicates: Predicates, rng: np.random.Generator) -> Predicate:
+def large_populations(original: Original, names: Sequence[str], count: int, *, seed: int | None = None) -> Workload:
+    """Draw populations by up to two quasi-identifying attributes, each expected to hold a tenth of all records."""
+    return drawn_workload(
+        original, count, dimensions=min(2, len(names)), selectivity=_SELECTIVITY, attributes=names, seed=seed
+    )
+
+
+def _predicate(domain: AttributeDomain, share: float, predicates: _Predicates, rng: np.random.Generator) -> Predicate:
     if domain.numbers is None:
         return _values(domain, share, predicates, rng)
     numbers = domain.rising
@@ -150,7 +160,7 @@ def _predicate(domain: Domain, share: float, predicates: Predicates, rng: np.ran
     return _range(domain, float(numbers[first]), float(numbers[first + width - 1]))
 
 
-def _values(domain: Domain, share: float, predicates: Predicates, rng: np.random.Generator) -> Among:
+def _values(domain: AttributeDomain, share: float, predicates: _Predicates, rng: np.random.Generator) -> Among:
     if predicates == "equality":
         known = domain.codes[domain.codes < domain.attribute.size]
         return Among(domain.name, (domain.texts[int(rng.choice(known))],))
@@ -160,7 +170,7 @@ def _values(domain: Domain, share: float, predicates: Predicates, rng: np.random
     return Among(domain.name, tuple(domain.texts[int(code)] for code in sorted(codes)))
 
 
-def _range(domain: Domain, low: float, high: float) -> Range:
+def _range(domain: AttributeDomain, low: float, high: float) -> Range:
     if domain.attribute.kind is not Kind.DATE:
         return Range(domain.name, low, high)
     days = pl.Series([int(low), int(high)], dtype=pl.Int32).cast(pl.Date)
@@ -191,8 +201,8 @@ def _kind_problems(aggregates: Sequence[Aggregate], predicates: object) -> list[
     problems = []
     if isinstance(aggregates, str) or not aggregates or any(each not in AGGREGATES for each in aggregates):
         problems.append(f"aggregates: must be a list of some of {', '.join(AGGREGATES)}")
-    if predicates not in get_args(Predicates):
-        problems.append(f"predicates: must be one of {', '.join(get_args(Predicates))}")
+    if predicates not in get_args(_Predicates):
+        problems.append(f"predicates: must be one of {', '.join(get_args(_Predicates))}")
     return problems
 
 

@@ -40,6 +40,8 @@ def join_undersized(
         small = int64(classes.class_of[row])
         if classes.sizes[small] < k:
             near = _nearest(codes, record_of, small, low, high, loss, classes)
+            if near < 0:
+                break
             rows = rows_of(small, near, classes)
             drop_class(small, classes)
             drop_class(near, classes)
@@ -50,9 +52,12 @@ def join_undersized(
 def _nearest(
     codes: Codes, record_of: Int32s, small: int, low: Int32s, high: Int32s, loss: ClassLoss, classes: LocalClasses
 ) -> int:
+    """Return the class to join; −1 when there is no other."""
     end = len(classes.sizes)
     # Rows lie near those that are like them: a good class to begin with leaves little to sum for the others.
     found = classes.after[small] if classes.after[small] != end else classes.before[small]
+    if found == end:
+        return -1
     best = cell(_lost(codes, record_of, small, found, np.inf, loss, classes))
     other = classes.before[small]
     if other != end:

@@ -137,7 +137,7 @@ def _grow_one(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
-    """Grow a class from its seed; tell whether it could be closed."""
+    """Grow a class from its seed; tell whether it could be closed. Every round takes a record that is left."""
     growth.counts[:] = 0
     growth.prices.stale[:] = True
     found = walk.found
@@ -151,6 +151,8 @@ def _grow_one(
         if not first_only or growth.prices.stale.any() or growth.left[found[0]] == 0:
             price(growth.numbers[CLASSES], rule, loss, growth.hulls, growth.prices)
             held = _nearest(codes, first_only, tree, loss, growth, walk)
+            if held == 0:
+                return False
         for place in range(held):
             most = 1 if first_only else growth.left[found[place]]
             size += _take(codes, values, found[place], most, rule, tree, loss, rules, growth)
@@ -194,7 +196,10 @@ def _give_back(growth: Growth) -> None:
 def _nearest(
     codes: Codes, first_only: bool, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch
 ) -> int:
-    """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`."""
+    """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`.
+
+    Nodes are visited once, so that no record is found twice: `found` has room for all.
+    """
     found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
     held = 0
@@ -315,7 +320,7 @@ def join_nearest(codes: Codes, record_of: Int32s, rule: int, frozen: bool, loss:
 
 @inlined
 def _home_of(codes: Codes, record: int, rule: int, loss: ClassLoss, growth: Growth) -> int:
-    home = NONE
+    home = 0
     least = np.inf
     for place in range(growth.numbers[CLASSES]):
         far = on_grid(class_gap(codes, record, place, rule, loss, growth.hulls))

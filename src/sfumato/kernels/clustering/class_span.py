@@ -105,7 +105,8 @@ def take_nearest(
     """Let a class grow to `size` records by those of `rows` that make its loss smallest, the first among equals.
 
     record_of : int32 (n,); rows : int64; members : records of the class so far, which `span` describes; taken : bool,
-    as long as `rows`, which of them it takes. Returns False as soon as the loss of each record exceeds `bound`.
+    as long as `rows`, which of them it takes. Returns False as soon as the loss of each record exceeds `bound`, or when
+    all rows are taken.
     """
     while members < size:
         members += 1
@@ -121,6 +122,8 @@ def take_nearest(
                     limit = upper_edge(best)
                     if best == cell(members * span_loss(loss, span)):
                         break
+        if found < 0:
+            return False
         taken[found] = True
         widen(codes, int64(record_of[rows[found]]), loss, span)
         if span_loss(loss, span) > bound:

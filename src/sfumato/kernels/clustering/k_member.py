@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.record_tree import (
+    NONE,
     RecordTree,
     count_alive,
     furthest,
@@ -41,7 +42,8 @@ def grow_classes(
     is large enough, only records with values that it has too little of are taken.
 
     Returns int64 (e, 3): record, class and number of records of each share; how many classes there are; int64 (m,):
-    what is left.
+    what is left. A share takes at least one record that is left, so that e is at most their number; without rules it
+    uses up its record or completes a class. A search that finds nobody ends the run, with its class given back.
     """
     left = weights.copy()
     alive = count_alive(left, tree)
@@ -68,11 +70,13 @@ def grow_classes(
         else:
             start_with(codes, last, loss, grown)
             record = furthest(codes, left, alive, tree, loss, grown, stack, bounds)
+            if record == NONE:
+                break
         start_with(codes, record, loss, grown)
         size = 0
         begun = entries
         counts[:] = 0
-        while True:
+        while record != NONE:
             # One by one where the next record depends on the values of those before it.
             taken = min(left[record], k - size) if size < k else 1
             take_in(codes, record, loss, grown)
@@ -95,7 +99,7 @@ def grow_classes(
             if not _mark_scarce(values, left, size, rules, counts, wanted):
                 break
             record, _ = nearest(codes, left, alive, wanted, tree, loss, grown, stack, bounds)
-        if ruled and not holds(size, counts, rules, scratch):
+        if size < k or (ruled and not holds(size, counts, rules, scratch)):
             # Nothing that is left completes it: whatever starts later would fail as well, or take the same records.
             for share in range(begun, entries):
                 left[shares[share, 0]] += shares[share, 2]

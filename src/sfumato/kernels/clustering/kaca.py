@@ -308,7 +308,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the group nearest to another, among equals the one with the first row."""
+    """Find the group nearest to another, among equals the one with the first row; −1 when there is no other."""
     _price(small, loss, groups)
     best = np.inf
     found = NONE
@@ -343,7 +343,8 @@ def _nearest(
                 continue
             looked += 1
             far = _distance(small, group, loss, groups)
-            if far < best or (far == best and _first_row(group, groups) < _first_row(found, groups)):
+            equal = found != NONE and far == best
+            if far < best or (equal and _first_row(group, groups) < _first_row(found, groups)):
                 best = far
                 found = group
     groups.numbers[LOOKED] += looked
@@ -381,9 +382,10 @@ def _unfile(group: int, groups: GrowingGroups) -> None:
     if other == group:
         groups.buckets[bucket] = groups.following[group]
         return
-    while groups.following[other] != group:
+    while other != NONE and groups.following[other] != group:
         other = groups.following[other]
-    groups.following[other] = groups.following[group]
+    if other != NONE:
+        groups.following[other] = groups.following[group]
 
 
 @borrowing
@@ -500,6 +502,8 @@ def settle(
     with_stubs : whether stubs are taken; picks : int64 (d,), filled with the first row of each group taken up.
 
     A group whose box comes to equal that of another merges with it, even with the one of which it just took a stub.
+    Every step takes a group away or satisfies one that was too small, and only a group that goes makes another too
+    small: there are fewer than 2 g steps, each of which adds one share at most.
     """
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
@@ -507,12 +511,15 @@ def settle(
     bounds = np.empty(len(tree.starts) + 2)
     numbers = groups.numbers
     stop = numbers[STEPS] + most
+    stop = min(stop, len(draws), len(picks))
     while numbers[STEPS] < stop and numbers[SMALL] > 0 and numbers[GROUPS] > 1:
         drawn = int64(draws[numbers[STEPS]] * numbers[SMALL])
         small = groups.small[min(drawn, numbers[SMALL] - 1)]
         picks[numbers[STEPS]] = _first_row(small, groups)
         numbers[STEPS] += 1
         near = _nearest(small, tree, loss, groups, stack, bounds)
+        if near == NONE:
+            break
         stub = k - groups.sizes[small] if with_stubs else 0
         _unfile(small, groups)
         if _stub_suffices(small, near, stub, values, k, ruled, rules, groups, counts, scratch):

@@ -483,7 +483,8 @@ def _near_one_of_all(
 def plant(codes: Codes, loss: ClassLoss) -> RecordTree:
     """Build the tree over distinct records; codes : unsigned (m, q), m at least 1.
 
-    A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides. The
+    A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides, and
+    never leaves one side empty: there are fewer than 2 m nodes, and searches wait for one node of each depth. The
     result depends on the order of `codes` only among equal records. Cost O(q m log m) for cuts that halve.
     """
     height = codes.shape[0]

@@ -54,7 +54,7 @@ class Surroundings(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Records that were moved for a proposal, with the classes that they came from.
+    """Records that were moved for a proposal, each at most once, with the classes that they came from.
 
     Attributes
     ----------
@@ -129,9 +129,10 @@ def anneal(
             if kind == 0:
                 _dissolve(int64(members.class_of[one]), allowed, around, ruled, loss, rules, members, log, state)
             else:
-                if members.sizes[empty] > 0:
+                if empty != NOBODY and members.sizes[empty] > 0:
                     empty = _empty_class(members, empty)
-                _found(one, empty, k, allowed, around, ruled, loss, rules, members, log, state)
+                if empty != NOBODY:
+                    _found(one, empty, k, allowed, around, ruled, loss, rules, members, log, state)
             continue
         other = companion(one, around, members, state)
         if other != NOBODY and members.class_of[other] != members.class_of[one]:
@@ -152,11 +153,13 @@ def total_loss(
 
 @borrowing
 def _empty_class(members: Members, start: int) -> int:
-    """Find a class without members; there is one more class than can be filled."""
-    place = start
-    while members.sizes[place] > 0:
-        place = (place + 1) % len(members.sizes)  # never 0: one was just looked at
-    return place
+    """Find a class without members, the next one from `start` on; −1 when there is none."""
+    count = len(members.sizes)
+    for step in range(count):
+        place = (start + step) % count  # never 0 in here
+        if members.sizes[place] == 0:
+            return place
+    return NOBODY
 
 
 @borrowing

@@ -75,12 +75,13 @@ def _merge_failing(count: int, loss: ClassLoss, rules: RuleArrays, members: Memb
         if members.sizes[place] > 0 and not class_holds(place, NOBODY, NOBODY, rules, members):
             failing[place] = True
             left += 1
+    # Every round empties a class.
     while left > 0:
         weakest = NOBODY
         for place in range(count):
             if failing[place] and (weakest == NOBODY or members.sizes[place] < members.sizes[weakest]):
                 weakest = place
-        other = _cheapest_partner(weakest, count, loss, rules, members)
+        other = _cheapest_partner(weakest, count, loss, rules, members) if weakest != NOBODY else NOBODY
         if other == NOBODY:
             break
         _merge(weakest, other, loss, members)

@@ -102,7 +102,8 @@ def grow_similar(
         while True:
             find_nearest(len(measure.own), tree, measure, walk, nearest)
             size = _enough(chain.k, nearest, values, ruled, rules, counts, scratch)
-            if size > 0 or nearest.size[0] == left:
+            # Twice as many each time: all that are left at last.
+            if size > 0 or len(nearest.items) >= left:
                 break
             nearest = new_nearest(min(left, 2 * len(nearest.items)))
         if size == 0:

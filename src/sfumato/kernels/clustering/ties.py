@@ -13,14 +13,17 @@ from sfumato.kernels.jit import inlined
 
 CELLS = 2.0**30
 """Cells in one unit of loss."""
+LAST = 2.0**61
+"""The last cell: losses above it, and what is no number, lie there, so that every loss has a cell below 2**62."""
 
 _EDGE = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 @inlined
 def cell(loss: float) -> int:
-    """Return the cell of a finite loss; 0 for the smallest ones."""
-    return math.floor(loss * CELLS + _EDGE)
+    """Return the cell of a loss; 0 for the smallest ones."""
+    place = loss * CELLS + _EDGE
+    return math.floor(place if place < LAST else LAST)
 
 
 @inlined

@@ -23,7 +23,8 @@ def halved(codes: Codes, record_of: Int32s, order: Int64s, k: int, loss: ClassLo
 
     codes : unsigned (m, q); record_of : int32 (n,); order : int64 (n,), all rows in the order in which they choose
     sides. Returns the rows with those of each class together, int64 (n,), and where each class starts, int64 (c + 1,).
-    Sides may have fewer than k records. Cost O(q) for each record of each class that is halved: O(q n log n) where
+    Sides may have fewer than k records; a class with an empty side is not halved, so that the ranges that wait, and
+    those that are done, are at most n. Cost O(q) for each record of each class that is halved: O(q n log n) where
     halves are about equal, O(q n²) where single records are split off.
     """
     rows = order.copy()
@@ -41,7 +42,7 @@ def halved(codes: Codes, record_of: Int32s, order: Int64s, k: int, loss: ClassLo
         middle = high
         if high - low >= 2 * k and _differ(codes, record_of, rows[low:high]):
             middle = low + _halve(codes, record_of, rows[low:high], spare, loss, first_side, second_side)
-        if middle < high:
+        if low < middle < high:
             waiting[left] = middle
             left += 1
         else:

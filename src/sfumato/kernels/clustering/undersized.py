@@ -47,7 +47,8 @@ def help_undersized(
 
     codes : unsigned (m, q); record_of : int32 (n,). Of all classes that can spare the missing records, and of all
     classes to merge with, the one that makes the loss rise least; taking goes before merging among equals, then the
-    class with the lowest row. Cost O(q n k) for each class in the worst case.
+    class with the lowest row. A class that is helped grows, so that it is at most k times; one that is alone stays as
+    it is. Cost O(q n k) for each class in the worst case.
     """
     span = new_span(loss)
     for one in range(low, high):
@@ -55,6 +56,8 @@ def help_undersized(
             small = int64(one)
             found, best = _cheapest_merger(codes, record_of, small, loss, classes)
             found, taken = _cheapest_donor(codes, record_of, small, k, found, best, loss, classes, span)
+            if found < 0:
+                break
             rows = rows_of(found, int64(-1), classes)
             own = rows_of(small, int64(-1), classes)
             drop_class(small, classes)

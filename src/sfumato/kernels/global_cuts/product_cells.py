@@ -63,6 +63,8 @@ class SortedAttributes(NamedTuple):
 class ProductCells(NamedTuple):
     """The cells, and buffers for one region at a time.
 
+    A cell gets a number when it has some, not all, of the records of another: there are fewer than 2 m numbers.
+
     Attributes
     ----------
     of_record : numpy.ndarray

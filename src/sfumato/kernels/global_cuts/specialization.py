@@ -102,7 +102,7 @@ class RegionQueue(NamedTuple):
 
 @kernel
 def new_regions(layout: SortedAttributes, space: Space, nodes: Nodes) -> RegionQueue:
-    """Allocate room for every region that can ever be."""
+    """Allocate room for every region that can ever be: nodes, roots, and ranges of codes, which halve."""
     room = len(nodes.low) + len(space.kinds)
     for attribute in range(len(space.kinds)):
         room += 2 * layout.cardinalities[attribute]

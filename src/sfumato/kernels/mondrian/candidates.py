@@ -37,7 +37,7 @@ def propose(
     active: int, total: int, smallest: float, everywhere: bool, kinds: Int64s, items: Items,
     candidates: Candidates,
 ) -> int:  # fmt: skip
-    """List the candidates in order; return how many there are."""
+    """List the candidates in order; return how many there are: fewer than 3 for each item of an attribute."""
     count = int64(0)
     for number in range(active):
         attribute = items.attributes[ACTIVE, number]

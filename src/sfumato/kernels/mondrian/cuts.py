@@ -283,16 +283,15 @@ def widest_cut(
 
 @kernel
 def median_code(codes: Codes, weights: Int32s, low: int, high: int, attribute: int, size: int, work: Workspace) -> int:
-    """Count the attribute's codes into ``work.histogram`` and return the lower median."""
+    """Count the attribute's codes into ``work.histogram`` and return the lower median, at most the largest of them."""
     for record in range(low, high):
         work.histogram[codes[record, attribute]] += weights[record]
     seen = 0
-    code = work.minimum[attribute]
-    while True:
+    for code in range(work.minimum[attribute], work.maximum[attribute]):
         seen += work.histogram[code]
         if 2 * seen >= size:
             return int64(code)
-        code += 1
+    return int64(work.maximum[attribute])
 
 
 @inlined

@@ -164,10 +164,10 @@ def exact_loss(attribute: int, kind: int, side: int, items: Items) -> float:
             found += min(numbers[DISTINCT, place], numbers[side, place])
         return float64(items.rates[UNIT, attribute] * found) if found > 1 else 0.0
     low = start
-    while numbers[side, low] == 0:
-        low += 1
     high = stop - 1
-    while numbers[side, high] == 0:
+    while low < high and numbers[side, low] == 0:
+        low += 1
+    while high > low and numbers[side, high] == 0:
         high -= 1
     if kind == NUMERIC:
         return float64(places[HIGH, high] - places[LOW, low])

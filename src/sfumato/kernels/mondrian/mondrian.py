@@ -64,7 +64,7 @@ def partition_by_width(
     codes, weights = records.codes, records.weights
     work = new_workspace(space, rules, options)
     spare = spare_for(low, high, records)
-    # Ranges that wait are disjoint and each holds at least the smallest class.
+    # Ranges that wait are disjoint and each holds at least the smallest class, and a record.
     most = min(high - low, total_weight(weights, low, high) // max(1, options.smallest)) + 2
     waiting = np.empty((most, 2), np.int64)
     regions = np.empty((most if options.regions else 1, region.shape[0], 2), np.float64)

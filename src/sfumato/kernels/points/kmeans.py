@@ -21,7 +21,8 @@ def assign_points(
     points : float64 (m, d); home : int32 (m,), the centre of each point so far, −1 for none; apart : float64 (m,), its
     squared distance to that centre before the last move. Both are set. `moved` holds the centres that moved last.
 
-    A point whose own centre did not move away from it can only be won by a centre that moved.
+    A point whose own centre did not move away from it can only be won by a centre that moved. One that is at no
+    distance from any has the first.
     """
     for point in range(low, high):
         own = home[point]
@@ -31,7 +32,7 @@ def assign_points(
             now = distance(points[point], centres.points[centres.places[own]])
             tree = moved if now <= apart[point] else centres
             found, least = nearest(points[point], now, own, tree, -1)
-        home[point] = found
+        home[point] = found if found < len(centres.items) else 0
         apart[point] = least
 
 

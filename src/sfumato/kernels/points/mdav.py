@@ -53,7 +53,8 @@ def mdav(points: Floats, starts: Int64s, k: int) -> tuple[Int32s, int]:
     """Partition records by maximum distance to the average vector.
 
     points : float64 (m, d), m >= 1; starts : int64 (m + 1,). Needs n >= k. Returns the class of each record, int32
-    (n,), and how many classes there are. Every class has k records but the last, which has k to 2k − 1.
+    (n,), and how many classes there are. Every class has k records but the last, which has k to 2k − 1. Points are
+    finite, so that a search finds one as long as records are left; each class uses up k.
     """
     state = _begin(points, starts, k)
     centre = np.empty(points.shape[1])
@@ -83,7 +84,7 @@ def v_mdav(points: Floats, starts: Int64s, k: int, gamma: float) -> tuple[Int32s
 
     Arguments and result are those of :func:`mdav`, but for `gamma` >= 0: a record joins while its distance to the class
     is below `gamma` times its distance to the nearest record outside. Classes have k to 2k − 1 records before those
-    that are left over, fewer than k, join the class with the nearest mean.
+    that are left over, fewer than k, join the class with the nearest mean. A class has fewer points than records.
     """
     state = _begin(points, starts, k)
     m = len(points)

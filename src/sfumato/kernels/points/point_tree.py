@@ -21,7 +21,7 @@ LEAF = 12
 """Points in a leaf at most."""
 
 DEPTH = 128
-"""Nodes that wait during a search at most; more than two for every level of the deepest tree."""
+"""Nodes that wait during a search at most: one for every level, and one more; trees have as many as log2 of points."""
 
 
 class PointTree(NamedTuple):

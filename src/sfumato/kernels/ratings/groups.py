@@ -22,6 +22,8 @@ _GAIN = 1e-7  # less is rounding
 def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]:
     """Build groups of k around seeds, and put what is left where it costs least.
 
+    There are no more groups than k records for each, and worths are finite: some record is free where one is taken.
+
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
     about b²/2 groups.
     """
@@ -76,6 +78,8 @@ def merge_flat(groups: Int32s, sizes: Int64s, block: Any, rules: Any) -> None:
                 gain = group_score(merged, count, block, rules, room) - scores[other]
                 if gain > best_gain:
                     best, best_gain = other, gain
+        if best < 0:
+            break
         sizes[best] = _put_together(groups, sizes, flat, best, merged)
         groups[best, : sizes[best]] = merged[: sizes[best]]
         sizes[flat], scores[flat], lacks[flat] = 0, 0.0, 0.0

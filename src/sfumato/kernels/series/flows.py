@@ -162,7 +162,10 @@ def _most_on(edge: int, network: Network, flow: Int64s, load: Int64s, search: Se
 def _push_out(
     start: int, amount: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search
 ) -> int:
-    """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many."""
+    """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many.
+
+    Every way that is found carries a row at least.
+    """
     left = amount
     while left > 0:
         end = _find_room(start, spared, network, flow, load, search)
@@ -188,7 +191,7 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can be moved; −1 if there is none."""
+    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once."""
     search.queue[0] = start
     search.met[start] = True
     count = 1

@@ -280,7 +280,7 @@ def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
                 low, high = min(low, codes[person, attribute]), max(high, codes[person, attribute])
         for person in range(len(wanted)):
             if wanted[person] and not there[codes[person, attribute]]:
-                if axes.kinds[attribute] == NUMERIC:
+                if axes.kinds[attribute] == NUMERIC and high >= 0:
                     place = axes.positions[first + codes[person, attribute]]
                     below, above = axes.positions[first + low] - place, place - axes.positions[first + high]
                     distances[person] += max(0.0, below, above)

@@ -127,7 +127,7 @@ def _in_order(touched: Int32s, tally: Int64s) -> Int32s:
 
 @inlined
 def _emit(found: Int32s, filled: int, most: int, touched: Int32s, tally: Int64s, k: int, size: int) -> int:
-    """Write down the combinations of a path with its rare children, and clear the tally."""
+    """Write down the combinations of a path with its rare children, `most` in all, and clear the tally."""
     row = filled
     for item in touched:
         if tally[item] < k and filled < most:

@@ -69,7 +69,8 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
     """Put every record without a bucket into one of its part that lacks its value, chosen by the draw at its place.
 
     bucket_at : int32 (n,), written to; −1 at no more than one place of a value in a part. draws : int64 (n,), 0 or
-    above. The others are those of :func:`largest_first`. Cost O(n + l b).
+    above. The others are those of :func:`largest_first`. Where every bucket has the value, it stays without.
+    Cost O(n + l b).
     """
     lacking = np.empty(np.diff(buckets).max(), dtype=np.bool_)
     for part in range(len(parts) - 1):
@@ -83,8 +84,12 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
             for place in range(starts[value], last):
                 lacking[bucket_at[place] - first] = False
             # Records of a value take buckets in turn, so that only the last is ever left.
-            passed = draws[last] % (count - (last - starts[value]))
+            room = count - (last - starts[value])
+            if room <= 0:
+                continue
+            passed = draws[last] % room
             bucket = 0
+            # So many buckets lack it: the walk ends at one of them.
             while not lacking[bucket] or passed > 0:
                 passed -= lacking[bucket]
                 bucket += 1

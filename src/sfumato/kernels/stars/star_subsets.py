@@ -62,11 +62,14 @@ def count_shown(shown: ItemSets) -> None:
 
 @kernel
 def least_patterns(shown: ItemSets) -> Int64s:
-    """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,)."""
+    """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
+
+    Where there is none it is the last.
+    """
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
         least[item] = 0
-        while not _may_show(item, least[item], 0, shown):
+        while least[item] < len(shown.cost) - 1 and not _may_show(item, least[item], 0, shown):
             least[item] += 1
     return least
 
@@ -82,7 +85,8 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
     while changed:
         changed = False
         for item in range(len(shown.records)):
-            if not _may_show(item, shown.patterns[item], 0, shown):
+            starrable = shown.patterns[item] < len(shown.cost) - 1
+            if starrable and not _may_show(item, shown.patterns[item], 0, shown):
                 _take(item, _least_harmful(item, unit, shown), shown)
                 changed = True
 

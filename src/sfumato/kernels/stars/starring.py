@@ -66,7 +66,7 @@ class Assigned(NamedTuple):
     sizes : numpy.ndarray
         int64 (g,): records in each group, 0 or at least k between moves.
     log : numpy.ndarray
-        int64 (l, 4): distinct record, pattern left, pattern taken, records.
+        int64 (l, 4): distinct record, pattern left, pattern taken, records; a move that finds it full is taken back.
     broken : numpy.ndarray
         int64 (l,): groups that a move left with too few records.
     work : numpy.ndarray

@@ -22,7 +22,14 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
-from sfumato.published.checks.people import ATTESTED, PeopleFound, attested_checks
+from sfumato.published.checks.people import (
+    ATTESTED,
+    NO_STEP,
+    PeopleFound,
+    WishesFound,
+    attested_checks,
+    wishes_found,
+)
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
@@ -56,6 +63,8 @@ class Verification:
         The role of every published column, as the release itself says; None if no columns were judged.
     people : PeopleFound or None
         The people of the classes, where records of one person are known to be.
+    wishes : tuple of WishesFound
+        What classes promise to those who wish for a k, or an l, of their own.
     """
 
     checks: tuple[Check, ...]
@@ -64,6 +73,7 @@ class Verification:
     unit: str = "equivalence class"
     roles: Roles | None = None
     people: PeopleFound | None = None
+    wishes: tuple[WishesFound, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -78,7 +88,7 @@ class Verification:
         checks = tuple(
             Check(check.promise, Outcome.UNDECIDABLE, detail=ATTESTED, required=False) for check in self.checks
         )
-        return replace(self, checks=checks, people=None)
+        return replace(self, checks=checks, people=None, wishes=tuple(replace(each, kept=None) for each in self.wishes))
 
     def without_population(self) -> Verification:
         """Return the edition of somebody who has the published records alone: of others, no promise is said to hold."""
@@ -102,6 +112,7 @@ class Verification:
             "records": self.records,
             plural(self.unit.rpartition(" ")[2]): self.classes,
             **({"people": self.people.to_dict()} if self.people else {}),
+            **({"wishes": [each.to_dict() for each in self.wishes]} if self.wishes else {}),
             **({"roles": self.roles.to_dict()} if self.roles else {}),
             "checks": [
                 {
@@ -119,7 +130,11 @@ class Verification:
         from sfumato.notebook import card, lines
         from sfumato.published.checks.verification_html import check_table, verdict
 
-        told = [*([str(self.people)] if self.people else []), *(self.roles.lines() if self.roles else [])]
+        told = [
+            *([str(self.people)] if self.people else []),
+            *map(str, self.wishes),
+            *(self.roles.lines() if self.roles else []),
+        ]
         return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(told))
 
     def _counts(self) -> str:
@@ -129,7 +144,7 @@ class Verification:
         """Return the roles, and one line per promise."""
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
-        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks))])
+        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks, *self.wishes))])
 
 
 def _without_others(check: Check) -> Check:
@@ -195,10 +210,17 @@ def verify_table(
         population=population if of_population(models) else None, records=records,
     )  # fmt: skip
     if isinstance(people, str):
-        return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
+        return attested(models, statistics)
     checks = tuple(check(model, statistics) for model in models)
     height = statistics.height if statistics.people is None else int(statistics.people.records.sum())
-    return Verification(checks, height, statistics.count, people=PeopleFound.of(statistics))
+    found = PeopleFound.of(statistics)
+    return Verification(checks, height, statistics.count, people=found, wishes=wishes_found(models, statistics))
+
+
+def attested(models: Sequence[PrivacyModel], records: ClassStatistics) -> Verification:
+    """Check what records alone decide about promises to people."""
+    wishes = wishes_found(models, records, attested=True)
+    return Verification(attested_checks(models, records), records.height, records.count, wishes=wishes)
 
 
 def published_statistics(
@@ -284,7 +306,7 @@ def _promises(data: pl.DataFrame | str, name: str, steps: Sequence[int]) -> NDAr
 def promised_steps(column: pl.Series, steps: Sequence[int]) -> NDArray[np.int64]:
     """Return what cells promise, int64; one that is none of the steps promises more than can be."""
     numbers = column.cast(pl.String).cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
-    return np.where(steps_of(numbers, steps) == numbers, numbers, 2**62)
+    return np.where(steps_of(numbers, steps) == numbers, numbers, NO_STEP)
 
 
 def read_published(

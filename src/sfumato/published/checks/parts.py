@@ -25,8 +25,15 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics, joined
 from sfumato.errors import VerificationError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
-from sfumato.published.checks.generalized import STEPS_OF, Attested, Verification, check, promised_steps
-from sfumato.published.checks.people import PeopleFound, attested_checks
+from sfumato.published.checks.generalized import (
+    STEPS_OF,
+    Attested,
+    Verification,
+    attested,
+    check,
+    promised_steps,
+)
+from sfumato.published.checks.people import PeopleFound, wishes_found
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -109,8 +116,9 @@ def verify_parts(
         return _of_people(table, people, models, folder, tuple(promised))
     statistics = joined(list(statistics_in_parts(table, records, folder, tuple(promised))))
     if people is not None:
-        return Verification(attested_checks(models, statistics), statistics.height, statistics.count)
-    return Verification(tuple(check(model, statistics) for model in models), statistics.height, statistics.count)
+        return attested(models, statistics)
+    checks, wishes = tuple(check(model, statistics) for model in models), wishes_found(models, statistics)
+    return Verification(checks, statistics.height, statistics.count, wishes=wishes)
 
 
 def _of_people(
@@ -132,7 +140,8 @@ def _of_people(
     assert statistics.people is not None
     checks = tuple(check(model, statistics) for model in models)
     records = int(statistics.people.records.sum())
-    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics))
+    wishes = wishes_found(models, statistics)
+    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics), wishes=wishes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.limits import about_values
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import says
+from sfumato.models.says import about_values, says
 from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted, percent
+from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 
+NO_STEP = 2**62
+"""What a cell promises that is no step: more than can be."""
 ATTESTED = "people: attested, not recountable from the release"
 OF_VALUES = (
     "What classes tell of sensitive values is counted in people. Somebody who also knows how many records a person has "
@@ -66,6 +69,106 @@ class PeopleFound:
             f"{counted(self.people, 'person')}, counted class by class; fewest in a class {self.smallest_class:,}; "
             f"nobody has more than {percent(self.largest_share, 3)} of the records of a class"
         )
+
+
+@dataclass(frozen=True)
+class WishesFound:
+    """What the classes of a published table promise to those who wish for a k, or an l, of their own.
+
+    Attributes
+    ----------
+    letter : str
+        ``"k"`` or ``"l"``.
+    promising : int
+        Classes that promise more than 1.
+    largest : int or None
+        The largest k, or l, that a class promises; None where what some class says is no step.
+    classes : int
+    kept : int or None
+        Classes that keep what they promise; None where the release does not tell.
+    shares : bool
+        Whether nobody may have a larger share of the rows of a class than its promise allows.
+    """
+
+    letter: str
+    promising: int
+    largest: int | None
+    classes: int
+    kept: int | None
+    shares: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "of": self.letter,
+            "classes_that_promise": self.promising,
+            "largest": self.largest,
+            "classes_that_keep_it": self.kept,
+            "shares": self.shares,
+        }
+
+    @property
+    def promise(self) -> str:
+        """What it is about."""
+        return f"wishes for {'an l' if self.letter == 'l' else 'a k'} of one's own"
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether every class keeps what it promises."""
+        if self.kept is None:
+            return Outcome.UNDECIDABLE
+        return Outcome.HOLDS if self.kept == self.classes else Outcome.BROKEN
+
+    @property
+    def detail(self) -> str:
+        """What classes promise, and how many keep it."""
+        largest = "no step" if self.largest is None else f"{self.letter}={self.largest:,}"
+        told = f"{self.promising:,} of {counted(self.classes, 'class')} promise more than 1, at most {largest}; "
+        if self.kept is None:
+            return f"{told}attested, not recountable from the release"
+        own = "people, and in shares of rows" if self.shares else "people"
+        own = "values of people" if self.letter == "l" else own
+        return f"{told}kept by {self.kept:,} of {self.classes:,}, counted in {own}"
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        return f"{self.promise}: {self.detail}"
+
+
+def wishes_found(
+    models: Sequence[PrivacyModel], statistics: ClassStatistics, *, attested: bool = False
+) -> tuple[WishesFound, ...]:
+    """Recount what classes promise to those who wish for more than others; nothing where nobody does."""
+    own = (("k", statistics.wished, KAnonymity), ("l", statistics.wished_l, WishedDiversity))
+    return tuple(
+        _wishes(letter, wished, [model for model in models if isinstance(model, kind)], statistics, attested)
+        for letter, wished, kind in own
+        if wished is not None
+    )
+
+
+def _wishes(
+    letter: str,
+    wished: NDArray[np.int64],
+    keeping: Sequence[PrivacyModel],
+    statistics: ClassStatistics,
+    attested: bool,
+) -> WishesFound:
+    # What everybody is promised has a line of its own.
+    alone = [replace(model, **{letter: 1}) for model in keeping]  # type: ignore[type-var]
+    kept = np.ones(statistics.count, dtype=np.bool_)
+    for model in alone:
+        kept &= model.holds(statistics)
+    steps = STEPS if letter == "k" else STEPS_OF_L
+    largest = int(wished.max(initial=1))
+    return WishesFound(
+        letter,
+        int(np.count_nonzero(wished > 1)),
+        largest if int(steps_of(np.array([largest]), steps)[0]) == largest and largest < NO_STEP else None,
+        statistics.count,
+        None if attested or not alone else int(np.count_nonzero(kept)),
+        letter == "k" and any(getattr(model, "shares", None) is not False for model in keeping),
+    )
 
 
 def limits_of_people(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.kernels.grouping import first_records
-from sfumato.models.published import STARRED
+from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import private_categorical
 

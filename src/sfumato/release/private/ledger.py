@@ -19,7 +19,7 @@ from sfumato.numbers import counted
 from sfumato.published.private import SeriesSpent
 from sfumato.release.description import unambiguous
 from sfumato.settings import is_finite_number
-from sfumato.whole_files import lock_folder, write_whole
+from sfumato.whole_files import lock_folder, read_regular_text, write_whole
 
 FORMAT = 1
 PATIENCE = 30.0
@@ -93,7 +93,7 @@ class PrivacyLedger:
             When it cannot be read, or is none.
         """
         try:
-            content = unambiguous(Path(path).read_text(encoding="utf-8"))
+            content = unambiguous(read_regular_text(path))
             if content["format"] != FORMAT:
                 raise ValueError
             releases = tuple(DifferentialPrivacy(**_settings(each)) for each in content["releases"])

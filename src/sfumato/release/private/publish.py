@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from sfumato.anonymizers.private.core import opendp
-from sfumato.anonymizers.private.domains import Bins
 from sfumato.anonymizers.private.solving import SolvedMarginals, solve_private
-from sfumato.anonymizers.private.task import Choice, Counting, PrivateTask, private_task
+from sfumato.anonymizers.private.task import Bins, Choice, Counting, PrivateTask, private_task
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from sfumato.anonymizers.private.core import opendp
-from sfumato.anonymizers.private.domains import Bins
 from sfumato.anonymizers.private.sampled import Objective, Sampling, sample_task, solve_sample, split_of
+from sfumato.anonymizers.private.task import Bins
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted

@@ -9,15 +9,23 @@ from typing import Any, get_args
 
 import numpy as np
 
-from sfumato.anonymizers.ratings.arranging import arranged
-from sfumato.anonymizers.ratings.blocks import weights_of
-from sfumato.anonymizers.ratings.grouping import grouped
-from sfumato.anonymizers.ratings.groups import ChangedRatings, ProximityGroups
-from sfumato.anonymizers.ratings.loss import loss_of
-from sfumato.anonymizers.ratings.plan import MOST_CELLS, planned
-from sfumato.anonymizers.ratings.relaxing import relaxed
-from sfumato.anonymizers.ratings.settling import settled
-from sfumato.anonymizers.ratings.task import Method, RatingTask, most_rated
+from sfumato.anonymizers.ratings.grouping import (
+    MOST_CELLS,
+    group_by_loss,
+    group_by_plan,
+    relax_ratings,
+    settle_ratings,
+    shuffle_ratings,
+)
+from sfumato.anonymizers.ratings.loss import rating_loss
+from sfumato.anonymizers.ratings.task import (
+    ChangedRatings,
+    Method,
+    ProximityGroups,
+    RatingTask,
+    column_weights,
+    most_rated,
+)
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure
@@ -130,7 +138,7 @@ def _released(ratings: Ratings, model: RatingAnonymity, policy: RatingPolicy, ru
     """Make the release of a policy whose settings have been checked; `model` is its own."""
     change = policy.change
     # Settled by all that records hold, as attacks settle them, times that are not published among it.
-    order = arranged(ratings, run.seed)
+    order = shuffle_ratings(ratings, run.seed)
     ratings = order.ratings if change.times else replace(order.ratings, times=None)
     kept = most_rated(ratings, change.keep or 0)
     may_leave = math.floor(policy.suppression_limit * ratings.height + 1e-9) if change.method == "groups" else 0
@@ -141,7 +149,7 @@ def _released(ratings: Ratings, model: RatingAnonymity, policy: RatingPolicy, ru
     return RatingRelease(
         answer.question.ratings,
         answer,
-        loss_of(ratings, changed, groups.left_out),
+        rating_loss(ratings, changed, groups.left_out),
         tuple(np.array(ratings.names, dtype=object)[kept].tolist()),
         change.method,
         order.origin[shown],
@@ -172,7 +180,7 @@ def _solved(task: RatingTask, method: Method) -> tuple[ChangedRatings, Proximity
         one = ProximityGroups(np.zeros(task.ratings.height, dtype=np.int64), np.zeros(1, dtype=np.bool_))
         return ChangedRatings(task.ratings, places), one, as_they_are
     if method == "plan":
-        return settled(task, *planned(task))
+        return settle_ratings(task, *group_by_plan(task))
     return _with_all_kept(task)
 
 
@@ -180,10 +188,10 @@ def _with_all_kept(task: RatingTask) -> tuple[ChangedRatings, ProximityGroups, S
     """Search for groups until every issue that is to stay does; lost ones count ten times as much the next time."""
     favored = np.zeros(len(task.kept), dtype=np.int64)
     for _ in range(_ATTEMPTS):
-        found = settled(task, None, grouped(task, weights_of(task, favored)))
+        found = settle_ratings(task, None, group_by_loss(task, column_weights(task, favored)))
         lost = task.kept & (task.ratings.raters > 0) & (found[0].ratings.raters == 0)
         if not lost.any():
-            return relaxed(task, *found)
+            return relax_ratings(task, *found)
         favored += lost
     raise UnsatisfiableError(
         f"{counted(int(lost.sum()), 'issue')} that should stay would lose all ratings in groups of {task.model.k}; "

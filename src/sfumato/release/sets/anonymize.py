@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.protocol import Anonymizer
-from sfumato.anonymizers.sets.solving import SolvedSets, solve_sets
-from sfumato.anonymizers.sets.task import Method
-from sfumato.anonymizers.sets.tree import ItemTree
+from sfumato.anonymizers.sets.cuts import SolvedSets, solve_sets
+from sfumato.anonymizers.sets.task import ItemTree, Method
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted, percent

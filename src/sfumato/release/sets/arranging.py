@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.km_anonymity import KmAnonymity

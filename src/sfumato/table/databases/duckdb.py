@@ -1,6 +1,7 @@
 """DuckDB, by its own package.
 
-Nothing is loaded from the network: extensions that are not there stay away.
+A connection reaches its own file and nothing else: a query reads no other file, no address and no variable of the
+program that runs it, and no extension is loaded.
 """
 
 from __future__ import annotations
@@ -47,7 +48,14 @@ _PLAIN = [
     "TIMESTAMP_NS",
 ]
 _CASTS = {"TIMESTAMP WITH TIME ZONE": "{}::TIMESTAMP", "UUID": "{}::VARCHAR", "UHUGEINT": "{}::VARCHAR"}
-_OFFLINE: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_CONFINED: dict[str, Any] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
 _TABLES = """
 SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal AND database_name = current_database()
 UNION SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal AND database_name = current_database()
@@ -55,6 +63,8 @@ ORDER BY 1, 2
 """
 
 _REASONS = {
+    "disabled by configuration": "the query, or a view, reads a file outside of the database; read that into a "
+    "table of it in DuckDB",
     "not a valid DuckDB": "the file is no DuckDB database; check the path",
     "Could not set lock": "another program has the database open; close it there first",
     "different configuration": "this program has the database open; close that connection first",
@@ -176,7 +186,7 @@ def _connected(target: str, *, read_only: bool) -> Iterator[Any]:
     except ImportError:
         raise absent("duckdb") from None
     with in_own_words(_explained):
-        connection = duckdb.connect(target, read_only=read_only, config=_OFFLINE)
+        connection = duckdb.connect(target, read_only=read_only, config=_CONFINED)
     with closing(connection):
         with in_own_words(_explained):
             connection.begin()

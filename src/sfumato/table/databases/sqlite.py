@@ -62,6 +62,9 @@ class SqliteSession:
     def names(self, relation: Relation) -> list[str]:
         """Return the names of all columns."""
         query = relation.sql.startswith("(")
+        if query:
+            # Compiled and not run: what does not fit here, such as ATTACH, would make files.
+            self.cursor.execute(f"EXPLAIN SELECT * FROM {relation.sql}")
         # Behind FROM, the names of columns that are there twice are changed.
         self.cursor.execute(relation.sql[1:-1] if query else f"SELECT * FROM {relation.sql} LIMIT 0")
         return [column[0] for column in self.cursor.description]

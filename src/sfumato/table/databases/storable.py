@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from sfumato.hierarchy.text import text_of
+from sfumato.hierarchy.specification import text_of
 
 
 def storable(frame: pl.DataFrame, *, texts_only: bool) -> pl.DataFrame:

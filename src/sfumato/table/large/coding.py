@@ -217,7 +217,7 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     written, a number for each cell besides.
     """
     schema = coding.schema
-    keys = None if coding.person is None else KeyFiles(coding.folder)
+    keys = None if coding.person is None else KeyFiles(coding.folder, coding.schema.key_form)
     wished = {letter: WishFile(coding.folder / f"wished-{letter}", *named) for letter, named in coding.wished.items()}
     counters, starts, kept = _read(source, coding, keys, wished)
     errors: list[SfumatoError] = []

@@ -5,6 +5,7 @@ Letters: n records.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.table.large.mapping import let_go, mapped
 from sfumato.table.large.part_files import PartFiles
-from sfumato.table.person_column import compared
+from sfumato.table.person_keys import key_question, keys_asked, keys_with_buckets
 
 BUCKET = 1 << 20
 """Keys that are compared at a time, about."""
@@ -49,21 +50,23 @@ class PeopleOnDisk:
 class KeyFiles:
     """Takes the keys of people, batch by batch."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, form: str | None = None) -> None:
+        self._folder, self._form = folder, form
+        self._name = ""
         self._batches: list[Path] = []
         self._height = self._keyless = 0
         self._first: int | None = None
 
     def add(self, column: pl.Series) -> None:
         """Take the keys of a batch; null where there is none."""
-        keys = compared(column)
+        keys, alike = keys_with_buckets(column, self._form)
+        self._name = column.name
         missing = keys.is_null()
         if self._first is None and missing.any():
             self._first = self._height + int(missing.arg_max() or 0)
         self._keyless += int(missing.sum())
         path = self._folder / f"keys-{len(self._batches)}"
-        pl.DataFrame({"key": keys}).write_ipc(path, compression="lz4")
+        pl.DataFrame({"key": keys, "alike": alike}).write_ipc(path, compression="lz4")
         self._batches.append(path)
         self._height += len(keys)
 
@@ -72,24 +75,30 @@ class KeyFiles:
 
         Notes
         -----
-        Equal keys have equal hashes, by which they are dealt to files, and are compared there by themselves: nothing
-        hangs on a hash. Memory: one file of about a million keys, and 5 bytes a record.
+        Keys that are equal, or may be spellings of one, have equal hashes, by which they are dealt to files, and are
+        compared there by themselves: nothing hangs on a hash. Memory: one file of about a million keys,
+        and 5 bytes a record.
         """
         first = mapped(self._folder / "first-of-person", np.int32, (self._height,), new=True)
         bits = max(0, (self._height - 1) // BUCKET).bit_length()
         files, before = PartFiles(self._folder, 1 << bits, "key-bucket"), 0
         for path in self._batches:
-            keys = pl.read_ipc(path)["key"]
+            batch = pl.read_ipc(path)
+            keys, alike = batch["key"], batch["alike"]
             path.unlink()
             rows = np.arange(before, before + len(keys), dtype=np.int32)
             # Nobody else has no key.
             first[before : before + len(keys)] = rows
-            part = keys.hash(seed=0).to_numpy() >> np.uint64(64 - bits) if bits else np.zeros(len(keys), np.uint64)
+            part = alike.hash(seed=0).to_numpy() >> np.uint64(64 - bits) if bits else np.zeros(len(keys), np.uint64)
             files.add(pl.DataFrame({"part": part, "key": keys, "row": rows}).drop_nulls("key"))
             before += len(keys)
+        asked: Counter[str] = Counter()
         for bucket in files.parts():
+            asked.update(keys_asked(bucket["key"].unique().to_list(), self._form))
             found = bucket.select("row", first=pl.col("row").min().over("key"))
             first[found["row"].to_numpy()] = found["first"].to_numpy()
+        if asked:
+            raise key_question(self._name, asked)
         numbers = self._numbered(first)
         return PeopleOnDisk(numbers, self._keyless, self._height if self._first is None else self._first)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.randomness import permutation
 from sfumato.settings import is_finite_number
+from sfumato.whole_files import read_regular_text
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -165,7 +166,7 @@ def _fitting(text: str, names: Sequence[str]) -> list[int]:
 
 def _lines(file: str | os.PathLike[str]) -> list[str]:
     try:
-        text = Path(file).read_text(encoding="utf-8-sig")
+        text = read_regular_text(file, "utf-8-sig")
     except (OSError, ValueError):
         raise InputError(f"{Path(file).name}: the list of sensitive issues cannot be read; it must be UTF-8") from None
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -15,6 +15,7 @@ from sfumato.table.databases.address import Address, address_of, is_database
 from sfumato.table.databases.protocol import Relation, Session, connector
 from sfumato.table.distinct import as_categories_where_few
 from sfumato.table.sources.protocol import Family
+from sfumato.whole_files import read_regular_text
 
 _MOST_NAMED = 5
 
@@ -115,7 +116,7 @@ def _nearest(table: str, known: Sequence[str]) -> str:
 
 def _sql_in(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8").strip().rstrip(";").strip()
+        text = read_regular_text(path).strip().rstrip(";").strip()
     except (OSError, ValueError):
         raise InputError(f"{path.name}: the file of the query cannot be read; check the path") from None
     if not text:

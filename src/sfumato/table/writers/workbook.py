@@ -76,5 +76,7 @@ def _cells(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _as_text(column: pl.Series) -> bool:
     if column.dtype.is_integer():
-        return bool((column.abs() >= _EXACT).any())
+        # A column of few bits cannot be compared with a number of many.
+        smallest, largest = column.min(), column.max()
+        return any(isinstance(end, int) and abs(end) >= _EXACT for end in (smallest, largest))
     return isinstance(column.dtype, (pl.Enum, pl.Categorical))

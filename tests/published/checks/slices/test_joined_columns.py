@@ -15,8 +15,15 @@ from hypothesis import strategies as st
 from examples import examples
 from naive.slicing import fractions
 from naive.worlds import informed_posteriors, posteriors, worlds
-from sfumato.published.checks.slices.joined import joined_shares, largest_shares, linked_columns
-from sfumato.published.checks.slices.sharing import join_order, overlap_ratio, places_of, shared_attributes
+from sfumato.published.checks.slices.joined import (
+    join_order,
+    joined_shares,
+    largest_shares,
+    linked_columns,
+    overlap_ratio,
+    places_of,
+    shared_attributes,
+)
 
 NAMES = ("a", "b", "c", "s")
 Columns = tuple[tuple[str, ...], ...]

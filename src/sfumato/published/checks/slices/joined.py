@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from sfumato.published.checks.slices.sharing import join_order
 from sfumato.published.sliced import BUCKET, Columns
 from sfumato.table.exact_names import exactly
 
-MOST_JOINED = 1 << 23
+_MOST_JOINED = 1 << 23
 """Most rows of a join."""
 
 _WEIGHT = "\0weight"
@@ -35,7 +35,7 @@ def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -
 
 
 def joined_shares(
-    frames: Sequence[pl.DataFrame], columns: Columns, unknown: Collection[str], attribute: str, most: int = MOST_JOINED
+    frames: Sequence[pl.DataFrame], columns: Columns, unknown: Collection[str], attribute: str, most: int = _MOST_JOINED
 ) -> pl.DataFrame | None:
     """Return what a sliced table says about everybody whose values may be joined from its columns.
 
@@ -64,7 +64,7 @@ def joined_shares(
     *Guarantee.* The share is exact for an attacker who knows the values of one person and that the person is in the
     bucket, and to whom every original table that fits the published columns is equally likely. Proof: an original table
     fits if and only if it arises by adding rows of one column after the other, in the order of
-    :func:`sfumato.published.checks.slices.sharing.join_order`, beside those before, by a bijection inside each class of
+    :func:`sfumato.published.checks.slices.joined.join_order`, beside those before, by a bijection inside each class of
     rows that agree in what is shared (what a column shares with all before stands in *one* of them). The number of
     bijections is the same whatever was done before, so they are independent and uniform, and a row is put beside
     another of its class with probability 1 / (size of the class). A person's values are found together with value s
@@ -122,3 +122,53 @@ def _rows_joined(left: pl.DataFrame, right: pl.DataFrame, keys: pl.Expr) -> int:
     others = right.group_by(keys).agg(pl.len().cast(pl.Int64).alias(_RIGHT))
     both = sizes.join(others, on=keys, how="inner", nulls_equal=True)
     return int((both[_LEFT] * both[_RIGHT]).sum())
+
+
+def shared_attributes(columns: Columns) -> tuple[str, ...]:
+    """Return the attributes that are in more than one column, in the order of the columns."""
+    counts = Counter(name for column in columns for name in column)
+    return tuple(name for name, count in counts.items() if count > 1)
+
+
+def overlap_ratio(columns: Columns) -> float:
+    """Return how many columns hold an attribute on average, 1 or above; 1 is plain slicing."""
+    named = [name for column in columns for name in column]
+    return len(named) / len(set(named)) if named else 1.0
+
+
+def places_of(columns: Columns, attribute: str) -> tuple[int, ...]:
+    """Return the places of all columns that hold an attribute."""
+    return tuple(place for place, column in enumerate(columns) if attribute in column)
+
+
+def join_order(columns: Columns) -> tuple[tuple[int, tuple[str, ...]], ...] | None:
+    """Order columns so that they can be joined one by one, and say on which attributes.
+
+    Returns
+    -------
+    tuple of (place, shared attributes) or None
+        What a column shares with all before it is in one of them. None if there is no such order: columns form a
+        circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
+
+    Notes
+    -----
+    Graham's reduction: it removes a column whose attributes are either its own or all in one other column.
+    Cost O(w³) for w columns.
+    """
+    left = list(range(len(columns)))
+    taken: list[tuple[int, tuple[str, ...]]] = []
+    while left:
+        found = next((step for place in reversed(left) if (step := _ear(columns, place, left)) is not None), None)
+        if found is None:
+            return None
+        taken.append(found)
+        left.remove(found[0])
+    return tuple(reversed(taken))
+
+
+def _ear(columns: Columns, place: int, left: Sequence[int]) -> tuple[int, tuple[str, ...]] | None:
+    others = [set(columns[other]) for other in left if other != place]
+    shared = tuple(name for name in columns[place] if any(name in other for other in others))
+    if not shared or any(set(shared) <= other for other in others):
+        return place, shared
+    return None

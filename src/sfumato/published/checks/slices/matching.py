@@ -18,7 +18,7 @@ _PIECE = 1 << 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorMeasures:
+class _VectorMeasures:
     """What is known about each vector of values.
 
     Attributes
@@ -80,7 +80,7 @@ def slice_index(
 
 def measure_vectors(
     index: SliceIndex, vectors: NDArray[np.int32], progress: Progress = silent, threads: int = 1
-) -> VectorMeasures:
+) -> _VectorMeasures:
     """Measure every vector, int32 (V, w), over all buckets that match it.
 
     Cost O(Σ buckets that have the rarest part of the vector); memory O(V r).
@@ -97,7 +97,7 @@ def measure_vectors(
         progress("matching buckets", done, len(vectors))
 
     each(run, pieces, threads)
-    return VectorMeasures(matches, values)
+    return _VectorMeasures(matches, values)
 
 
 def matching_cost(index: SliceIndex, vectors: NDArray[np.int32]) -> NDArray[np.int64]:

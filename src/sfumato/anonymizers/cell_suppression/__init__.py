@@ -1,1 +1,0 @@
-"""Cell suppression: single values are starred, the others published as they are."""

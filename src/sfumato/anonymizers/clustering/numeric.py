@@ -1,0 +1,296 @@
+"""Records as points, for numeric methods: what they can measure, and what becomes of everything else.
+
+Every part of a table lies in the space of the whole. Records are weighted points in it, and lead back to a partition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.partwise import Partwise
+from sfumato.anonymizers.protocol import Problem
+from sfumato.classes.grouping import distinct_records
+from sfumato.classes.partition import Partition
+from sfumato.errors import PolicyError
+from sfumato.kernels.points.class_merging import merge_classes
+from sfumato.kernels.points.point_tree import nearest_items, plant_points
+from sfumato.randomness import permutation
+from sfumato.table.encoding import EncodedAttribute, EncodedTable
+from sfumato.table.kinds import is_measured
+from sfumato.table.schema import Kind
+
+Scale = Literal["minmax", "zscore", "none"]
+
+Categories = Literal["ranks", "one-hot", "refuse"]
+
+_MOST_CATEGORIES = 64
+"""Categories of one attribute that become coordinates of their own at most."""
+
+APART = 2.0
+"""Distance of a missing value from the numbers of its attribute, in ranges: further than any two of them."""
+
+_Axis = NDArray[np.float64]
+
+
+class NumericPartwise(Partwise):
+    """Base of dataclasses that make classes of points; they write `classes`."""
+
+    categories: Categories
+
+    def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
+        """Return what solves every part of a problem, in the space of the whole table.
+
+        Raises ``PolicyError`` when columns hold categories that are refused, or too many for one-hot coordinates.
+        """
+        return partial(self.solve_part, space=self.space(problem.table))
+
+    def solve_part(self, start: FeasibleProblem, space: NumericSpace | None = None) -> Partition:
+        """Partition all records of a problem, in one piece; without `space`, in that of its table."""
+        records = numeric_records(start, space or self.space(start.problem.table))
+        return records.partition(*self.classes(records), records.space.notes)
+
+    def classes(self, records: NumericRecords) -> tuple[NDArray[np.int32], int]:
+        """Return the class of each record, int32 (n,), and how many there are; all satisfy the rules."""
+        raise NotImplementedError
+
+    def space(self, table: EncodedTable) -> NumericSpace:
+        """Return the coordinates of every value of a table: z-scores."""
+        return numeric_space(table, "zscore", self.categories, name=self.name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumericRecords:
+    """Distinct records as points, in the order of their values, and the records behind them.
+
+    The order owes nothing to that of the input: points stand in the order of their codes, and which of several equal
+    records comes first is random. Letters: n records that are not left out, m distinct points, d coordinates. `points`,
+    float64 (m, d). `starts`, int64 (m + 1,): point ``i`` stands for the records ``starts[i] .. starts[i+1]-1``. `rows`,
+    int64 (n,): row of each record in the table.
+    """
+
+    start: FeasibleProblem
+    space: NumericSpace
+    points: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Records of each point, int64 (m,)."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """Point of each record, int64 (n,)."""
+        return np.repeat(np.arange(len(self.points)), self.weights)
+
+    @property
+    def class_size(self) -> int:
+        """Records that every class needs at least, as far as the rules say it by themselves; at most n."""
+        return min(len(self.rows), self.start.least_size)
+
+    def merged(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
+        """Merge classes until every one satisfies the rules.
+
+        `class_of`, int32 (n,): class of each record. `count`: number of classes, none of them empty.
+        """
+        class_of = class_of.copy()
+        start = self.start
+        left = merge_classes(
+            self.points, self.owners, start.rules.codes[self.rows], class_of, count, start.ruled, start.smallest,
+            start.rules.arrays,
+        )  # fmt: skip
+        return class_of, int(left)
+
+    def squared_error(self, class_of: NDArray[np.int32], count: int) -> float:
+        """Sum of squared distances of all records to the mean of their class."""
+        owned = self.points[self.owners]
+        sizes = np.bincount(class_of, minlength=count)
+        error = 0.0
+        for axis in range(owned.shape[1]):
+            sums = np.bincount(class_of, weights=owned[:, axis], minlength=count)
+            error += float(np.sum((owned[:, axis] - (sums / sizes)[class_of]) ** 2))
+        return error
+
+    def partition(self, class_of: NDArray[np.int32], count: int, notes: tuple[str, ...] = ()) -> Partition:
+        """Return the solution for the whole table; records that are left out are covered by the nearest class."""
+        table, kept = self.start.problem.table, self.start.kept
+        cover = np.full(table.height, -1, dtype=np.int32)
+        cover[self.rows] = class_of
+        if kept is None:
+            return Partition(cover, count, notes=notes)
+        cover[~kept] = self._nearest(self.space.points(table.codes[~kept]), class_of, count)
+        return Partition(np.where(kept, cover, np.int32(-1)), count, cover, notes=notes)
+
+    def _nearest(self, points: NDArray[np.float64], class_of: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+        owned = self.points[self.owners]
+        sizes = np.bincount(class_of, minlength=count)
+        sums = [np.bincount(class_of, weights=owned[:, axis], minlength=count) for axis in range(owned.shape[1])]
+        means = np.ascontiguousarray(np.column_stack(sums) / sizes[:, None])
+        found: NDArray[np.int32] = nearest_items(points, plant_points(means, np.ones(count, dtype=np.int64)))
+        return found
+
+
+def numeric_records(start: FeasibleProblem, space: NumericSpace) -> NumericRecords:
+    """Place the kept records of a problem in a space, equal ones together. Cost O(q n log n)."""
+    table = start.problem.table
+    order = permutation(table.height, start.problem.seed)
+    if start.kept is not None:
+        order = order[start.kept[order]]
+    distinct, weights, record_of = distinct_records(table.codes[order])
+    by_value = np.lexsort(distinct.T[::-1])
+    rank = np.empty(len(by_value), dtype=np.int64)
+    rank[by_value] = np.arange(len(by_value))
+    return NumericRecords(
+        start=start,
+        space=space,
+        points=np.ascontiguousarray(space.points(distinct[by_value])),
+        starts=np.concatenate([[0], np.cumsum(weights[by_value])]).astype(np.int64),
+        rows=order[np.argsort(rank[record_of], kind="stable")],
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumericSpace:
+    """The coordinates of every value.
+
+    `axes`: float64 (codes, d_j) for each attribute: the coordinates of each code, the missing value's last. d_j is 0
+    for an attribute that does not vary. `notes`: what became of the attributes that are no numbers.
+    """
+
+    axes: tuple[_Axis, ...]
+    notes: tuple[str, ...]
+
+    def points(self, codes: NDArray[np.unsignedinteger]) -> NDArray[np.float64]:
+        """Place records, unsigned (m, q), in the space; float64 (m, d), d >= 1."""
+        columns = [axis[codes[:, place]] for place, axis in enumerate(self.axes)]
+        points = np.concatenate([np.zeros((len(codes), 0)), *columns], axis=1)
+        return points if points.shape[1] else np.zeros((len(codes), 1))
+
+
+def numeric_space(table: EncodedTable, scale: Scale, categories: Categories, *, name: str) -> NumericSpace:
+    """Give every value of a table its coordinates.
+
+    Numbers and dates (days) are one coordinate each, also under a hierarchy. So are categories as ranks: the order of a
+    hierarchy's leaves, else falling frequency. A missing value has the mean of its attribute, and in a coordinate of
+    its own it lies two ranges away from everything that is present. Each coordinate is multiplied by the root of the
+    attribute's weight.
+
+    * `table`: the whole table: blocks of it are placed in the same space.
+    * `scale`: ``"minmax"``: each attribute has range 1. ``"zscore"``: standard deviation 1. ``"none"``: numbers as they
+      are.
+    * `categories`: ``"ranks"``; ``"one-hot"``: a coordinate for each category, any two at distance 1 (with
+      ``"zscore"``: the attribute has variance 1 as a whole); ``"refuse"``.
+    * `name`: of the anonymizer, for messages.
+
+    Raises ``PolicyError`` when categories are refused, or too many for coordinates of their own; all such columns are
+    named.
+    """
+    unmeasured = [attribute for attribute in table.attributes if not is_measured(attribute.kind)]
+    if unmeasured and categories == "refuse":
+        raise PolicyError(_refusal(name, unmeasured))
+    occurrences = [
+        np.bincount(table.codes[:, place], minlength=attribute.size + 1)
+        for place, attribute in enumerate(table.attributes)
+    ]
+    if categories == "one-hot":
+        _check_width(name, table.attributes, occurrences)
+    axes = []
+    for attribute, counts in zip(table.attributes, occurrences, strict=True):
+        as_numbers = is_measured(attribute.kind) or categories == "ranks"
+        axis = _axis(_values(attribute), counts, scale) if as_numbers else _indicators(counts, scale)
+        axes.append(axis * math.sqrt(attribute.weight))
+    return NumericSpace(tuple(axes), _notes(unmeasured, categories))
+
+
+def _refusal(name: str, unmeasured: Sequence[EncodedAttribute]) -> str:
+    names = ", ".join(attribute.name for attribute in unmeasured)
+    return (
+        f"{name}: measures numbers and dates; these columns hold categories: {names}; set categories to ranks or "
+        "one-hot, or choose another anonymizer"
+    )
+
+
+def _check_width(name: str, attributes: Sequence[EncodedAttribute], occurrences: Sequence[NDArray[np.int64]]) -> None:
+    wide = [
+        f"{attribute.name} ({np.count_nonzero(counts):,})"
+        for attribute, counts in zip(attributes, occurrences, strict=True)
+        if not is_measured(attribute.kind) and np.count_nonzero(counts) > _MOST_CATEGORIES
+    ]
+    if wide:
+        raise PolicyError(
+            f"{name}: categories=one-hot makes one coordinate for each category, {_MOST_CATEGORIES} for a column at "
+            f"most; more are in {', '.join(wide)}; set categories to ranks"
+        )
+
+
+def _notes(unmeasured: Sequence[EncodedAttribute], categories: Categories) -> tuple[str, ...]:
+    if not unmeasured:
+        return ()
+    names = ", ".join(attribute.name for attribute in unmeasured)
+    how = "by rank on a line" if categories == "ranks" else "with a coordinate for each category"
+    return (f"The method measures numbers; categories were placed {how}: {names}.",)
+
+
+def _values(attribute: EncodedAttribute) -> NDArray[np.float64]:
+    """Return the number behind each code, float64 (size,)."""
+    if attribute.numbers is not None:
+        return attribute.numbers
+    if is_measured(attribute.kind) and attribute.size:
+        read = _read(attribute.labels, attribute.kind)
+        if read.null_count() == 0:
+            return read.to_numpy()
+    return np.arange(attribute.size, dtype=np.float64)
+
+
+def _read(labels: pl.Series, kind: Kind) -> pl.Series:
+    """Read the leaves of a hierarchy over numbers or dates."""
+    if kind is Kind.DATE:
+        labels = labels.str.to_date("%Y-%m-%d", strict=False).to_physical()
+    return labels.cast(pl.Float64, strict=False)
+
+
+def _axis(values: NDArray[np.float64], counts: NDArray[np.int64], scale: Scale) -> _Axis:
+    present = counts[:-1] > 0
+    if not present.any():
+        return np.zeros((len(counts), 0))
+    low, high = float(values[present].min()), float(values[present].max())
+    mean = float(values @ counts[:-1]) / float(counts[:-1].sum())
+    if scale == "minmax":
+        shift, divisor = low, high - low
+    else:
+        records = int(counts[:-1].sum())
+        deviation = math.sqrt(float((values - mean) ** 2 @ counts[:-1]) / max(1, records - 1))
+        shift, divisor = (mean, deviation) if scale == "zscore" else (0.0, 1.0)
+    if low == high:
+        return _apart(np.zeros(len(values)), 0.0, counts, 1.0)
+    divisor = divisor or 1.0
+    return _apart((values - shift) / divisor, (mean - shift) / divisor, counts, (high - low) / divisor)
+
+
+def _apart(scaled: NDArray[np.float64], mean: float, counts: NDArray[np.int64], width: float) -> _Axis:
+    """Add the missing value: its place among the others, and the coordinate that tells it from them."""
+    columns = [np.append(scaled, mean)] if scaled.any() or mean else []
+    if counts[-1]:
+        columns.append(np.append(np.zeros(len(scaled)), APART * width))
+    return np.column_stack([np.zeros((len(counts), 0)), *columns])
+
+
+def _indicators(counts: NDArray[np.int64], scale: Scale) -> _Axis:
+    occurring = np.flatnonzero(counts)
+    if len(occurring) < 2:
+        return np.zeros((len(counts), 0))
+    shares = counts / counts.sum()
+    height = math.sqrt(0.5) if scale != "zscore" else 1.0 / math.sqrt(1.0 - float(shares @ shares))
+    axis = np.zeros((len(counts), len(occurring)))
+    axis[occurring, np.arange(len(occurring))] = height
+    return axis

@@ -1,0 +1,475 @@
+"""What everybody who fits a person discloses of them: homogeneity, background knowledge, skewness and similarity.
+
+Attacks on sensitive values make claims about some people only: those about whom the release makes the attacker sure
+enough. They are scored on these people, and so is the best possible guess without the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
+from sfumato.evaluation.attacks.posterior import TELLING, OwnValues, Posterior, posteriors_of_people, sensitive_of
+from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.verdicts import SURE, Certainty, allowed_guess
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.options import Checked, Limit, Share
+from sfumato.rates import Rate
+from sfumato.table.kinds import is_measured, text_of
+from sfumato.table.table import Table
+
+
+@dataclass(frozen=True)
+class Homogeneity(Checked):
+    """The homogeneity attack.
+
+    Parameters
+    ----------
+    threshold
+        Share of the records that fit a person from which on the attacker claims their most frequent sensitive value;
+        above 0, at most 1. At 1 the attacker is certain.
+
+    Raises
+    ------
+    PolicyError
+        When the threshold is not such a share.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", ICDE
+    2006, section 1.
+
+    Notes
+    -----
+    *Departure.* The paper is about one class; here all records that fit count, in whatever class, and any kind of
+    release that gives a distribution of the sensitive value can be attacked.
+    """
+
+    name: ClassVar[str] = "homogeneity"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    threshold: Share = 1.0
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
+        return tuple(
+            _result_of(
+                target,
+                name,
+                self._claims,
+                attack=self.name,
+                knows="everybody's quasi-identifying values, and who is in the data",
+                goal=f"whose {name} was told {surely}",
+                helps="l-diversity or t-closeness on top of k-anonymity, or larger classes",
+                bound=allowed_guess(target.models_of_victims, name),
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, known: Posterior, own: OwnValues) -> _Claims:
+        truth = known.codes_of(own.column)
+        likeliest = known.shares.argmax(axis=1)
+        made = known.shares.max(axis=1) >= self.threshold - SURE
+        usual = np.full(own.people, known.prior.argmax())
+        several = np.full(own.people, known.prior.max() < 1 - SURE) if self.threshold == 1 else None
+        belief = known.shares.max(axis=1)
+        return _Claims(made, own.right(truth, likeliest), own.right(truth, usual), several=several, belief=belief)
+
+
+@dataclass(frozen=True)
+class BackgroundKnowledge(Checked):
+    """The attack of somebody who knows values that a person does *not* have.
+
+    Parameters
+    ----------
+    excluded
+        How many values the attacker can exclude for each person, at least 1; never the true one.
+    choice
+        ``"worst"``: the ones that help most, that is, the most frequent wrong ones among the records that fit;
+        ``"random"``: any wrong ones.
+    threshold
+        Belief from which on the attacker claims the likeliest value that is left; above 0, at most 1.
+
+    Raises
+    ------
+    PolicyError
+        With every wrong option.
+
+    References
+    ----------
+    A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "ℓ-diversity: privacy beyond k-anonymity", ICDE
+    2006, sections 1 and 3: distinct ℓ-diversity withstands ℓ − 2 excluded values, and no more.
+    """
+
+    name: ClassVar[str] = "background-knowledge"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    excluded: Annotated[int, Limit(1)] = 1
+    choice: Literal["worst", "random"] = "worst"
+    threshold: Share = 1.0
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        claim = partial(self._claims, np.random.default_rng(target.seed))
+        surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
+        values = "1 value" if self.excluded == 1 else f"{self.excluded} values"
+        which = "that help most" if self.choice == "worst" else "at random"
+        return tuple(
+            _result_of(
+                target,
+                name,
+                claim,
+                attack=self.name,
+                knows=f"everybody's quasi-identifying values, who is in the data, and {values} of {name} that each "
+                f"person does not have ({which})",
+                goal=f"whose {name} was told {surely}",
+                helps=f"l-diversity with an l above {self.excluded + 1}, or t-closeness",
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, generator: np.random.Generator, known: Posterior, own: OwnValues) -> _Claims:
+        truth = known.codes_of(own.column)
+        out = self._excluded(generator, known, own.matrix(truth, len(known.values)))
+        left = known.without(out)
+        total = left.sum(axis=1) if known.groups is None else (left.sum(axis=1) > 0).astype(np.float64)
+        made = (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
+        usual = np.where(out, -1.0, known.prior).argmax(axis=1)
+        several = ((known.prior > 0) & ~out).sum(axis=1) > 1 if self.threshold == 1 else None
+        belief = left.max(axis=1) / np.where(total > 0, total, 1.0)
+        right, guessed = own.right(truth, left.argmax(axis=1)), own.right(truth, usual)
+        return _Claims(made, right, guessed, several=several, belief=belief)
+
+    def _excluded(self, generator: np.random.Generator, known: Posterior, has: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""
+        people, values = known.shares.shape
+        # If fewer values are left than can be excluded, the most frequent others are excluded, which helps most.
+        worth = known.shares + SURE * known.prior if self.choice == "worst" else generator.random((people, values))
+        worth[has] = -1
+        # Who has several values lacks fewer.
+        count = min(self.excluded, values - 1)
+        out = np.zeros((people, values), dtype=np.bool_)
+        if count:
+            chosen = np.argpartition(-worth, count - 1, axis=1)[:, :count]
+            np.put_along_axis(out, chosen, True, axis=1)
+            out &= ~has
+        return out
+
+
+@dataclass(frozen=True)
+class Skewness(Checked):
+    """The skewness attack.
+
+    Parameters
+    ----------
+    gain
+        How many times likelier than in the whole release a value must be among the records that fit a person before the
+        attacker claims it; above 1.
+
+    Raises
+    ------
+    PolicyError
+        When the gain is not such a number.
+
+    References
+    ----------
+    N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and ℓ-diversity", ICDE 2007,
+    section 3.
+    """
+
+    name: ClassVar[str] = "skewness"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    gain: Annotated[float, Limit(1, above=True)] = 3.0
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        return tuple(
+            _result_of(
+                target,
+                name,
+                self._claims,
+                attack=self.name,
+                knows="everybody's quasi-identifying values, and who is in the data",
+                goal=f"whose {name} is the one that is at least {self.gain:g} times likelier among those who fit",
+                helps="t-closeness or β-likeness, which keep every class near the whole table",
+            )
+            for name in sensitive_of(target.published)
+        )
+
+    def _claims(self, known: Posterior, own: OwnValues) -> _Claims:
+        truth = known.codes_of(own.column)
+        usual = known.usual
+        gains = known.shares / np.where(usual > 0, usual, 1)
+        claimed = gains.argmax(axis=1)
+        highest = gains.max(axis=1)
+        apart = np.abs(known.rows - known.prior).sum(axis=1)[known.candidates > 0] / 2
+        figures = {
+            "highest_gain": float(highest.max()),
+            "farthest_from_the_whole": float(apart.max(initial=0.0)),
+        }
+        return _Claims(
+            highest >= self.gain - SURE, own.right(truth, claimed), usual[np.arange(len(claimed)), claimed], figures
+        )
+
+
+@dataclass(frozen=True)
+class Similarity(Checked):
+    """The similarity attack.
+
+    Parameters
+    ----------
+    level
+        For sensitive attributes with a hierarchy: the attacker claims a node of this level (1 is the one above single
+        values) if it holds the values of all records that fit.
+    width
+        For numbers and dates without a hierarchy: the attacker claims a range if the values of all records that fit lie
+        within this share of the range of the whole release; above 0, at most 1.
+
+    Raises
+    ------
+    PolicyError
+        With every wrong option.
+
+    References
+    ----------
+    N. Li, T. Li, S. Venkatasubramanian, "t-closeness: privacy beyond k-anonymity and ℓ-diversity", ICDE 2007,
+    section 3.
+    """
+
+    name: ClassVar[str] = "similarity"
+    kinds: ClassVar[frozenset[str]] = TELLING
+    needs: ClassVar[tuple[str, ...]] = ("sensitive",)
+
+    level: Annotated[int, Limit(1)] = 1
+    width: Share = 0.1
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute whose values can be near each other."""
+        results = []
+        for name in sensitive_of(target.published):
+            described = target.original.schema.sensitive.get(name)
+            if described is not None and described.hierarchy is not None:
+                nodes = self._nodes(target, name, described.hierarchy)
+                told = f"within one node of level {self.level}"
+                results.append(self._result(target, name, partial(_in_one_node, nodes), told))
+            elif is_measured(target.original.kinds[name]):
+                told = f"within {100 * self.width:g} % of its range"
+                results.append(self._result(target, name, partial(_in_one_range, self.width), told))
+        if not results:
+            raise PolicyError(
+                "similarity: needs a sensitive attribute with numbers, dates or a hierarchy; other values are near "
+                "none but themselves, which is homogeneity"
+            )
+        return tuple(results)
+
+    def _result(self, target: Target, name: str, claim: partial[_Claims], told: str) -> AttackResult:
+        return _result_of(
+            target,
+            name,
+            claim,
+            attack=self.name,
+            knows=f"everybody's quasi-identifying values, who is in the data, and which values of {name} are near",
+            goal=f"whose {name} was told to {told}",
+            helps="t-closeness with the distance of ordered values or of a hierarchy, which counts near values as near",
+        )
+
+    def _nodes(self, target: Target, name: str, described: HierarchySpecification) -> dict[str | None, str]:
+        """Return the node above each value that anybody has."""
+        tables = [target.original, *([] if target.control is None else [target.control])]
+        texts = pl.concat([text_of(table.frame[name]) for table in tables]).drop_nulls().unique().sort()
+        try:
+            hierarchy = described.build(texts, name=name)
+        except SfumatoError as error:
+            raise PolicyError(*(f"similarity: {problem}" for problem in error.problems)) from None
+        if self.level >= len(hierarchy.levels):
+            raise PolicyError(f"similarity, level: the hierarchy of {name!r} has levels up to {hierarchy.height}")
+        node_of, labels = hierarchy.node_of, hierarchy.levels[self.level].labels
+        return {label: labels[node_of[self.level, leaf]] for leaf, label in enumerate(hierarchy.leaves)}
+
+
+def _in_one_node(nodes: dict[str | None, str], known: Posterior, own: OwnValues) -> _Claims:
+    """Claim the node that holds every value of those who fit; a value without a node is one of its own."""
+    # A missing value has no node above it; the number of a value that was never published is none of these.
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(nodes.values()))}
+    missing = len(numbers)
+    node_of = np.array([numbers[nodes[value]] if value in nodes else missing for value in known.values])
+    truth = np.array([numbers[nodes[text]] if text in nodes else missing for text in text_of(own.column).to_list()])
+    shares = known.summed(node_of, missing + 1)
+    prior = np.array([known.prior[node_of == node].sum() for node in range(missing + 1)])
+    made = shares.max(axis=1) >= 1 - SURE
+    usual = np.full(own.people, prior.argmax())
+    several = np.full(own.people, prior.max() < 1 - SURE)
+    return _Claims(made, own.right(truth, shares.argmax(axis=1)), own.right(truth, usual), several=several)
+
+
+def _in_one_range(width: float, known: Posterior, own: OwnValues) -> _Claims:
+    """Claim the range of the values of those who fit, if it is narrow."""
+    numbers = _numbers(pl.Series(known.values, dtype=pl.String), own.column.dtype)
+    truth = _measured(own.column)
+    published = numbers[known.prior > 0]
+    if not np.isfinite(published).any():
+        nobody = np.zeros(own.people)
+        return _Claims(nobody > 0, nobody, nobody, several=nobody > 0)
+    narrow = width * (np.nanmax(published) - np.nanmin(published))
+    made, low, high = _narrowest(known, numbers)
+    made &= high - low <= narrow + SURE
+    right = own.any((low[own.person] <= truth) & (truth <= high[own.person]))
+    start = _densest(numbers, known.prior, narrow)
+    # A missing value is in no range; without one, the whole release may be a narrow range itself.
+    spread = np.ptp(published) if np.isfinite(published).all() else np.inf
+    several = np.full(own.people, spread > narrow + SURE)
+    return _Claims(made, right, own.any((start <= truth) & (truth <= start + narrow + SURE)), several=several)
+
+
+def _narrowest(
+    known: Posterior, numbers: NDArray[np.float64]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
+    """Return whether records fit each person, and both ends of their values; of several records, the narrowest."""
+    groups = known.groups
+    held = np.greater(known.shares if groups is None else groups.shares, 0)
+    low = np.where(held, numbers, np.inf).min(axis=1)
+    high = np.where(held, numbers, -np.inf).max(axis=1)
+    found: NDArray[np.bool_] = np.logical_or.reduce(held, axis=1)
+    if groups is None:
+        return found, low, high
+    order = np.lexsort((np.where(found, high - low, np.inf), groups.person))
+    best = order[np.flatnonzero(np.append(True, np.diff(groups.person) != 0))]
+    return found[best], low[best], high[best]
+
+
+def _densest(numbers: NDArray[np.float64], prior: NDArray[np.float64], width: float) -> float:
+    """Return the start of the window that holds most of the whole release."""
+    order = np.argsort(numbers)
+    order = order[np.isfinite(numbers[order])]
+    ends = np.searchsorted(numbers[order], numbers[order] + width + SURE, side="right")
+    sums = np.concatenate([[0], np.cumsum(prior[order])])
+    return float(numbers[order][(sums[ends] - sums[:-1]).argmax()])
+
+
+def _numbers(texts: pl.Series, dtype: pl.DataType) -> NDArray[np.float64]:
+    """Read published values as numbers; a missing value is not a number, and near nothing."""
+    if dtype == pl.Date:
+        return _measured(texts.str.to_date("%Y-%m-%d", strict=False))
+    return _measured(texts.cast(pl.Float64, strict=False))
+
+
+def _measured(column: pl.Series) -> NDArray[np.float64]:
+    return column.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Claims:
+    """Claims about m people.
+
+    `made`: bool (m,): whether the attacker claims anything about a person. `right`: float64 (m,): chance that the claim
+    is right; 0 or 1 for one claim. `guessed`: float64 (m,): chance that a claim of the same kind is right if it is the
+    best one without the release. `highest`: Further figures; the highest over all people counts. `several`: bool (m,):
+    whether guessing leaves several answers, of claims that leave no doubt; None if a claim may be wrong. `belief`:
+    float64 (m,): chance that the attacker gives to what would be claimed of each person; None if people are not ranked
+    by it.
+    """
+
+    made: NDArray[np.bool_]
+    right: NDArray[np.float64]
+    guessed: NDArray[np.float64]
+    highest: Mapping[str, float] = field(default_factory=dict)
+    several: NDArray[np.bool_] | None = None
+    belief: NDArray[np.float64] | None = None
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """Count the claims that leave no doubt; None if others are made."""
+        return None if self.several is None else Certainty.of(self.made, self.right, self.several)
+
+    def rate(self) -> Rate:
+        """Score the claims that were made."""
+        made = int(self.made.sum())
+        baseline = float(self.guessed[self.made].mean()) if made else float(self.guessed.mean())
+        return Rate(float(self.right[self.made].sum()), made, baseline)
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Claims]) -> _Claims:
+        """Put the claims about all people together."""
+        made, right, guessed = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("made", "right", "guessed")
+        )
+        highest = {name: max(part.highest[name] for part in parts) for name in parts[0].highest}
+        several = [part.several for part in parts if part.several is not None]
+        belief = [part.belief for part in parts if part.belief is not None]
+        return cls(
+            made,
+            right,
+            guessed,
+            highest,
+            np.concatenate(several) if several else None,
+            np.concatenate(belief) if belief else None,
+        )
+
+
+_Claim = Callable[[Posterior, OwnValues], _Claims]
+"""What is claimed about some people, given what the release says about them and their true values (for scoring)."""
+
+
+def claimed(target: Target, table: Table, sensitive: str, claim: _Claim) -> _Claims:
+    """Make the claims about everybody in a table, a block of people at a time."""
+    return _Claims.joined([claim(told.known, told.own) for told in posteriors_of_people(target, table, sensitive)])
+
+
+def _result_of(
+    target: Target,
+    sensitive: str,
+    claim: _Claim,
+    *,
+    attack: str,
+    knows: str,
+    goal: str,
+    helps: str,
+    bound: float | None = None,
+) -> AttackResult:
+    """Make a claim about everybody in the data and in the control group, and score it.
+
+    The figure ``claimed`` is the share of the people in the data about whom something is claimed. `bound` is what a
+    promise leaves the belief in one person's value, if it leaves anything.
+    """
+    inside = claimed(target, target.original, sensitive, claim)
+    outside = None if target.control is None else claimed(target, target.control, sensitive, claim)
+    figures = {"claimed": float(inside.made.mean()), **inside.highest}
+    if outside is not None:
+        figures["claimed_of_control"] = float(outside.made.mean())
+    return AttackResult(
+        attack,
+        knows,
+        goal,
+        inside.rate(),
+        None if outside is None else outside.rate(),
+        figures,
+        (),
+        helps,
+        certainty=inside.certainty,
+        curve=_curve(inside, outside, bound),
+    )
+
+
+def _curve(inside: _Claims, outside: _Claims | None, bound: float | None) -> BeliefCurve | None:
+    """Rank people by what is believed of them; the verdict stays with what is claimed."""
+    if inside.belief is None:
+        return None
+    told, others = (
+        None if one is None or one.belief is None else Beliefs(one.belief, one.right) for one in (inside, outside)
+    )
+    assert told is not None
+    guessing = tuple(0.0 if one is None else float(one.guessed.mean()) for one in (inside, outside))
+    return draw_curve(told, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)

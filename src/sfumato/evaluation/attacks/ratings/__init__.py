@@ -1,1 +1,0 @@
-"""The scoring attack on ratings."""

@@ -1,1 +1,0 @@
-"""The attack of somebody who knows a few items of a set."""

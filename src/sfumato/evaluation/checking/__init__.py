@@ -1,1 +1,0 @@
-"""Which models a table from anywhere satisfies, and how far."""

@@ -1,0 +1,368 @@
+"""Tables that break loops, and every door of the program through which they come to a kernel."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+import sfumato as sf
+from golden.runs import BLOCKS
+from guarantees.combinations import PARAMETERS, PUBLISHER_SETTINGS, SETTINGS
+from sfumato.evaluation.attacks import ATTACKS
+from sfumato.models import MODELS
+from sfumato.models.checks import Outcome
+
+TREE = sf.groups({"low": {"few": ["a", "b"], "some": ["c"]}, "high": {"many": ["d", "e"]}})
+BIG, WIDE = 2**53, 2**63
+NUMBERS: tuple[tuple[Any, ...], ...] = (
+    (0.0, -0.0),
+    (0.0, -0.0, 5e-324),
+    (0.0, 5e-324, 1e-310, -2.5e-308),
+    (1e-301, 3e-301, -2e-301),
+    (1e-71, 4e-71),
+    (2e-70, -3e-70, 0.0, 7e-70),
+    (0.0, 5e-324, 1e-160, 1.0),
+    (1.0, 1.0 + 2**-52, 1.0 + 2**-51, 1.5),
+    (1e70, -1e70, 9e69, 0.0, 1.0),
+    (1e70, 1e70 * (1 - 2**-53), 1e70 * (1 - 2**-52)),
+    (1e-150, 1e70, 3.0, -7e69),
+    (1e150, -1e150, 0.0),
+    (1e200, 1.0, -1e308),
+    (float("nan"), 1.0, 2.0, 2.5, None),
+    (float("inf"), 1.0, float("-inf"), float("nan")),
+    (BIG - 1, BIG, BIG + 1, BIG + 2),
+    (WIDE - 1, WIDE - 2, -WIDE, 0),
+    (float(BIG), float(BIG + 2), float(BIG - 1), -float(BIG)),
+    (float(WIDE), float(-WIDE), 1.0),
+    (0.1, 0.2, 0.3, 0.1 + 0.2),
+    (7,),
+    (3.5, None),
+    (None,),
+)
+"""Values of one column, the odd ones."""
+
+
+def numbers(draw: random.Random, rows: int, odd: float) -> list[Any]:
+    """Draw the numbers of one column: odd ones, few that tie, or all different."""
+    if draw.random() < odd:
+        values = draw.choice(NUMBERS)
+        return [draw.choice(values) for _ in range(rows)]
+    kind = draw.random()
+    if kind < 0.3:
+        return draw.sample(range(3 * rows), rows)
+    if kind < 0.5:
+        return [draw.gauss(0, 10) for _ in range(rows)]
+    some = draw.choice((2, 3, 5, 9))
+    return [draw.randrange(some) * draw.choice((1, 1, 10)) for _ in range(rows)]
+
+
+def days(draw: random.Random, rows: int) -> list[date | None]:
+    """Draw dates, at the ends of what there is and near each other."""
+    ends = (date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), None)
+    near = [date(2020, 2, 27) + timedelta(days=number) for number in range(4)]
+    return [draw.choice(ends if draw.random() < 0.1 else near) for _ in range(rows)]
+
+
+def drawn_frame(draw: random.Random, odd: float) -> pl.DataFrame:
+    """Draw a table of one record or more."""
+    rows = draw.choice((1, 2, 3, 5, 8, 12, 20, 30, 45, 45, 60))
+    letters = draw.choice(("a", "ab", "abc", "abcde"))
+    columns: dict[str, Any] = {
+        "n0": numbers(draw, rows, odd),
+        "n1": numbers(draw, rows, odd / 2),
+        "day": days(draw, rows),
+        "c0": [draw.choice(letters) for _ in range(rows)],
+        "c1": [draw.choice((*letters, None)) for _ in range(rows)],
+        "s0": [draw.choice(letters) for _ in range(rows)],
+        "s1": numbers(draw, rows, odd / 3),
+        "plain": numbers(draw, rows, odd),
+        "who": [draw.randrange(max(1, rows * 2 // 3)) for _ in range(rows)],
+        "wish": [draw.choice((None, 1, 2, 3)) for _ in range(rows)],
+    }
+    return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    dtype = pl.Float64 if any(isinstance(value, float) for value in values) else None
+    if all(value is None for value in values):
+        dtype = pl.Date if name == "day" else pl.String if name[0] in "cs" else pl.Float64
+    return pl.Series(name, values, dtype=dtype)
+
+
+def drawn_schema(draw: random.Random, trees: bool, person: bool) -> sf.Schema:
+    """Draw roles; with `trees` every quasi-identifying column has a hierarchy."""
+    tree = trees or draw.random() < 0.5
+    quasi: dict[str, Any] = {
+        "n0": sf.Attribute(hierarchy=sf.intervals(2, 10) if trees else None, weight=draw.choice((1, 1, 1e6, 1e-6))),
+        "n1": None if not trees else sf.intervals(5),
+        "day": sf.dates() if trees else None,
+        "c0": TREE if tree else sf.Attribute(kind="categorical"),
+        "c1": sf.flat() if trees else sf.Attribute(kind="categorical"),
+    }
+    names = draw.sample(sorted(quasi), draw.choice((1, 2, 3, 5)))
+    sensitive: dict[str, Any] = {"s0": TREE if draw.random() < 0.5 else None}
+    if draw.random() < 0.4:
+        sensitive["s1"] = sf.Attribute(kind="numeric")
+    return sf.Schema(
+        quasi_identifying={name: quasi[name] for name in names},
+        sensitive=sensitive,
+        insensitive=["plain"],
+        person="who" if person else None,
+        wished_k="wish" if person and draw.random() < 0.3 else None,
+        others="drop",
+    )
+
+
+class _Draw:
+    """What a strategy of the guarantees' parameters is drawn by here."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+
+    def of(self, name: str) -> Any:
+        values = {key: self.draw.choice(strategy.elements) for key, strategy in PARAMETERS[name].items()}  # type: ignore[attr-defined]
+        if name == "guarded-values":
+            return sf.GuardedValues(["a"], values["p"], "s0")
+        if name == "t-closeness" and self.draw.random() < 0.7:
+            values["distance"] = self.draw.choice(("equal", "ordered", "hierarchical"))
+        return MODELS[name](**values)
+
+
+def drawn_models(draw: random.Random, sliced: bool = False) -> list[Any]:
+    """Draw one model or several."""
+    if sliced:
+        return [draw.choice((sf.ProbabilisticLDiversity(1.5), sf.DistinctLDiversity(2), sf.EntropyLDiversity(1.2)))]
+    names = draw.sample(sorted(PARAMETERS), draw.choice((0, 1, 1, 2)))
+    models = [_Draw(draw).of(name) for name in names]
+    if not any(isinstance(model, sf.KAnonymity) for model in models) and (not models or draw.random() < 0.6):
+        models.append(sf.KAnonymity(draw.choice((1, 2, 3, 5))))
+    return models
+
+
+Door = Callable[[random.Random, pl.DataFrame], object]
+
+
+def generalized(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make a release of classes, and look at it from one side or two."""
+    way = draw.choice(list({**SETTINGS, **BLOCKS}.values()))
+    if hasattr(way, "block_size") and draw.random() < 0.3:
+        way = type(way)(**{**vars(way), "block_size": 10})
+    return _looked_at(draw, frame, way, drawn_models(draw))
+
+
+def published(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make a release of another kind, and look at it."""
+    way = draw.choice(list(PUBLISHER_SETTINGS.values()))
+    return _looked_at(draw, frame, way, drawn_models(draw, sliced=True) if way.promises else [])
+
+
+FULL_DOMAIN = ("optimal", "heuristic", "datafly", "incognito", "samarati", "value-generalization")
+
+
+def _looked_at(draw: random.Random, frame: pl.DataFrame, way: Any, models: list[Any]) -> object:
+    trees = way.name in FULL_DOMAIN or draw.random() < 0.2
+    person = draw.random() < 0.25
+    table = sf.read_table(frame, drawn_schema(draw, trees, person))
+    told: dict[str, Any] = {"suppression_limit": draw.choice((0.0, 0.0, 0.2, 0.5))}
+    if person and draw.random() < 0.4:
+        told["people"] = sf.People(rows="apart")
+    if draw.random() < 0.1:
+        told["refine"] = 5
+    try:
+        release = sf.anonymize(table, models, anonymizer=way, seed=1, threads=1, **told)
+    except sf.SfumatoError:
+        release = sf.anonymize(table, [] if not models else sf.KAnonymity(1), anonymizer=way, seed=1, threads=1)
+    for look in draw.sample(LOOKS, 2):
+        look(draw, release, table)
+    return release
+
+
+def _attacked(draw: random.Random, release: Any, table: Any) -> None:
+    for attack in draw.sample(sorted(ATTACKS), 4):
+        try:
+            sf.attack(release, table, attacks=attack, seed=1, threads=1)
+        except sf.SfumatoError:
+            continue
+
+
+def _attacked_from_outside(draw: random.Random, release: Any, table: Any) -> None:
+    kept, control = sf.hold_out(table, 0.3, seed=1)
+    other = sf.anonymize(kept, sf.KAnonymity(2), seed=1, threads=1)
+    names = ("membership-inference", "attribute-inference", "singling-out", "shadow-membership", "intersection")
+    for attack in names:
+        try:
+            sf.attack(other, kept, attacks=attack, control=control, earlier=release, seed=1, threads=1)
+        except sf.SfumatoError:
+            continue
+
+
+def _used(draw: random.Random, release: Any, table: Any) -> None:
+    workload = (
+        sf.query_workload(table, 20, aggregates=("count", "sum", "mean"), seed=1) if draw.random() < 0.5 else None
+    )
+    sf.measure_utility(release, table, workload=workload, classifiers=("naive-bayes",), seed=1)
+
+
+def _described(draw: random.Random, release: Any, table: Any) -> None:
+    names = [name for name in table.frame.columns if name[0] == "n"]
+    sf.describe(release, table, seed=1)
+    if len(names) == 2:
+        sf.describe(release, table, regressions={"n0": ["n1"]}, seed=1)
+
+
+def _risked(draw: random.Random, release: Any, table: Any) -> None:
+    sf.risk(
+        draw.choice((release, table)), special_uniques=2, combinations=2, wildcards=draw.random() < 0.5, threads=1,
+        sampling_fraction=draw.choice((None, 0.1)), log_linear=draw.choice((None, "main", "two-way")),
+    )  # fmt: skip
+
+
+def _measured(draw: random.Random, release: Any, table: Any) -> None:
+    for each in (
+        lambda: sf.measure(table, release),
+        lambda: sf.lower_bound(table, 3, loss=draw.choice(("ncp", "loss", "height"))),
+        lambda: sf.correlation(table),
+        lambda: sf.search_lattice(table, sf.KAnonymity(2), threads=1),
+    ):
+        try:
+            each()
+        except sf.SfumatoError:
+            continue
+
+
+def _saved(draw: random.Random, release: Any, table: Any) -> None:
+    with TemporaryDirectory() as folder:
+        release.save(Path(folder) / "release")
+        found = sf.verify(Path(folder) / "release")
+        # Releases that promise no model cannot be decided from themselves.
+        assert not any(check.outcome is Outcome.BROKEN for check in found.checks), str(found)
+
+
+def _checked(draw: random.Random, release: Any, table: Any) -> None:
+    sf.check(table)
+
+
+LOOKS = (_attacked, _attacked, _attacked_from_outside, _used, _described, _risked, _measured, _saved, _checked)
+
+
+def rated(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make ratings anonymous, with scales of odd widths."""
+    low, high, step = draw.choice(((1, 5, 1), (0.5, 5, 0.5), (0, 1, 1), (-10, 10, 1), (1, 100, 1)))
+    values = [low + step * number for number in range(int((high - low) / step) + 1)]
+    rows = [
+        (person, issue, draw.choice(values), draw.randrange(9))
+        for person in range(draw.choice((1, 2, 6, 15, 30)))
+        for issue in "abcds"
+        if draw.random() < 0.7 or issue == "a"
+    ]
+    source = pl.DataFrame(rows, schema=["user", "issue", "rating", "time"], orient="row")
+    ratings = sf.read_ratings(source, scale=(low, high, step), sensitive=draw.choice(([], ["s"])), time="time")
+    model = sf.RatingAnonymity(
+        draw.choice((1, 2, 3)), draw.choice((0, 1, 2)), draw.choice((0, 0, 1)) if ratings.sensitive.any() else 0,
+        group=draw.choice(("ball", "trimmed")), nulls=draw.choice(("skip", "g", "literal")),
+    ) if hasattr(ratings.sensitive, "any") else sf.RatingAnonymity(
+        draw.choice((1, 2, 3)), draw.choice((0, 1, 2)),
+    )  # fmt: skip
+    for search in ("masks", "pairs", "slicing"):
+        try:
+            sf.check_ratings(ratings, model, search=search, threads=1)  # type: ignore[arg-type]
+        except sf.SfumatoError:
+            continue
+    release = sf.anonymize_ratings(
+        ratings, model, method=draw.choice(("groups", "levels")), invent=draw.random() < 0.5,
+        keep=draw.choice((None, 3)), suppression_limit=draw.choice((0.0, 0.4)), times=draw.random() < 0.5, seed=1,
+        threads=1,
+    )  # fmt: skip
+    sf.attack_ratings(ratings, release, known=2, error=draw.choice((0.0, 1.0)), seed=1, threads=1)
+    return sf.rating_utility(ratings, release, seed=1)
+
+
+ITEMS = sf.groups({"low": {"few": ["a", "b"], "some": ["c"]}, "high": {"many": ["d", "e"], "most": ["f", "g"]}})
+
+
+def in_sets(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make sets anonymous, with a table beside them or without one."""
+    letters = draw.choice(("a", "abc", "abcdefg"))
+    source = frame.select("n0", "c0").with_columns(
+        what=pl.Series([";".join(draw.sample(letters, draw.randrange(len(letters) + 1))) for _ in range(frame.height)])
+    )
+    beside = draw.random() < 0.5
+    sets = sf.read_sets(
+        source if beside else source.select("what"), form="wide", hierarchy=ITEMS if draw.random() < 0.7 else None,
+        schema=sf.Schema(quasi_identifying=["n0", "c0"]) if beside else None,
+    )  # fmt: skip
+    sf.check_sets(sets, 2, threads=1)
+    release = sf.anonymize_sets(
+        sets, sf.KmAnonymity(draw.choice((1, 2, 3)), draw.choice((1, 2, 3))), seed=1, threads=1,
+        method=draw.choice((None, "mixed", "apriori", "optimal", "suppress")), class_size=6 if beside else None,
+    )  # fmt: skip
+    return sf.attack_sets(sets, release, seed=1)
+
+
+def grown(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Publish a table in three steps, each way that there is, and withdraw somebody."""
+    way = draw.choice(("append", "grow", "grow", "m-invariance"))
+    schema = sf.Schema(
+        identifying=["key"],
+        quasi_identifying=draw.choice((["n0", "c0"], ["n0", "day"], ["c0"], ["n0"])),
+        sensitive=draw.choice((["s0"], [])) if way == "grow" else ["s0"],
+        others="drop",
+    )
+    table = frame.with_columns(key=pl.format("p{}", pl.int_range(pl.len())))
+    third = max(1, frame.height // 3)
+    with TemporaryDirectory() as folder:
+        models = sf.KAnonymity(draw.choice((1, 2))) if draw.random() < 0.7 else sf.DistinctLDiversity(2)
+        told = {"key": "key"} if way != "append" else {}
+        series = sf.Series.start(Path(folder) / "s", schema, models, way=way, threads=1, seed=1, **told)  # type: ignore[arg-type]
+        for start in range(0, frame.height, third):
+            part = table.slice(start, third)
+            getattr(series, {"append": "append", "grow": "grow"}.get(way, "republish"))(part)
+        if draw.random() < 0.5:
+            series.withdraw(table.head(1).select("key"))
+        series.verify(ledger=True)
+    return series
+
+
+def private(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Publish a private sample."""
+    schema = sf.Schema(quasi_identifying={"c0": TREE, "c1": sf.flat()}, sensitive=["s0"], others="drop")
+    return sf.publish_private_sample(sf.read_table(frame, schema), sf.DifferentialPrivacy(1.0, 1e-3))
+
+
+def read_as_text(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Read the table from a file, whose lines a kernel counts, and make a release past memory."""
+    schema = drawn_schema(draw, trees=False, person=False)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        frame.write_csv(path)
+        policy = sf.Policy.of(schema, [sf.KAnonymity(2)], sf.Mondrian(), sf.Recoding(), 0.2)
+        sf.anonymize_on_disk(path, policy, Path(folder) / "r", seed=1, threads=1)
+        return sf.verify(Path(folder) / "r")
+
+
+DOORS: tuple[tuple[float, Door], ...] = (
+    (10, generalized),
+    (5, published),
+    (2, rated),
+    (2, in_sets),
+    (2, grown),
+    (0.5, read_as_text),
+)
+
+
+def knock(number: int) -> str:
+    """Run one generated table through one door, and tell what came of it; what is no answer in words is raised."""
+    draw = random.Random(number)
+    (door,) = draw.choices([door for _, door in DOORS], [weight for weight, _ in DOORS])
+    frame = drawn_frame(draw, odd=draw.choice((0.0, 0.3, 0.8)))
+    try:
+        door(draw, frame)
+    except sf.SfumatoError as error:
+        return f"{door.__name__}: {type(error).__name__}"
+    return f"{door.__name__}: done"

@@ -1,0 +1,107 @@
+"""Kernels that refuse an index below zero where none is meant, and count that they ran.
+
+Python and numpy take an index below zero from the end, compiled code with bounds checked does so, too: the third way
+to be out of bounds is seen by neither. Here every kernel is written anew: each index and each end of a slice that is
+no constant passes a check first. ``values[-1]`` is meant, ``values[place]`` with ``place == -1`` is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from importlib import import_module
+from pkgutil import walk_packages
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+import sfumato.kernels
+from sfumato.kernels import jit
+
+RAN: set[str] = set()
+"""Names of the kernels that ran so far."""
+
+
+class BelowZero(IndexError):
+    """An index that is below zero though none is meant."""
+
+
+def kernels() -> dict[str, jit.Kernel]:
+    """Return every kernel of the program by its full name."""
+    found = {}
+    for module in walk_packages(sfumato.kernels.__path__, "sfumato.kernels."):
+        for value in vars(import_module(module.name)).values():
+            if isinstance(value, jit.Kernel):
+                found[name_of(value)] = value
+    return found
+
+
+def name_of(kernel: jit.Kernel) -> str:
+    return f"{kernel.__module__}.{kernel.__qualname__}"
+
+
+def guard() -> None:
+    """Write all kernels of this process anew; it must run them interpreted."""
+    jit._namespaces.clear()
+    for name, kernel in kernels().items():
+        kernel.python = guarded(kernel.function, name)
+        vars(kernel).pop("plain", None)
+        # The names of a module are those that its kernels see, and theirs of each other.
+        kernel.function.__globals__.update(_guarded_index=_guarded_index, _guarded_ran=RAN.add)
+
+
+def guarded(function: Any, name: str) -> FunctionType:
+    """Return a function with every index checked."""
+    lines, first = inspect.getsourcelines(function)
+    tree = ast.parse("".join(lines))
+    ast.increment_lineno(tree, first - 1)
+    (definition,) = tree.body
+    assert isinstance(definition, ast.FunctionDef)
+    definition.decorator_list = []
+    definition.returns = None
+    for argument in definition.args.args:
+        argument.annotation = None
+    _Checks().visit(definition)
+    definition.body.insert(0, ast.parse(f"_guarded_ran({name!r})").body[0])
+    code = compile(ast.fix_missing_locations(tree), inspect.getfile(function), "exec")
+    (own,) = (part for part in code.co_consts if isinstance(part, CodeType))
+    return FunctionType(own, function.__globals__, function.__name__, function.__defaults__)
+
+
+class _Checks(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
+        self.generic_visit(node)
+        index = node.slice
+        if isinstance(index, ast.Tuple):
+            index.elts = [self._checked(part) for part in index.elts]
+        else:
+            node.slice = self._checked(index)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AnnAssign:
+        if node.value:
+            node.value = self.visit(node.value)
+        return node
+
+    def _checked(self, index: ast.expr) -> ast.expr:
+        if isinstance(index, ast.Slice):
+            index.lower, index.upper = (part and self._checked(part) for part in (index.lower, index.upper))
+            return index
+        if isinstance(index, ast.Constant) or (
+            isinstance(index, ast.UnaryOp) and isinstance(index.operand, ast.Constant)
+        ):
+            return index
+        return ast.copy_location(ast.Call(ast.Name("_guarded_index", ast.Load()), [index], []), index)
+
+
+def _guarded_index(index: Any) -> Any:
+    if isinstance(index, np.ndarray):
+        if index.dtype.kind == "i" and (index < 0).any():
+            raise BelowZero("an array of indexes holds one below zero")
+    elif isinstance(index, slice):
+        for end in (index.start, index.stop):
+            _guarded_index(end)
+    elif index is not None and index < 0:
+        raise BelowZero(f"index {index} below zero")
+    return index

@@ -1,0 +1,102 @@
+"""Spellings of one key: merged without a word, or asked about with counts; never taken for two people in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.policy.columns import columns_of
+from sfumato.series.people import tags_of
+from sfumato.table.large.people import KeyFiles
+
+MERGED: list[tuple[Any, Any]] = [
+    ("7", "7.0"),
+    ("7", "7.00"),
+    ("7", "7 "),
+    ("7", "\u00a07"),
+    ("Jos\u00e9", "Jose\u0301"),
+    ("7.5", "7.50"),
+]
+ASKED = {
+    "capitals": ("A 12", "a 12"),
+    "blanks": ("A 12", "A12"),
+    "blanks, no-break": ("A\u00a012", "A 12"),
+    "invisible, zero width": ("A\u200b12", "A12"),
+    "invisible, byte order mark": ("\ufeffA12", "A12"),
+    "invisible, soft hyphen": ("A\u00ad12", "A12"),
+    "invisible, variation": ("A\ufe0f12", "A12"),
+    "forms, full width": ("\uff11\uff12", "12"),
+    "forms, ligature": ("\ufb01n", "fin"),
+    "zeros": ("007", "7"),
+    "zeros, fraction": ("007.0", "7"),
+    "signs": ("+12", "12"),
+    "signs, exponent": ("1e3", "1000"),
+    "capitals and zeros": ("A 12", "a12"),
+    "sharp s": ("STRASSE", "stra\u00dfe"),
+}
+
+
+def people(keys: list[Any], form: str | None = None) -> int:
+    frame = pl.DataFrame({"id": keys, "age": list(range(len(keys)))}, strict=False)
+    found = sf.read_table(frame, sf.Schema(person="id", quasi_identifying=["age"], key_form=form)).people
+    assert found is not None
+    return len(np.unique(found))
+
+
+def people_on_disk(folder: Path, keys: list[Any], form: str | None = None) -> int:
+    files = KeyFiles(folder, form)
+    for key in keys:
+        files.add(pl.Series("id", [key], dtype=pl.String))
+    return len(np.unique(files.people().numbers))
+
+
+@pytest.mark.parametrize("pair", MERGED)
+def test_merged_pairs_are_one_person(pair: tuple[Any, Any], tmp_path: Path) -> None:
+    assert people([*pair]) == people_on_disk(tmp_path, [*pair]) == 1
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_other_pairs_are_asked_and_never_shown(kind: str, tmp_path: Path) -> None:
+    pair = [*ASKED[kind]]
+    for ask in (lambda: people([*pair, "other"]), lambda: people_on_disk(tmp_path, [*pair, "other"])):
+        with pytest.raises(sf.InputError, match="--key-form fold") as raised:
+            ask()
+        assert not any(key in str(raised.value) for key in pair if len(key) > 3)
+    assert people(pair, "exact") == people_on_disk(tmp_path, pair, "exact") == 2
+    assert people(pair, "fold") == people_on_disk(tmp_path, pair, "fold") == 1
+
+
+def test_kinds_are_answered_alone() -> None:
+    keys = ["A1", "a1", "007", "7"]
+    assert people(keys, "fold:capitals,exact:zeros") == 3
+    with pytest.raises(sf.InputError, match="2 differ from another only in leading zeros"):
+        people(keys, "fold:capitals")
+
+
+def test_numbers_of_frames_are_those_of_texts() -> None:
+    assert people([1.0, 2.0, 1.0]) == people(["1", "2", "1.0"]) == people([1, 2, 1]) == 2
+
+
+def test_a_wrong_form_is_refused() -> None:
+    with pytest.raises(sf.SchemaError, match="key_form must be"):
+        sf.Schema(person="id", quasi_identifying=["age"], key_form="fold:colour")
+
+
+def test_a_policy_keeps_the_answer_and_writes_none_where_none_was_given() -> None:
+    plain, folded = (
+        columns_of(sf.Schema(person="id", quasi_identifying=["age"], key_form=form)) for form in (None, "fold")
+    )
+    assert "key-form" not in plain.to_mapping()
+    assert folded.to_mapping()["key-form"] == "fold"
+
+
+def test_a_series_compares_keys_by_the_form_it_was_started_with() -> None:
+    keys, secret = pl.Series("id", ["A1", "a1", "007", "7"]), b"0" * 32
+    assert tags_of(keys, secret).n_unique() == tags_of(keys, secret, "exact").n_unique() == 4
+    assert tags_of(keys, secret, "fold:capitals").n_unique() == 3
+    assert tags_of(keys, secret, "fold").n_unique() == 2

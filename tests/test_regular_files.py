@@ -1,0 +1,78 @@
+"""Files beside a table are regular files of a bounded size; anything else is refused in words, and nothing waits."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import SfumatoError
+from sfumato.hierarchy.table_file import read_hierarchy
+from sfumato.policy.file import read_policy
+from sfumato.release.private.ledger import PrivacyLedger
+from sfumato.whole_files import MOST_BYTES, read_regular
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")
+
+_READERS = (read_policy, read_hierarchy, PrivacyLedger.read)
+
+
+def _pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
+def _socket(folder: Path) -> Path:
+    with socket.socket(socket.AF_UNIX) as heard:
+        heard.bind(str(folder / "s"))
+    return folder / "s"
+
+
+def _huge(folder: Path) -> Path:
+    with (folder / "huge").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    return folder / "huge"
+
+
+def _loop(folder: Path) -> Path:
+    (folder / "loop").symlink_to("loop")
+    return folder / "loop"
+
+
+@pytest.mark.parametrize("reader", _READERS, ids=lambda reader: reader.__qualname__)
+@pytest.mark.parametrize(
+    ("made", "word"),
+    [
+        (lambda _: Path("/dev/zero"), "device"),
+        (_pipe, "pipe"),
+        (_socket, "socket"),
+        (_huge, "bytes"),
+        (lambda folder: folder, "directory"),
+        (_loop, "link"),
+    ],
+)
+def test_no_reader_waits_for_what_is_no_file(
+    reader: Callable[[Path], object], made: Callable[[Path], Path], word: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SfumatoError, match=f"(?s)cannot be read.*{word}"):
+        reader(made(tmp_path))
+
+
+def test_a_file_that_is_too_large_for_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_regular(tmp_path / "file", 5) == b"12345"
+    with pytest.raises(OSError, match="more than the 4 bytes"):
+        read_regular(tmp_path / "file", 4)
+
+
+@pytest.mark.parametrize("name", ["release.json", "report.html", "policy.toml"])
+def test_a_received_folder_with_a_pipe_ends(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / name)
+    ended = subprocess.run(
+        [sys.executable, "-m", "sfumato", "verify", str(tmp_path)], capture_output=True, text=True, timeout=50
+    )
+    assert ended.returncode in (1, 2)
+    assert "Traceback" not in ended.stderr
