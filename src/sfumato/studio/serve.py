@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import socket
 import sys
@@ -99,10 +100,11 @@ def browser_at(app: Guard) -> Iterator[None]:
     Every user of the machine can read what programs are started with. The file goes when the address was used, and when
     the block ends.
     """
-    folder = Path(tempfile.mkdtemp(prefix="sfumato-open-"))
+    folder = _new_private("sfumato-open-")
     file = folder / "open.html"
     app.when_opened = lambda: shutil.rmtree(folder, ignore_errors=True)
     try:
+        folder.mkdir(0o700)
         write_whole(file, REDIRECT.format(app.address))
         threading.Thread(target=webbrowser.open, args=(file.as_uri(),), daemon=True).start()
         yield
@@ -212,15 +214,25 @@ def _folder(project: Path | None, table: Path | None) -> Iterator[Path]:
         return
     if table is None:
         raise InputError("name a table, or the folder of a project with --project")
-    made = Path(tempfile.mkdtemp(prefix="sfumato-studio-"))
+    made = _new_private("sfumato-studio-")
     folder = made / "project"
     try:
+        made.mkdir(0o700)
         yield folder
     finally:
         if any(folder.glob("jobs/*/release/release.json")):
             say(f"The project holds releases and was kept: sfumato studio --project {folder}")
         else:
             shutil.rmtree(made, ignore_errors=True)
+
+
+def _new_private(prefix: str) -> Path:
+    """Name a temporary folder that does not exist yet.
+
+    Whoever makes it does so where it is also removed: a program that is stopped while it makes a folder would never
+    learn the name.
+    """
+    return Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(8)}"
 
 
 def say(line: str) -> None:
