@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_type_hints
 
+import numpy as np
 import polars as pl
 
 import sfumato as sf
+from anonymizers.clustering.clustering_tables import problem
 from golden.runs import BLOCKS
-from guarantees.combinations import PARAMETERS, PUBLISHER_SETTINGS, SETTINGS
+from guarantees.combinations import PARAMETERS, choices
+from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
+from sfumato.anonymizers.clustering.caat import distances_to_class
+from sfumato.anonymizers.clustering.distances import HeightDistance, WeightedHierarchyDistance
+from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering.kaca import class_distance
+from sfumato.anonymizers.clustering.sbc import value_distances
+from sfumato.anonymizers.feasibility import feasible
 from sfumato.evaluation.attacks import ATTACKS
+from sfumato.evaluation.risk.adversaries import individual_risk
 from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
+from sfumato.series.attacked import attack_releases
+from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.table.csv_lines import label_lines
+from sfumato.table.encoding import encode
 
 TREE = sf.groups({"low": {"few": ["a", "b"], "some": ["c"]}, "high": {"many": ["d", "e"]}})
 BIG, WIDE = 2**53, 2**63
@@ -71,7 +86,7 @@ def days(draw: random.Random, rows: int) -> list[date | None]:
 
 def drawn_frame(draw: random.Random, odd: float) -> pl.DataFrame:
     """Draw a table of one record or more."""
-    rows = draw.choice((1, 2, 3, 5, 8, 12, 20, 30, 45, 45, 60))
+    rows = draw.choice((1, 2, 3, 5, 8, 12, 20, 30, 45, 45, 60)) if draw.random() < 0.97 else draw.choice((200, 500))
     letters = draw.choice(("a", "ab", "abc", "abcde"))
     columns: dict[str, Any] = {
         "n0": numbers(draw, rows, odd),
@@ -148,9 +163,23 @@ def drawn_models(draw: random.Random, sliced: bool = False) -> list[Any]:
 Door = Callable[[random.Random, pl.DataFrame], object]
 
 
+def drawn_way(draw: random.Random, kinds: Mapping[str, Any]) -> Any:
+    """Draw an anonymizer and each of its options that can be listed; combinations that contradict are drawn anew."""
+    described = kinds[draw.choice(sorted(kinds))]
+    hints = get_type_hints(described)
+    listed = {field.name: choices(hints[field.name]) for field in fields(described)}
+    for _ in range(30):
+        drawn = {name: draw.choice(values) for name, values in listed.items() if values and draw.random() < 0.5}
+        try:
+            return described(**drawn)
+        except sf.PolicyError:
+            continue
+    return described()
+
+
 def generalized(draw: random.Random, frame: pl.DataFrame) -> object:
     """Make a release of classes, and look at it from one side or two."""
-    way = draw.choice(list({**SETTINGS, **BLOCKS}.values()))
+    way = draw.choice(list(BLOCKS.values())) if draw.random() < 0.2 else drawn_way(draw, ANONYMIZERS)
     if hasattr(way, "block_size") and draw.random() < 0.3:
         way = type(way)(**{**vars(way), "block_size": 10})
     return _looked_at(draw, frame, way, drawn_models(draw))
@@ -158,16 +187,40 @@ def generalized(draw: random.Random, frame: pl.DataFrame) -> object:
 
 def published(draw: random.Random, frame: pl.DataFrame) -> object:
     """Make a release of another kind, and look at it."""
-    way = draw.choice(list(PUBLISHER_SETTINGS.values()))
+    way = drawn_way(draw, PUBLISHERS)
     return _looked_at(draw, frame, way, drawn_models(draw, sliced=True) if way.promises else [])
+
+
+def starred(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Star cells of few columns, for models that count stars as any value too."""
+    models = draw.choice(
+        (
+            sf.KAnonymity(draw.choice((2, 3, 5))),
+            sf.SubsetKAnonymity(draw.choice((2, 3)), draw.choice((1, 2))),
+            sf.WildcardKAnonymity(draw.choice((2, 3))),
+        )
+    )
+    more = [sf.DistinctLDiversity(2)] if draw.random() < 0.2 else []
+    few = frame if draw.random() < 0.5 else frame.head(9)
+    way = sf.CellSuppression(
+        method=draw.choice(("heuristic", "exact")) if few.height < 20 else "heuristic",
+        importance=draw.choice((None, {"c0": 1e9}, {"c0": 1e-9})),
+    )
+    names = {name: sf.Attribute(kind="categorical") for name in ("c0", "c1", "s0")[: draw.choice((2, 3))]}
+    schema = sf.Schema(
+        quasi_identifying={**names, "n0": sf.Attribute(kind="numeric")}, sensitive=["s1"] if more else [],
+        others="drop",
+    )  # fmt: skip
+    return sf.anonymize(sf.read_table(few, schema), [models, *more], anonymizer=way, seed=1, threads=1)
 
 
 FULL_DOMAIN = ("optimal", "heuristic", "datafly", "incognito", "samarati", "value-generalization")
 
 
 def _looked_at(draw: random.Random, frame: pl.DataFrame, way: Any, models: list[Any]) -> object:
-    trees = way.name in FULL_DOMAIN or draw.random() < 0.2
-    person = draw.random() < 0.25
+    trees = way.name in FULL_DOMAIN or getattr(way, "hierarchy_cuts", False) or draw.random() < 0.2
+    counts_records = way.name in PUBLISHERS
+    person = not counts_records and draw.random() < 0.25
     table = sf.read_table(frame, drawn_schema(draw, trees, person))
     told: dict[str, Any] = {"suppression_limit": draw.choice((0.0, 0.0, 0.2, 0.5))}
     if person and draw.random() < 0.4:
@@ -177,7 +230,8 @@ def _looked_at(draw: random.Random, frame: pl.DataFrame, way: Any, models: list[
     try:
         release = sf.anonymize(table, models, anonymizer=way, seed=1, threads=1, **told)
     except sf.SfumatoError:
-        release = sf.anonymize(table, [] if not models else sf.KAnonymity(1), anonymizer=way, seed=1, threads=1)
+        weakest = [] if not models else sf.ProbabilisticLDiversity(1) if counts_records else sf.KAnonymity(1)
+        release = sf.anonymize(table, weakest, anonymizer=way, seed=1, threads=1)
     for look in draw.sample(LOOKS, 2):
         look(draw, release, table)
     return release
@@ -204,7 +258,7 @@ def _attacked_from_outside(draw: random.Random, release: Any, table: Any) -> Non
 
 def _used(draw: random.Random, release: Any, table: Any) -> None:
     workload = (
-        sf.query_workload(table, 20, aggregates=("count", "sum", "mean"), seed=1) if draw.random() < 0.5 else None
+        sf.query_workload(table, 20, aggregates=("count", "sum", "average"), seed=1) if draw.random() < 0.5 else None
     )
     sf.measure_utility(release, table, workload=workload, classifiers=("naive-bayes",), seed=1)
 
@@ -269,15 +323,15 @@ def rated(draw: random.Random, frame: pl.DataFrame) -> object:
     ) if hasattr(ratings.sensitive, "any") else sf.RatingAnonymity(
         draw.choice((1, 2, 3)), draw.choice((0, 1, 2)),
     )  # fmt: skip
-    for search in ("masks", "pairs", "slicing"):
+    for search in ("masks", "pairwise", "slicing"):
         try:
             sf.check_ratings(ratings, model, search=search, threads=1)  # type: ignore[arg-type]
         except sf.SfumatoError:
             continue
+    invent = draw.random() < 0.5
     release = sf.anonymize_ratings(
-        ratings, model, method=draw.choice(("groups", "levels")), invent=draw.random() < 0.5,
-        keep=draw.choice((None, 3)), suppression_limit=draw.choice((0.0, 0.4)), times=draw.random() < 0.5, seed=1,
-        threads=1,
+        ratings, model, method=draw.choice(("groups", "plan")), invent=invent, keep=draw.choice((None, 3)),
+        suppression_limit=draw.choice((0.0, 0.4)), times=not invent and draw.random() < 0.5, seed=1, threads=1,
     )  # fmt: skip
     sf.attack_ratings(ratings, release, known=2, error=draw.choice((0.0, 1.0)), seed=1, threads=1)
     return sf.rating_utility(ratings, release, seed=1)
@@ -318,15 +372,90 @@ def grown(draw: random.Random, frame: pl.DataFrame) -> object:
     third = max(1, frame.height // 3)
     with TemporaryDirectory() as folder:
         models = sf.KAnonymity(draw.choice((1, 2))) if draw.random() < 0.7 else sf.DistinctLDiversity(2)
-        told = {"key": "key"} if way != "append" else {}
-        series = sf.Series.start(Path(folder) / "s", schema, models, way=way, threads=1, seed=1, **told)  # type: ignore[arg-type]
-        for start in range(0, frame.height, third):
+        told: dict[str, Any] = {"key": "key"} if way != "append" else {}
+        if way == "m-invariance":
+            told |= {"table": table.slice(0, third)}
+            models = sf.MInvariance(2) if hasattr(sf, "MInvariance") else models
+        series = sf.Series.start(Path(folder) / "s", schema, models, way=way, threads=1, seed=1, **told)
+        for start in range(third if told.get("table") is not None else 0, frame.height, third):
             part = table.slice(start, third)
             getattr(series, {"append": "append", "grow": "grow"}.get(way, "republish"))(part)
         if draw.random() < 0.5:
             series.withdraw(table.head(1).select("key"))
         series.verify(ledger=True)
     return series
+
+
+def m_invariant(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Publish everybody again, some gone and some new."""
+    models = [sf.KAnonymity(2), sf.DistinctLDiversity(2), sf.ProbabilisticLDiversity(2)]
+    schema = sf.Schema(identifying=["key"], quasi_identifying=["n0", "c0"], sensitive=["s0"], others="drop")
+    table = frame.with_columns(key=pl.format("p{}", pl.int_range(pl.len())))
+    cut = draw.randrange(frame.height + 1)
+    with TemporaryDirectory() as folder:
+        series = sf.Series.start(
+            Path(folder) / "s", schema, models, table=table.head(cut), key="key", way="m-invariance", threads=1, seed=1
+        )
+        for _ in range(2):
+            series.republish(table.sample(fraction=draw.choice((0.5, 0.9, 1.0)), seed=draw.randrange(99)))
+    return series
+
+
+def attacked_series(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Attack the releases of a growing series, and separate ones of the same people."""
+    table = frame.select("n0", "c0", "s0", who=pl.format("p{}", pl.int_range(pl.len())))
+    half = max(1, frame.height // 2)
+    schema = sf.Schema(identifying=["who"], quasi_identifying=["n0", "c0"], sensitive=["s0"])
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        parts = [table.head(half), table.slice(half)]
+        for number, part in enumerate(parts):
+            part.write_csv(folder / f"{number}.csv")
+        originals = [folder / "0.csv", folder / "1.csv"]
+        series = sf.Series.start(folder / "s", schema, sf.KAnonymity(1), way="grow", key="who", threads=1, seed=1)
+        for part in parts:
+            series.grow(part)
+        releases = list(series.releases)
+        if draw.random() < 0.5:
+            releases, originals = [folder / "a", folder / "b"], [folder / "0.csv", folder / "0.csv"]
+            for path in releases:
+                way = sf.Mondrian() if draw.random() < 0.5 else sf.KMember()
+                sf.anonymize(sf.read_table(parts[0], schema), sf.KAnonymity(2), anonymizer=way, threads=1).save(path)
+            return attack_with_keys(releases, originals, "who")
+        return attack_releases(releases, originals)
+
+
+def populated(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Publish some of a population, and recount what the population says."""
+    schema = sf.Schema(quasi_identifying={"n0": sf.intervals(2, 10), "c0": TREE, "c1": sf.flat()}, sensitive=["s0"])
+    everybody = frame.select("n0", "c0", "c1", "s0")
+    table = sf.read_table(everybody.head(max(1, frame.height // 2)), schema)
+    models = draw.choice((sf.KMap(2), sf.DeltaPresence(0.9), sf.AverageRisk(0.8, adversary="marketer")))
+    anonymizer = draw.choice((sf.Mondrian(), sf.Optimal(), sf.KMember()))
+    release = sf.anonymize(
+        table, models, anonymizer=anonymizer, population=everybody, suppression_limit=0.5, seed=1, threads=1
+    )
+    sf.verify(release, population=sf.read_table(everybody, schema))
+    return sf.attack(release, table, attacks="linkage", seed=1, threads=1)
+
+
+def measured_apart(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Ask what pages and studies ask of algorithms: distances of records and classes, lines of labels, risks."""
+    schema = sf.Schema(quasi_identifying={"c0": TREE, "c1": sf.flat(), "n0": None}, sensitive=["s0"], others="drop")
+    table = encode(sf.read_table(frame, schema))
+    (start,) = feasible(problem(table, sf.KAnonymity(1)))
+    some = np.array([draw.randrange(frame.height) for _ in range(3)], dtype=np.int64)
+    label_blocks = label_lines(frame.select(pl.col("c0", "c1", "s0").cast(pl.Categorical), "day"))
+    if label_blocks is not None:
+        list(label_blocks.blocks(1))
+    alike = np.array([draw.choice((1, 2, 3, 70, 5000)) for _ in range(9)], dtype=np.float64)
+    individual_risk(alike, alike * draw.choice((1.0, 1.0 + 1e-12, 3.0, 1e6)))
+    value_distances(table, int(some[0]), 2, chain=draw.choice(("previous", "all")))
+    heights = collapse_records(start, HeightDistance())
+    others, members = some % len(heights.codes), some[:2] % len(heights.codes)
+    distances_to_class(heights, others, members, draw.choice(("widen", "midpoint", "nearest", "mean")))
+    weighted = collapse_records(start, WeightedHierarchyDistance(1.0))
+    return class_distance(weighted, some[:1] % len(weighted.codes), some % len(weighted.codes))
 
 
 def private(draw: random.Random, frame: pl.DataFrame) -> object:
@@ -348,10 +477,15 @@ def read_as_text(draw: random.Random, frame: pl.DataFrame) -> object:
 
 DOORS: tuple[tuple[float, Door], ...] = (
     (10, generalized),
+    (1, starred),
     (5, published),
     (2, rated),
     (2, in_sets),
     (2, grown),
+    (0.7, m_invariant),
+    (0.7, attacked_series),
+    (1, populated),
+    (0.5, measured_apart),
     (0.5, read_as_text),
 )
 

@@ -22,14 +22,14 @@ MANY = 12
 """Combinations of the options of one anonymizer that are all tried."""
 
 
-def _choices(hint: Any) -> list[Any] | None:
+def choices(hint: Any) -> list[Any] | None:
     """The values that an option can take, when they can be listed."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     if hint in (bool, type(None)):
         return [False, True] if hint is bool else [None]
     if get_origin(hint) in (Union, types.UnionType):
-        parts = [_choices(part) for part in get_args(hint)]
+        parts = [choices(part) for part in get_args(hint)]
         return None if None in parts else [value for part in parts if part for value in part]
     return None
 
@@ -38,9 +38,9 @@ def _settings(described: type[Any], many: int = MANY) -> list[Any]:
     """Every combination of options while there are not `many`; else every value of each option beside the defaults."""
     hints = get_type_hints(described)
     listed = {
-        field.name: choices
+        field.name: values
         for field in dataclasses.fields(described)
-        if (choices := _choices(hints[field.name])) is not None
+        if (values := choices(hints[field.name])) is not None
     }
     # What refuses every table with categories, or asks for a certain model, refuses most of what is drawn here; it has
     # tests of its own.

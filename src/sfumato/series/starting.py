@@ -49,8 +49,11 @@ def started(
     meant = _policy(policy, models)
     refuse(meant, way)
     column = key_column(meant, key, way)
+    stored = settled(meant, several=WAYS[way].people)
+    # The ledger is read by the checks of a policy file, which see more than those of a call.
+    Policy.from_mapping(stored.to_mapping())
     _check_places(series)
-    _made(series, settled(meant, several=WAYS[way].people), column, way)
+    _made(series, stored, column, way)
     if table is None:
         return None
     try:
