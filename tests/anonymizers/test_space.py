@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.layout import space_of
-from sfumato.kernels.space import NUMERIC, SET, TREE, Space
+from sfumato.kernels.types import NUMERIC, SET, TREE, Space
 from sfumato.table.encoding import encode
 
 TREE_SPEC = sf.groups({"organs": {"lungs": ["flu", "cold"], "stomach": ["ulcer"]}, "skin": ["rash", "burn"]})

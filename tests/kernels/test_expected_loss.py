@@ -20,13 +20,12 @@ from tests.naive import expected_loss as naive
 from examples import examples
 from sfumato.kernels.bits import highest, how_many, lowest, single
 from sfumato.kernels.mondrian.cuts import Options
-from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss, spread_table
-from sfumato.kernels.mondrian.item_rows import WEIGHT
-from sfumato.kernels.mondrian.items import find_items, new_items
+from sfumato.kernels.mondrian.items import WEIGHT, find_items, new_items
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.kernels.mondrian.ranges import LaidRecords
+from sfumato.kernels.mondrian.scores import exact_loss, expected_loss, spread_table
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
-from sfumato.kernels.space import NUMERIC, SET, TREE, Space
+from sfumato.kernels.types import NUMERIC, SET, TREE, Space
 
 EMPTY = np.zeros(0, np.int64)
 NO_RULES = RuleArrays(

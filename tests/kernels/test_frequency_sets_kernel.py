@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.full_domain.frequency_sets import judged, rolled_up
+from sfumato.kernels.full_domain.full_domain import judge_sets, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
 
@@ -67,7 +67,7 @@ def test_classes_are_judged_by_their_weighted_values(rows):
         weights=np.zeros(0),
         scratch_size=1,
     )
-    sizes, verdicts = judged(class_of, len(owners), codes, 1, weights, rules)
+    sizes, verdicts = judge_sets(class_of, len(owners), codes, 1, weights, rules)
     for place, owner in enumerate(owners):
         own = [(value, weight) for each, value, weight in rows if each == owner]
         size = sum(weight for _, weight in own)

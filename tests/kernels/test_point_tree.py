@@ -97,7 +97,7 @@ def test_nearest_items():
 
 PLAIN = """
 import numpy as np
-from sfumato.kernels.points.class_merging import merge_classes
+from sfumato.kernels.points.point_tree import merge_classes
 from sfumato.kernels.points.kmeans import spread_start
 from sfumato.kernels.points.mdav import mdav, v_mdav
 from sfumato.kernels.predicates import K_ANONYMITY, RuleArrays

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.boxes import class_boxes, class_sums
-from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
+from sfumato.kernels.boxes import class_boxes, class_starts, class_sums, group_by_class, value_sets
 
 CARDINALITY = 7
 

@@ -13,7 +13,7 @@ import pytest
 import sfumato as sf
 from series.tables import SCHEMA, people, rows_of, write_csv
 from sfumato.kernels import choice
-from sfumato.kernels.series import records
+from sfumato.kernels.series import flows
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
 from sfumato.series.carried import CarriedOver
@@ -40,17 +40,17 @@ def test_records_are_moved_whole(way: str) -> None:
             sides = iter(OLDER), iter(NEWER)
             expected = as_bytes([next(sides[int(new)]) for new in is_new])
             merged = np.zeros(len(older) + len(newer), dtype=np.uint8)
-            assert records.interleave(older, newer, is_new, merged) == len(merged)
+            assert flows.interleave(older, newer, is_new, merged) == len(merged)
             assert np.array_equal(merged, expected)
-            assert records.has_both(merged, is_new, older, newer)
+            assert flows.has_both(merged, is_new, older, newer)
             for place in range(len(merged)):
                 changed = merged.copy()
                 changed[place] ^= 1
-                assert not records.has_both(changed, is_new, older, newer)
-            assert not records.has_both(merged[:-1], is_new, older, newer)
-            assert not records.has_both(merged, is_new, older[:-4], newer)
+                assert not flows.has_both(changed, is_new, older, newer)
+            assert not flows.has_both(merged[:-1], is_new, older, newer)
+            assert not flows.has_both(merged, is_new, older[:-4], newer)
         for wrong in ([True] * 5, [False] * 5, [False, True] * 3, [True]):
-            assert records.interleave(older, newer, np.array(wrong), np.zeros(200, dtype=np.uint8)) < 0
+            assert flows.interleave(older, newer, np.array(wrong), np.zeros(200, dtype=np.uint8)) < 0
 
 
 def table(rows: int, seed: int) -> PublishedTable:

@@ -27,10 +27,21 @@ from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.stars.exact_starring import cheapest_patterns
-from sfumato.kernels.stars.star_subsets import ItemSets, count_shown, least_patterns, star_until_shared, unstar
-from sfumato.kernels.stars.star_wildcards import star_until_compatible
-from sfumato.kernels.stars.starring import Assigned, Choices, anneal, descend, first_assignment, group_members
+from sfumato.kernels.stars.starring import (
+    Assigned,
+    Choices,
+    ItemSets,
+    anneal,
+    cheapest_patterns,
+    count_shown,
+    descend,
+    first_assignment,
+    group_members,
+    least_patterns,
+    star_until_compatible,
+    star_until_shared,
+    unstar,
+)
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
 from sfumato.numbers import counted, figure

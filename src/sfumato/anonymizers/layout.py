@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.mondrian.ranges import LaidRecords
-from sfumato.kernels.space import NUMERIC, SET, TREE, Space
+from sfumato.kernels.types import NUMERIC, SET, TREE, Space
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.row_order import collapsed, hash_order

@@ -24,13 +24,11 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
-from sfumato.kernels.mondrian.blind import classes_hold
-from sfumato.kernels.mondrian.cut_regions import narrow_ranges, narrow_sets, occurring
 from sfumato.kernels.mondrian.cuts import Options
-from sfumato.kernels.mondrian.mondrian import partition_range
+from sfumato.kernels.mondrian.mondrian import classes_hold, narrow_ranges, narrow_sets, occurring, partition_range
 from sfumato.kernels.mondrian.ranges import NOT_KEPT, LaidRecords
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.space import SET, Space
+from sfumato.kernels.types import SET, Space
 from sfumato.models.apart import among
 from sfumato.models.rule_traits import implied_size, relative, ruled
 from sfumato.options import Checked

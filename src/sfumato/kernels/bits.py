@@ -12,7 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.kernels.jit import Plain, inlined
+from sfumato.kernels.jit import Plain, borrowing, inlined
+from sfumato.kernels.types import Int64s
+
+# Sorting in place: numpy's would allocate, and takes longer to compile than most kernels.
+
+
+@borrowing
+def sort_numbers(values: Int64s, low: int, high: int) -> None:
+    """Sort ``values[low:high]``, rising: Shell's way."""
+    gap = high - low
+    while gap > 1:
+        gap = max(1, gap * 5 // 11)
+        for place in range(low + gap, high):
+            value = values[place]
+            while place >= low + gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+
 
 EMPTY = np.uint64(0)
 ONE = np.uint64(1)

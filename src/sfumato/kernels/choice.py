@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.kernels.announcing import compiling, listeners
 from sfumato.kernels.signatures import Description, as_text, described, elements, longest
-from sfumato.kernels.sources import source_digest
-from sfumato.kernels.store import store
+from sfumato.kernels.store import source_digest, store
 
 if TYPE_CHECKING:
     from sfumato.kernels.jit import Kernel

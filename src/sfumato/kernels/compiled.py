@@ -23,8 +23,7 @@ from numba.np.numpy_support import from_dtype
 
 from sfumato.kernels.choice import NotCompiled, checks_bounds
 from sfumato.kernels.signatures import Description
-from sfumato.kernels.sources import source_digest
-from sfumato.kernels.store import Store, say_rubbish, store
+from sfumato.kernels.store import Store, say_rubbish, source_digest, store
 
 # Their types leave switches and functions out.
 _njit: Any = numba.njit

@@ -1,7 +1,7 @@
 """The types of a call's arguments as plain tuples: they name compiled code where numba is not loaded.
 
 A description holds types alone, never a value: ``("array", "int32", 2, "C", True)``, ``("int64",)``,
-``("named", "sfumato.kernels.space", "Space", (…))``. It can be written as JSON and read back.
+``("named", "sfumato.kernels.types", "Space", (…))``. It can be written as JSON and read back.
 """
 
 from __future__ import annotations

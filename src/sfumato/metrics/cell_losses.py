@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets, known
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.kernels.boxes import class_sums
-from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
+from sfumato.kernels.boxes import class_starts, class_sums, group_by_class, value_sets
 from sfumato.table.encoding import EncodedAttribute
 
 _CellLoss = Callable[[GeneralizedColumn], NDArray[np.float64]]

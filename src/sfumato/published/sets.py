@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
 from sfumato.kernels.ratings.rows import rows_of
-from sfumato.kernels.sets.rows import relabelled_rows
+from sfumato.kernels.sets.support import relabelled_rows
 from sfumato.table.distinct import distinct_of
 from sfumato.table.sets.sets import named_items
 

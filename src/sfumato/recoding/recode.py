@@ -12,8 +12,7 @@ from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTabl
 from sfumato.classes.grouping import group_records
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError
-from sfumato.kernels.boxes import class_boxes, class_sums
-from sfumato.kernels.valuesets import class_starts, group_by_class, value_sets
+from sfumato.kernels.boxes import class_boxes, class_starts, class_sums, group_by_class, value_sets
 from sfumato.parallel import each, worth_starting
 from sfumato.recoding.choice import Average, Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.series.growing import Chains
-from sfumato.kernels.space import SET
+from sfumato.kernels.types import SET
 from sfumato.series.recount.joined import Chains as Joined
 from sfumato.series.recount.released import Boxes, runs
 from sfumato.table.encoding import EncodedAttribute, EncodedTable

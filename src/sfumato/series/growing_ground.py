@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.series.growing import Axes, Histories, People, loss_of, part_allowed
-from sfumato.kernels.space import NUMERIC, SET, TREE
+from sfumato.kernels.types import NUMERIC, SET, TREE
 from sfumato.series.growing_chains import NO_CHAINS, KnownChains
 from sfumato.series.growing_tree import Node
 from sfumato.series.recount.released import Boxes, Places, Released, runs

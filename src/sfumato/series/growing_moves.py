@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.series.growing import best_cut, mended
-from sfumato.kernels.space import NUMERIC
+from sfumato.kernels.types import NUMERIC
 from sfumato.series.growing_ground import Ground, ranged, small_releases
 from sfumato.series.growing_tree import Node, Standing, cut
 from sfumato.series.recount.pair import recount_pair

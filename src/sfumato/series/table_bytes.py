@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
-from sfumato.kernels.series import records
+from sfumato.kernels.series import flows
 from sfumato.table.kinds import text_of
 from sfumato.table.writing import Format
 
@@ -80,7 +80,7 @@ def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> memoryvi
     content = np.empty(len(older) + len(newer) - len(header), dtype=np.uint8)
     content[: len(header)] = np.frombuffer(header, dtype=np.uint8)
     first, second = _records(older, header), _records(newer, header)
-    if records.interleave(first, second, is_new, content[len(header) :]) < 0:
+    if flows.interleave(first, second, is_new, content[len(header) :]) < 0:
         raise VerificationError(_OTHERS)
     return content.data
 
@@ -107,7 +107,7 @@ def has_both(content: memoryview, older: bytes, newer: bytes, is_new: Flags, for
     if content[: len(header)] != header or not older.startswith(header):
         return False
     merged, first, second = (_records(each, header) for each in (content, older, newer))
-    return bool(records.has_both(merged, is_new, first, second))
+    return bool(flows.has_both(merged, is_new, first, second))
 
 
 def _records(content: bytes | memoryview, header: bytes) -> NDArray[np.uint8]:

@@ -20,7 +20,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, same_slices
 from sfumato.evaluation.attacks.worlds import random_worlds
-from sfumato.kernels.slices.even_cuts import Exchanging, exchange, place_borders
+from sfumato.kernels.slices.cuts import Exchanging, exchange, place_borders
 from sfumato.published import SlicedTable
 from sfumato.table.encoding import encode
 

@@ -13,8 +13,20 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.caat import CLASSES, ENDED, LEFT, LOOKED, begin, gaps_to_class, grow, join_nearest
-from sfumato.kernels.clustering.class_gap import MEAN, MIDPOINT, NEAREST, WIDEN
+from sfumato.kernels.clustering.caat import (
+    CLASSES,
+    ENDED,
+    LEFT,
+    LOOKED,
+    MEAN,
+    MIDPOINT,
+    NEAREST,
+    WIDEN,
+    begin,
+    gaps_to_class,
+    grow,
+    join_nearest,
+)
 from sfumato.options import Names
 from sfumato.randomness import permutation
 

@@ -12,8 +12,8 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.class_loss import ClassLoss
+from sfumato.kernels.clustering.class_members import complete, nearest_classes
 from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
-from sfumato.kernels.clustering.repair import complete, nearest_classes
 from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedTable
@@ -62,7 +62,7 @@ class DistinctRecords:
         return np.repeat(np.arange(len(self.weights), dtype=np.int32), self.weights)
 
     def completed(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
-        """Return a partition that satisfies every model; see :func:`sfumato.kernels.clustering.repair.complete`.
+        """Return a partition that satisfies every model; see :func:`sfumato.kernels.clustering.class_members.complete`.
 
         `class_of`, int32 (n,): class of each of the `rows`, −1 for none. `count`: how many classes there are.
         """

@@ -21,8 +21,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.partition import Partition
 from sfumato.errors import PolicyError
-from sfumato.kernels.points.class_merging import merge_classes
-from sfumato.kernels.points.point_tree import nearest_items, plant_points
+from sfumato.kernels.points.point_tree import merge_classes, nearest_items, plant_points
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.kinds import is_measured

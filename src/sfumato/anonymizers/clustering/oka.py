@@ -13,8 +13,7 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.centroids import Centroids, centroids_of
-from sfumato.kernels.clustering.one_pass import join_nearest, linked, own_distances
+from sfumato.kernels.clustering.one_pass import Centroids, centroids_of, join_nearest, linked, own_distances
 from sfumato.options import Names
 from sfumato.randomness import permutation
 

@@ -16,9 +16,8 @@ from sfumato.anonymizers.clustering.numeric import NumericSpace
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, total_loss
+from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, anneal_points, total_loss
 from sfumato.kernels.jit import repeated
-from sfumato.kernels.points.refinement import anneal_points
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 

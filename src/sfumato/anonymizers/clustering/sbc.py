@@ -19,8 +19,15 @@ from sfumato.classes.partition import Partition, class_sizes
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
-from sfumato.kernels.clustering.prefix_tree import Measure, PrefixTree
-from sfumato.kernels.clustering.similarity import Chain, Progressed, distances_from, grow_similar, nearest_classes
+from sfumato.kernels.clustering.similarity import (
+    Chain,
+    Measure,
+    PrefixTree,
+    Progressed,
+    distances_from,
+    grow_similar,
+    nearest_classes,
+)
 from sfumato.numbers import counted
 from sfumato.options import ListOfNames, Names
 from sfumato.randomness import permutation

@@ -13,10 +13,14 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.bottom_up import join_undersized
-from sfumato.kernels.clustering.local_classes import boxes_of, single_rows
-from sfumato.kernels.clustering.top_down import halved
-from sfumato.kernels.clustering.undersized import help_undersized, listed
+from sfumato.kernels.clustering.utility_recoding import (
+    boxes_of,
+    halved,
+    help_undersized,
+    join_undersized,
+    listed,
+    single_rows,
+)
 from sfumato.options import Names
 from sfumato.randomness import permutation
 

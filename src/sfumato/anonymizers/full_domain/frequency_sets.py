@@ -32,7 +32,7 @@ from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, States
-from sfumato.kernels.full_domain.frequency_sets import judged, records_of_nodes, rolled_up
+from sfumato.kernels.full_domain.full_domain import judge_sets, records_of_nodes, rolled_up
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.rule_traits import lasting
@@ -316,7 +316,7 @@ def _verdict(
         nodes, class_of = counted.codes, None
     else:
         class_of, count = group_records(np.ascontiguousarray(counted.codes[:, :width]))
-        sizes, holds = judged(class_of, count, counted.codes, width, counted.weights, rules)
+        sizes, holds = judge_sets(class_of, count, counted.codes, width, counted.weights, rules)
         nodes = counted.codes[first_records(class_of, count), :width] if regions else counted.codes
     if regions:
         people = regions.people(counted.places, counted.levels, nodes)

@@ -24,9 +24,15 @@ from sfumato.anonymizers.ratings.task import (
     rating_blocks,
     unify_ratings,
 )
-from sfumato.kernels.ratings.groups import improve_groups, merge_flat, near_records, start_groups
-from sfumato.kernels.ratings.patterns import greedy_cliques, merge_patterns
-from sfumato.kernels.ratings.relax import relax_codes
+from sfumato.kernels.ratings.groups import (
+    greedy_cliques,
+    improve_groups,
+    merge_flat,
+    merge_patterns,
+    near_records,
+    relax_codes,
+    start_groups,
+)
 from sfumato.kernels.ratings.worth import MISSING, dense_codes
 from sfumato.parallel import each
 from sfumato.published.checks.ratings.check import check_ratings

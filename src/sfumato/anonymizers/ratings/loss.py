@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.ratings.task import ChangedRatings
 from sfumato.errors import InputError
-from sfumato.kernels.ratings.unify import AFTER, BEFORE, CHANGED, INVENTED, MOVED, REMOVED, counted_changes
+from sfumato.kernels.ratings.worth import AFTER, BEFORE, CHANGED, INVENTED, MOVED, REMOVED, counted_changes
 from sfumato.numbers import counted, figure, percent
 from sfumato.table.ratings.ratings import Ratings
 
@@ -29,7 +29,7 @@ class RatingLoss:
     names : tuple of str
         The issues that are counted.
     counts : numpy.ndarray
-        int64 (issues, 6), columns as in :mod:`sfumato.kernels.ratings.unify`: steward only, they tell what few people
+        int64 (issues, 6), columns as in :mod:`sfumato.kernels.ratings.worth`: steward only, they tell what few people
         rated.
     records : int
         Records before.

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.kernels.ratings.blocks import shared_weight
-from sfumato.kernels.ratings.unify import published_rows, published_windows
-from sfumato.kernels.ratings.worth import dense_codes, rated_columns
+from sfumato.kernels.ratings.rows import shared_weight
+from sfumato.kernels.ratings.worth import dense_codes, published_rows, published_windows, rated_columns
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.ratings.measures import NULLS, ProximityQuery

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.sets.loss import SetLoss, loss_of_sets
 from sfumato.anonymizers.sets.task import REMOVED, ItemTree, Levels, Method, SetTask, Solver
 from sfumato.errors import PolicyError, UnsatisfiableError
-from sfumato.kernels.sets.cover import covering_items
 from sfumato.kernels.sets.rare import rare_combinations
-from sfumato.kernels.sets.rows import relabelled_rows, rows_led_by
-from sfumato.kernels.sets.support import common_records, still_rare
+from sfumato.kernels.sets.support import common_records, covering_items, relabelled_rows, rows_led_by, still_rare
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent

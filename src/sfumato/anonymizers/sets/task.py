@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.hierarchy.tree import Level
 from sfumato.kernels.sets.rare import rare_combinations
-from sfumato.kernels.sets.rows import postings, relabelled_rows
+from sfumato.kernels.sets.support import postings, relabelled_rows
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.sets.counting import refuse_too_many
 from sfumato.table.sets.sets import Sets

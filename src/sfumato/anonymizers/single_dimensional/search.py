@@ -16,10 +16,19 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.people import statistics_of
 from sfumato.classes.regions import Regions
 from sfumato.hierarchy.tree import Hierarchy, Level
-from sfumato.kernels.global_cuts.global_cuts import LEAF, ROOT, Cutting, Nodes, new_sweep
+from sfumato.kernels.global_cuts.global_cuts import (
+    LEAF,
+    ROOT,
+    Cutting,
+    Nodes,
+    add_region,
+    new_regions,
+    new_sweep,
+    region_of_codes,
+    specialize,
+)
 from sfumato.kernels.global_cuts.product_cells import CUTS, REGIONS, SETTLED, SortedAttributes, sorted_rows, start_cells
-from sfumato.kernels.global_cuts.specialization import add_region, new_regions, region_of_codes, specialize
-from sfumato.kernels.space import TREE, Space
+from sfumato.kernels.types import TREE, Space
 from sfumato.models.says import smallest_allowed
 from sfumato.table.encoding import EncodedAttribute
 

@@ -33,7 +33,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.kernels.global_cuts.global_cuts import BEST, LEAF, ROOT, Nodes, part_count, tree_part
 from sfumato.kernels.global_cuts.product_cells import SortedAttributes, range_loss
 from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, PRIME, HierarchyForest, merge, start_merging
-from sfumato.kernels.space import TREE, Space
+from sfumato.kernels.types import TREE, Space
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.table.encoding import EncodedAttribute

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.kernels.sets.rows import postings
-from sfumato.kernels.sets.support import support_of_known
+from sfumato.kernels.sets.support import postings, support_of_known
 from sfumato.numbers import counted
 from sfumato.published.sets import classes_of
 from sfumato.randomness import seed_problems

@@ -27,15 +27,7 @@ from sfumato.classes.grouping import group_records
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.original_values import comparable_columns, exact_parts, number_alike, number_texts
 from sfumato.evaluation.attacks.worlds import WorldCells, every_world, random_worlds, world_cells, world_count
-from sfumato.kernels.slices.cuts import CutSpace
-from sfumato.kernels.slices.even_cuts import (
-    UNEVEN,
-    EvenCuts,
-    Exchanging,
-    attributes_cut,
-    exchange,
-    place_borders,
-)
+from sfumato.kernels.slices.cuts import UNEVEN, CutSpace, EvenCuts, Exchanging, attributes_cut, exchange, place_borders
 from sfumato.published.sliced import BUCKET, SlicedTable, column_of, labels_of
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import encode
@@ -47,7 +39,7 @@ _MOST_BORDERS = 1 << 26
 
 
 _WARM, _COLD = 0.2, 2.0
-"""Coldness of a walk at the start and at the end, see :func:`sfumato.kernels.slices.even_cuts.exchange`."""
+"""Coldness of a walk at the start and at the end, see :func:`sfumato.kernels.slices.cuts.exchange`."""
 
 
 _MODULUS = 2**31 - 1

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.ratings.recommend import learn_deviations, predict_from_neighbours
+from sfumato.kernels.ratings.scores import learn_deviations, predict_from_neighbours
 from sfumato.numbers import counted, figure
 from sfumato.randomness import permutation
 from sfumato.release.ratings.release import RatingRelease

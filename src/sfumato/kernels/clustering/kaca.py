@@ -19,8 +19,7 @@ from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree
 from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.space import NUMERIC
-from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import NUMERIC, Codes, Floats, Int32s, Int64s, float64, int64
 
 GRID = 2.0**26
 """Distances that are equal on this grid are equal: sums of the same fractions in another order must not differ."""

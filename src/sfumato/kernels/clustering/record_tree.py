@@ -16,8 +16,7 @@ import numpy as np
 
 from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
-from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import NUMERIC, SET, Codes, Flags, Floats, Int32s, Int64s, float64, int64
 
 BUCKET = 8
 """Records of a node that is not split any more; equal records are never split."""

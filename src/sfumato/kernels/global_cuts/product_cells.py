@@ -15,8 +15,7 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.space import NUMERIC, Space
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import NUMERIC, Flags, Floats, Int32s, Int64s, Space, float64, int64
 
 CLASSES = 0  # how many cells there are, dead ones included
 REGIONS = 1  # how many regions there are, cut ones included

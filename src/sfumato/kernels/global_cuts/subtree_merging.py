@@ -17,8 +17,7 @@ import numpy as np
 from sfumato.kernels.global_cuts.product_cells import SortedAttributes, bounds_of, count_in
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.space import Space
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Space, int64
 
 BELOW = 0  # some child is not published yet
 CANDIDATE = 1  # all children are published

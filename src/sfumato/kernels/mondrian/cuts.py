@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sfumato.kernels.bits import sort_numbers
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.predicates import GUARDED, K_MAP, SLACK, RuleArrays, holds
-from sfumato.kernels.sorting import sort_numbers
-from sfumato.kernels.space import TREE, Space
-from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, float64, int64
+from sfumato.kernels.types import TREE, Codes, Floats, Int32s, Int64s, Space, float64, int64
 
 
 class Options(NamedTuple):

@@ -1,6 +1,6 @@
 """A range of records seen through few items: the codes that occur in it, numbered per attribute, at most 64 of them.
 
-Letters are those of :mod:`sfumato.kernels.mondrian.item_rows`.
+Letters are those of :mod:`sfumato.kernels.mondrian.items`.
 
 An item is one code, or a run of neighboring codes of about equal count where more than 64 codes occur. The items of the
 active attributes (those of two items or more) stand one after the other; each has a bitmap of the rows that show it.
@@ -10,33 +10,207 @@ M is cleared or walked.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.bits import EMPTY, ONE, lowest, single, without_lowest
+from sfumato.kernels.bits import EMPTY, ONE, lowest, single, sort_numbers, without_lowest
 from sfumato.kernels.jit import borrowing, interpreted_as, kernel
-from sfumato.kernels.mondrian.item_rows import (
-    ACTIVE,
-    BRANCHES,
-    DISTINCT,
-    FIRST,
-    GAP,
-    GROUPED,
-    LAST,
-    OWN,
-    PRESENT,
-    START,
-    UNIT,
-    WEIGHT,
-    FlatTrees,
-    ItemFinder,
-    ItemRows,
-    Items,
-)
-from sfumato.kernels.mondrian.spans import ancestor_loss, list_branches, measure_axis
-from sfumato.kernels.sorting import sort_numbers
-from sfumato.kernels.space import NUMERIC, SET, TREE, Space
-from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, Words, int64
+from sfumato.kernels.types import NUMERIC, SET, TREE, Codes, Floats, Int32s, Int64s, Space, Words, float64, int64
+
+# The items of a range as arrays.
+#
+# Those of one shape are rows of one array, whose names stand here: a call pays for every array that it passes, and a
+# range of twenty records is soon done.
+#
+# Letters: q quasi-identifying attributes, M codes of all attributes together, t tree nodes, h rows looked at, u = h/64.
+
+
+# Rows of Items.attributes, int64 (6, q).
+ACTIVE = 0  # the active attributes in declared order
+BY_LOSS = 1  # the active attributes by falling loss
+PRESENT = 2  # items of the attribute
+START = 3  # its first item
+GROUPED = 4  # 1 when items stand for several codes
+BRANCHES = 5  # branchings of its tree below the topmost
+# Rows of Items.numbers, int64 (6, 64 q).
+WEIGHT = 0  # original records of the item
+LEFT = 1  # the same on the left side of a cut
+RIGHT = 2
+FIRST = 3  # smallest code
+LAST = 4
+DISTINCT = 5  # codes
+# Rows of Items.places, float64 (4, 64 q), in units of weighted loss.
+LOW = 0  # place of the first code on the axis
+HIGH = 1  # place of the last code
+GAP = 2  # distance to the next item, or loss of the ancestor common with it
+OWN = 3  # loss of the common ancestor of the item's codes
+# Rows of Items.rates, float64 (3, q).
+UNIT = 0  # loss of one value of a set, of one step on an axis, of the whole tree
+TOP = 1  # loss of the common ancestor of all codes that occur
+BASE = 2  # expected loss of the range
+# Rows of Items.branches, float64 (3, 128 q): items FROM .. TO − 1 lie under a branching; it loses DROP less than above.
+FROM = 0
+TO = 1
+DROP = 2
+
+
+class Items(NamedTuple):
+    """What losses are reckoned from; the rows of each array are named in this module.
+
+    Attributes
+    ----------
+    attributes : numpy.ndarray
+        int64 (6, q).
+    numbers : numpy.ndarray
+        int64 (6, 64 q).
+    places : numpy.ndarray
+        float64 (4, 64 q).
+    rates : numpy.ndarray
+        float64 (3, q).
+    branches : numpy.ndarray
+        float64 (3, 128 q).
+    """
+
+    attributes: Int64s
+    numbers: Int64s
+    places: Floats
+    rates: Floats
+    branches: Floats
+
+
+class ItemRows(NamedTuple):
+    """Which rows show which item.
+
+    Attributes
+    ----------
+    bitmaps : numpy.ndarray
+        uint64 (u, 64 q): rows of each item.
+    item : numpy.ndarray
+        uint8 (q, h): item of each row, counted inside its attribute.
+    weight : numpy.ndarray
+        int64 (h,): records of each row.
+    """
+
+    bitmaps: Words
+    item: NDArray[np.uint8]
+    weight: Int64s
+
+
+class FlatTrees(NamedTuple):
+    """The hierarchies, to be climbed from any code.
+
+    Attributes
+    ----------
+    leaf : numpy.ndarray
+        int64 (M,): deepest tree node over each code, −1 for none.
+    node_loss : numpy.ndarray
+        float64 (t,): loss of each tree node, weighted.
+    """
+
+    leaf: Int64s
+    node_loss: Floats
+
+
+class ItemFinder(NamedTuple):
+    """Buffers that finding items takes.
+
+    Attributes
+    ----------
+    sorted_codes : numpy.ndarray
+        int64 (h or more,): codes that occur.
+    item_of : numpy.ndarray
+        uint8 (M,): item of each code that occurs; anything elsewhere.
+    tally : numpy.ndarray
+        int64 (largest cardinality,), all zero between uses.
+    marks : numpy.ndarray
+        uint64 (64,), all zero between uses.
+    trees : FlatTrees
+    """
+
+    sorted_codes: Int64s
+    item_of: NDArray[np.uint8]
+    tally: Int64s
+    marks: Words
+    trees: FlatTrees
+
+
+# What neighboring items of an attribute span: gaps on an axis, branchings of a tree.
+#
+# An attribute's items are ``start .. start + present − 1``.
+
+
+@borrowing
+def measure_axis(attribute: int, offset: int, positions: Floats, items: Items) -> None:
+    """Place the items of a numeric attribute on its axis, in units of weighted loss."""
+    unit, places = items.rates[UNIT, attribute], items.places
+    start = items.attributes[START, attribute]
+    middle = 0.0
+    for place in range(start, start + items.attributes[PRESENT, attribute]):
+        places[LOW, place] = unit * positions[offset + items.numbers[FIRST, place]]
+        places[HIGH, place] = unit * positions[offset + items.numbers[LAST, place]]
+        next_middle = 0.5 * (places[LOW, place] + places[HIGH, place])
+        if place > start:
+            places[GAP, place - 1] = next_middle - middle
+        middle = next_middle
+
+
+@borrowing
+def ancestor_loss(offset: int, low: int, high: int, unit: float, space: Space, trees: FlatTrees) -> float:
+    """Weighted loss of the common ancestor of two codes; O(height of the tree)."""
+    if low == high:
+        return 0.0
+    node = trees.leaf[offset + low]
+    while node >= 0 and not (space.tree_low[node] <= high and high < space.tree_high[node]):
+        node = space.tree_parent[node]
+    return unit if node < 0 else float64(trees.node_loss[node])
+
+
+@borrowing
+def list_branches(attribute: int, items: Items) -> int:
+    """Read the tree off the losses between neighbors: what lies between two larger gaps is one branching.
+
+    That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
+    the attribute's part of `branches`, loss in DROP.
+    """
+    places, rates, branches = items.places, items.rates, items.branches
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
+    base = 2 * start
+    top = base + 2 * present
+    waiting = top
+    listed = base
+    for place in range(present):
+        own = places[OWN, start + place]
+        gap = np.inf
+        if place < present - 1:
+            gap = max(places[GAP, start + place], max(own, places[OWN, start + place + 1]))
+            places[GAP, start + place] = gap
+        above = gap if place == 0 else min(gap, places[GAP, start + place - 1])
+        branches[FROM, listed] = place
+        branches[TO, listed] = place + 1
+        branches[DROP, listed] = above - own
+        listed += 1
+        opened = float(place)
+        while waiting < top and branches[DROP, waiting] < gap:
+            loss = branches[DROP, waiting]
+            opened = branches[FROM, waiting]
+            waiting += 1
+            above = gap if waiting == top else min(gap, branches[DROP, waiting])
+            if above == np.inf:
+                rates[TOP, attribute] = loss
+            else:
+                branches[FROM, listed] = opened
+                branches[TO, listed] = place + 1
+                branches[DROP, listed] = above - loss
+                listed += 1
+        if gap < np.inf and (waiting == top or branches[DROP, waiting] > gap):
+            waiting -= 1
+            branches[DROP, waiting] = gap
+            branches[FROM, waiting] = opened
+    return int64(listed - base)
+
 
 MOST = 64  # items of one attribute
 RUNS = 32  # equal shares that too many codes are grouped into; a code with a share of its own makes one more item

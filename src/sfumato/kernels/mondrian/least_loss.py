@@ -7,7 +7,7 @@ their first records; the sizes and rules of the cut that is made always come fro
 order of a hash of what they hold, and keep it inside every range, so that the first ones are a sample that depends on
 nothing but the records.
 
-Letters are those of :mod:`sfumato.kernels.mondrian.item_rows`.
+Letters are those of :mod:`sfumato.kernels.mondrian.items`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from sfumato.kernels.bits import EMPTY, ONE, has
 from sfumato.kernels.jit import borrowing, interpreted_as, kernel, sized
-from sfumato.kernels.mondrian.candidates import ATTRIBUTE, Candidates, propose
 from sfumato.kernels.mondrian.cuts import (
     Options,
     Workspace,
@@ -30,22 +29,34 @@ from sfumato.kernels.mondrian.cuts import (
     sides_hold,
     total_weight,
 )
-from sfumato.kernels.mondrian.expected_loss import spread_table
-from sfumato.kernels.mondrian.item_rows import FIRST, LAST, PRESENT, START, ItemFinder, ItemRows, Items
-from sfumato.kernels.mondrian.items import MOST, find_items, new_items
+from sfumato.kernels.mondrian.items import (
+    FIRST,
+    LAST,
+    MOST,
+    PRESENT,
+    START,
+    ItemFinder,
+    ItemRows,
+    Items,
+    find_items,
+    new_items,
+)
 from sfumato.kernels.mondrian.ranges import LaidRecords, keep_cut, move_to_parts, spare_for
 from sfumato.kernels.mondrian.scores import (
+    ATTRIBUTE,
     PLANES,
+    Candidates,
     LookedAt,
     Scoring,
     next_better,
+    propose,
     rate_range,
     slice_weights,
+    spread_table,
     tabulate_evenness,
 )
 from sfumato.kernels.predicates import LARGEST_SHARE, RuleArrays, holds
-from sfumato.kernels.space import Space
-from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, int64
+from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, Space, int64
 
 SAMPLE = 1024  # records that a range is judged on
 DRAWS = 1.6  # records of the imagined class over the smallest allowed

@@ -10,23 +10,358 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.bits import EMPTY, ONE, how_many
-from sfumato.kernels.jit import borrowing, interpreted_as, kernel
-from sfumato.kernels.mondrian.candidates import ATTRIBUTE, LEFT_WEIGHT, Candidates
-from sfumato.kernels.mondrian.expected_loss import exact_loss, expected_loss
-from sfumato.kernels.mondrian.item_rows import (
+from sfumato.kernels.bits import EMPTY, ONE, has, how_many, single
+from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
+from sfumato.kernels.mondrian.items import (
     ACTIVE,
     BASE,
+    BRANCHES,
     BY_LOSS,
+    DISTINCT,
+    DROP,
+    FROM,
+    GAP,
+    GROUPED,
+    HIGH,
     LEFT,
+    LOW,
+    OWN,
     PRESENT,
     RIGHT,
     START,
+    TO,
+    TOP,
+    UNIT,
     WEIGHT,
     ItemRows,
     Items,
 )
-from sfumato.kernels.types import Floats, Int64s, Words, int64
+from sfumato.kernels.types import NUMERIC, SET, TREE, Floats, Int64s, Words, float64, int64
+
+# Expected loss of a class drawn at random from one side of a cut, attribute by attribute.
+#
+# What a cut is worth shows only in the final classes. A side that will be cut further is therefore judged by the loss
+# that a class of `draws` records, drawn from it at random with replacement, can be expected to have:
+#
+# * value set of m domain values: the expected number of distinct values over m, less the classes of one value;
+# * numbers: every gap between neighboring values counts with the probability that the class lies on both its sides;
+# * tree: the loss of the common ancestor, less what every branching below saves when the whole class falls under it.
+#
+# A side that cannot be cut any more loses exactly what it spans.
+#
+# `side` is the row of `numbers` that holds the weight
+# of each item on the side, `total` their sum over one attribute, `start .. stop-1` the items of the attribute.
+
+
+TABLED = 128  # sides of fewer records look their powers up
+
+
+@inlined
+def power(base: float, exponent: int) -> float:
+    """Raise to a whole power by squaring."""
+    result = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            result *= base
+        base *= base
+        exponent >>= 1
+    return result
+
+
+@inlined
+def spread(share: float, draws: int) -> float:
+    """Probability that `draws` draws fall neither all inside nor all outside a part of the given share."""
+    rest = 1.0 - share
+    inside = 1.0
+    outside = 1.0
+    while draws > 0:
+        if draws & 1:
+            inside *= share
+            outside *= rest
+        share *= share
+        rest *= rest
+        draws >>= 1
+    return 1.0 - inside - outside
+
+
+@kernel
+def spread_table(draws: int) -> Floats:
+    """Tabulate `spread` of c/n at ``n (n + 1) / 2 + c`` for all n < TABLED; float64."""
+    table = np.zeros(TABLED * (TABLED + 1) // 2)
+    for total in range(1, TABLED):
+        for count in range(total + 1):
+            table[total * (total + 1) // 2 + count] = spread(count / total, draws)  # never 0: it starts at 1
+    return table
+
+
+@borrowing
+def expected_loss(attribute: int, kind: int, side: int, total: int, draws: int, table: Floats, items: Items) -> float:
+    """Weighted loss that a random class of one side can be expected to have in one attribute."""
+    start = items.attributes[START, attribute]
+    stop = start + items.attributes[PRESENT, attribute]
+    if kind == NUMERIC:
+        return _expected_range(start, stop, side, total, draws, table, items)
+    if kind == SET:
+        unit = items.rates[UNIT, attribute]
+        if items.attributes[GROUPED, attribute] == 1:
+            return float64(unit * _expected_grouped(start, stop, side, total, draws, items.numbers))
+        return float64(unit * _expected_distinct(start, stop, side, total, draws, table, items.numbers))
+    count = items.attributes[BRANCHES, attribute]
+    return float64(items.rates[TOP, attribute] - _expected_savings(start, count, side, total, draws, items))
+
+
+@borrowing
+def _expected_distinct(
+    start: int, stop: int, side: int, total: int, draws: int, table: Floats, numbers: Int64s
+) -> float:
+    expected = 0.0
+    if total < TABLED:
+        row = total * (total + 1) // 2
+        for place in range(start, stop):
+            expected += table[row + numbers[side, place]]
+    else:
+        for place in range(start, stop):
+            expected += spread(numbers[side, place] / total, draws)
+    return expected
+
+
+@borrowing
+def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, numbers: Int64s) -> float:
+    # The codes of an item are taken as equally frequent; never more of them than records.
+    expected = 0.0
+    for place in range(start, stop):
+        count = numbers[side, place]
+        if count > 0:
+            codes = min(numbers[DISTINCT, place], count)
+            expected += codes * spread(count / (codes * float(total)), draws)
+    return expected
+
+
+@borrowing
+def _expected_range(start: int, stop: int, side: int, total: int, draws: int, table: Floats, items: Items) -> float:
+    expected = 0.0
+    below = int64(0)
+    numbers, places = items.numbers, items.places
+    if total < TABLED:
+        row = total * (total + 1) // 2
+        for place in range(start, stop - 1):
+            below += numbers[side, place]
+            expected += places[GAP, place] * table[row + below]
+    else:
+        for place in range(start, stop - 1):
+            below += numbers[side, place]
+            expected += places[GAP, place] * spread(below / total, draws)
+    return expected
+
+
+@borrowing
+def _expected_savings(start: int, count: int, side: int, total: int, draws: int, items: Items) -> float:
+    saved = 0.0
+    numbers, branches = items.numbers, items.branches
+    for branch in range(2 * start, 2 * start + count):
+        under = int64(0)
+        for place in range(start + int(branches[FROM, branch]), start + int(branches[TO, branch])):
+            under += numbers[side, place]
+        if under > 0:
+            saved += branches[DROP, branch] * power(under / total, draws)
+    return saved
+
+
+@borrowing
+def exact_loss(attribute: int, kind: int, side: int, items: Items) -> float:
+    """Weighted loss of one side as one class in one attribute; the side must not be empty."""
+    numbers, places = items.numbers, items.places
+    start = items.attributes[START, attribute]
+    stop = start + items.attributes[PRESENT, attribute]
+    if kind == SET:
+        found = int64(0)
+        for place in range(start, stop):
+            found += min(numbers[DISTINCT, place], numbers[side, place])
+        return float64(items.rates[UNIT, attribute] * found) if found > 1 else 0.0
+    low = start
+    high = stop - 1
+    while low < high and numbers[side, low] == 0:
+        low += 1
+    while high > low and numbers[side, high] == 0:
+        high -= 1
+    if kind == NUMERIC:
+        return float64(places[HIGH, high] - places[LOW, low])
+    loss = max(places[OWN, low], places[OWN, high])
+    for place in range(low, high):
+        loss = max(loss, places[GAP, place])
+    return float64(loss)
+
+
+# Candidate cuts of a range: which items of one attribute go left.
+
+
+# Rows of Candidates.sides.
+ATTRIBUTE = 0
+LEFT_WEIGHT = 1
+
+
+class Candidates(NamedTuple):
+    """Cuts in the order in which they were proposed.
+
+    Attributes
+    ----------
+    sides : numpy.ndarray
+        int64 (2, c): attribute and weight of the left side.
+    items : numpy.ndarray
+        uint64 (c,): items put left.
+    """
+
+    sides: Int64s
+    items: Words
+
+
+@borrowing
+def propose(
+    active: int, total: int, smallest: float, everywhere: bool, kinds: Int64s, items: Items,
+    candidates: Candidates,
+) -> int:  # fmt: skip
+    """List the candidates in order; return how many there are: fewer than 3 for each item of an attribute."""
+    count = int64(0)
+    for number in range(active):
+        attribute = items.attributes[ACTIVE, number]
+        present = items.attributes[PRESENT, attribute]
+        first = count
+        if kinds[attribute] == TREE and not everywhere:
+            count = _propose_children(attribute, total, smallest, count, items, candidates)
+            continue
+        for order in range(2 if kinds[attribute] == SET and present > 2 else 1):
+            if everywhere:
+                count = _propose_prefixes(attribute, order == 1, total, smallest, count, items, candidates)
+            else:
+                count = _propose_middle(attribute, order == 1, total, smallest, first, count, items, candidates)
+        if everywhere and present > 2 and kinds[attribute] != NUMERIC:
+            count = _propose_single_items(attribute, total, smallest, count, items, candidates)
+    return count
+
+
+@borrowing
+def _keep(attribute: int, weight: int, chosen: np.uint64, count: int, candidates: Candidates) -> int:
+    """Write a candidate down; return how many there are then."""
+    candidates.sides[ATTRIBUTE, count] = attribute
+    candidates.sides[LEFT_WEIGHT, count] = weight
+    candidates.items[count] = chosen
+    return count + 1
+
+
+@borrowing
+def _propose_prefixes(
+    attribute: int, by_frequency: bool, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
+    """Propose every allowable prefix of one order."""
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
+    chosen = EMPTY
+    weight = int64(0)
+    for place in range(present - 1):
+        item = _heaviest(start, present, chosen, items.numbers) if by_frequency else place
+        chosen |= single(item)
+        weight += items.numbers[WEIGHT, start + item]
+        if total - weight < smallest:
+            break
+        if weight >= smallest:
+            count = _keep(attribute, weight, chosen, count, candidates)
+    return count
+
+
+@borrowing
+def _propose_middle(
+    attribute: int, by_frequency: bool, total: int, smallest: float, first: int, count: int, items: Items,
+    candidates: Candidates,
+) -> int:  # fmt: skip
+    """Propose the allowable prefix nearest to half, unless it makes the same cut as candidate `first`.
+
+    Only the last prefix below half and the first one from half on can be it: where these are not allowable, none is.
+    """
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
+    before = EMPTY
+    before_weight = int64(0)
+    chosen = EMPTY
+    weight = int64(0)
+    for place in range(present - 1):
+        before = chosen
+        before_weight = weight
+        item = _heaviest(start, present, chosen, items.numbers) if by_frequency else place
+        chosen |= single(item)
+        weight += items.numbers[WEIGHT, start + item]
+        if 2 * weight >= total:
+            break
+    fits = weight >= smallest and total - weight >= smallest
+    fits_before = before_weight >= smallest and total - before_weight >= smallest
+    if fits_before and (not fits or total - 2 * before_weight <= abs(2 * weight - total)):
+        chosen = before
+        weight = before_weight
+    elif not fits:
+        return count
+    complement = (~EMPTY >> np.uint64(64 - present)) & ~chosen
+    if count > first and (candidates.items[first] == chosen or candidates.items[first] == complement):
+        return count
+    return _keep(attribute, weight, chosen, count, candidates)
+
+
+@borrowing
+def _propose_children(
+    attribute: int, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
+    """Propose cuts between the children of the common ancestor: each alone, and the run of first ones nearest to half.
+
+    Only such a cut makes both sides less general; items are neighbors across children where their ancestor is the top.
+    """
+    start = items.attributes[START, attribute]
+    present = items.attributes[PRESENT, attribute]
+    child = EMPTY
+    child_weight = int64(0)
+    chosen = EMPTY
+    weight = int64(0)
+    nearest = EMPTY
+    nearest_weight = int64(-1)
+    for item in range(present):
+        child |= single(item)
+        child_weight += items.numbers[WEIGHT, start + item]
+        if item < present - 1 and items.places[GAP, start + item] < items.rates[TOP, attribute]:
+            continue
+        chosen |= child
+        weight += child_weight
+        nearer = nearest_weight < 0 or abs(2 * weight - total) < abs(2 * nearest_weight - total)
+        if nearer and weight >= smallest and total - weight >= smallest:
+            nearest = chosen
+            nearest_weight = weight
+        if child_weight >= smallest and total - child_weight >= smallest:
+            count = _keep(attribute, child_weight, child, count, candidates)
+        child = EMPTY
+        child_weight = int64(0)
+    if nearest_weight >= 0:
+        count = _keep(attribute, nearest_weight, nearest, count, candidates)
+    return count
+
+
+@borrowing
+def _heaviest(start: int, present: int, taken: np.uint64, numbers: Int64s) -> int:
+    heaviest = 0
+    most = int64(-1)
+    for item in range(present):
+        if numbers[WEIGHT, start + item] > most and not has(taken, item):
+            most = numbers[WEIGHT, start + item]
+            heaviest = item
+    return heaviest
+
+
+@borrowing
+def _propose_single_items(
+    attribute: int, total: int, smallest: float, count: int, items: Items, candidates: Candidates
+) -> int:
+    # The first and the last item alone are prefixes in code order already.
+    for item in range(1, items.attributes[PRESENT, attribute] - 1):
+        weight = items.numbers[WEIGHT, items.attributes[START, attribute] + item]
+        if weight >= smallest and total - weight >= smallest:
+            count = _keep(attribute, weight, single(item), count, candidates)
+    return count
+
 
 EVENNESS = 0.7  # exponent of the entropy of the split
 STEPS = 1024  # steps in which the entropy is tabulated
@@ -42,7 +377,7 @@ class Scoring(NamedTuple):
     draws : int
         Records of the imagined class.
     table : numpy.ndarray
-        float64, see :func:`sfumato.kernels.mondrian.expected_loss.spread_table`.
+        float64, see :func:`sfumato.kernels.mondrian.scores.spread_table`.
     evenness : numpy.ndarray
         float64 (STEPS + 1,): entropy of a split to the power 0.7, by share of the left side.
     chosen_rows : numpy.ndarray

@@ -5,11 +5,40 @@ Letters: n records, m issues, z ratings.
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.jit import kernel
-from sfumato.kernels.types import Int32s, Int64s
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, int64
+
+# How alike the sets of issues are that records rated.
+
+
+@kernel
+def shared_weight(center: int, records: Int64s, starts: Int64s, issues: Int32s, weights: Floats) -> Floats:
+    """Return the cosine between what one record rated and what each of some others rated; float64 (records,).
+
+    starts, issues : compressed rows. weights : float64 (m,), of issues. Cost O(their ratings + m).
+    """
+    rated = np.zeros(len(weights), dtype=np.bool_)
+    own = 0.0
+    for place in range(starts[center], starts[center + 1]):
+        rated[issues[place]] = True
+        own += weights[issues[place]]
+    found = np.zeros(len(records))
+    for row in range(len(records)):
+        shared, whole = 0.0, 0.0
+        for place in range(starts[records[row]], starts[records[row] + 1]):
+            weight = weights[issues[place]]
+            whole += weight
+            if rated[issues[place]]:
+                shared += weight
+        if shared > 0:
+            found[row] = shared / math.sqrt(own * whole)  # never 0: what is shared is in both
+    return found
 
 
 @kernel
@@ -103,3 +132,173 @@ def _is_sorted(record_of: Int32s, issue_of: Int32s) -> bool:
         if before > record_of[place] or (before == record_of[place] and issue_of[place - 1] > issue_of[place]):
             return False
     return True
+
+
+# Records by the set of issues that they rated, and those of a set by how they rated them.
+#
+# Letters: n records, m issues, z ratings, b masks (distinct sets of rated issues), v vectors (distinct ratings of such
+# a set), q sensitive issues.
+#
+# Only non-sensitive issues are looked at; a rating of a sensitive issue is passed over.
+
+
+# An odd multiplier below 2**31: times 31 bits it stays below 2**62, so that mixing never overflows, compiled or not.
+_MIX = 0x5BD1E995
+_LOW = 0x7FFFFFFF
+
+
+@kernel
+def hash_masks(starts: Int64s, issues: Int32s, keys: Int64s) -> Int64s:
+    """Return a hash of the issues that each record rated: the exclusive or of their keys; int64 (n,).
+
+    starts : int64 (n + 1,). issues : int32 (z,). keys : int64 (m,), random, and 0 for a sensitive issue. Cost O(z).
+    """
+    hashes = np.zeros(len(starts) - 1, dtype=np.int64)
+    for record in range(len(starts) - 1):
+        mixed = int64(0)
+        for place in range(starts[record], starts[record + 1]):
+            mixed ^= keys[issues[place]]
+        hashes[record] = mixed
+    return hashes
+
+
+@kernel
+def hash_vectors(records: Int64s, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Int64s:
+    """Return a hash of the non-sensitive ratings of some records, in the order of issues; int64, as long as `records`.
+
+    codes : (z,). sensitive : bool (m,). The others as for :func:`hash_masks`. Cost O(their ratings).
+    """
+    hashes = np.zeros(len(records), dtype=np.int64)
+    for row in range(len(records)):
+        mixed = int64(0)
+        for place in range(starts[records[row]], starts[records[row] + 1]):
+            if not sensitive[issues[place]]:
+                longer = ((mixed ^ int64(codes[place])) + 1) * _MIX
+                mixed = (longer ^ (longer >> 31)) & _LOW
+        hashes[row] = mixed
+    return hashes
+
+
+@kernel
+def number_vectors(
+    order: Int64s, mask_hashes: Int64s, vector_hashes: Int64s, starts: Int64s, issues: Int32s, codes: Codes,
+    sensitive: Flags,
+) -> tuple[Int32s, Int32s, Int64s]:  # fmt: skip
+    """Tell distinct vectors and masks apart, exactly: hashes only say where to compare.
+
+    order : int64 (n,), records sorted by mask hash, then vector hash, int64 (n,) each. The others as for
+    :func:`hash_vectors`.
+    Returns the vector of each record, int32 (n,), the mask of each vector, int32 (v,), and a record of each vector,
+    int64 (v,). Cost O(ratings of records that share a hash).
+    """
+    vector_of = np.empty(len(order), dtype=np.int32)
+    mask_of = np.empty(len(order), dtype=np.int32)
+    example = np.empty(len(order), dtype=np.int64)
+    mask_example = np.empty(len(order), dtype=np.int64)
+    vectors, masks, run_masks, run_vectors = 0, 0, 0, 0
+    for place in range(len(order)):
+        record = order[place]
+        before = order[place - 1] if place else -1
+        if before < 0 or mask_hashes[record] != mask_hashes[before]:
+            run_masks, run_vectors = masks, vectors
+        elif vector_hashes[record] != vector_hashes[before]:
+            run_vectors = vectors
+        mask = run_masks
+        while mask < masks and not _same(record, mask_example[mask], False, starts, issues, codes, sensitive):
+            mask += 1
+        if mask == masks:
+            mask_example[masks] = record
+            masks += 1
+        vector = run_vectors
+        while vector < vectors and (
+            mask_of[vector] != mask or not _same(record, example[vector], True, starts, issues, codes, sensitive)
+        ):
+            vector += 1
+        if vector == vectors:
+            mask_of[vectors], example[vectors] = mask, record
+            vectors += 1
+        vector_of[record] = vector
+    return vector_of, mask_of[:vectors].copy(), example[:vectors].copy()
+
+
+@inlined
+def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, codes: Any, sensitive: Any) -> bool:
+    """Tell whether two records rated the same non-sensitive issues, and in the same way."""
+    here, there = starts[one], starts[other]
+    end, other_end = starts[one + 1], starts[other + 1]
+    while True:
+        while here < end and sensitive[issues[here]]:
+            here += 1
+        while there < other_end and sensitive[issues[there]]:
+            there += 1
+        if here == end or there == other_end:
+            return bool(here == end and there == other_end)
+        if issues[here] != issues[there] or (with_codes and codes[here] != codes[there]):
+            return False
+        here += 1
+        there += 1
+
+
+@kernel
+def public_counts(records: Int64s, starts: Int64s, issues: Int32s, sensitive: Flags) -> Int64s:
+    """Count the non-sensitive issues that some records rated; int64, as long as `records`."""
+    counts = np.zeros(len(records), dtype=np.int64)
+    for place in range(len(records)):
+        for rating in range(starts[records[place]], starts[records[place] + 1]):
+            counts[place] += not sensitive[issues[rating]]
+    return counts
+
+
+@kernel
+def public_codes(records: Int64s, total: int, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Codes:
+    """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them."""
+    found = np.empty(total, dtype=codes.dtype)
+    filled = 0
+    for record in records:
+        for rating in range(starts[record], starts[record + 1]):
+            if not sensitive[issues[rating]]:
+                found[filled] = codes[rating]
+                filled += 1
+    return found
+
+
+@kernel
+def summed_ratings(
+    member_starts: Int64s, members: Int64s, starts: Int64s, issues: Int32s, codes: Codes, number_of: Int32s, count: int
+) -> tuple[Int64s, Int32s, Int64s]:
+    """Sum the sensitive ratings of the records of each vector.
+
+    member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
+    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q.
+    Returns compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of
+    ratings, sum of codes, sum of their squares.
+    """
+    vectors = len(member_starts) - 1
+    capacity = 0
+    for record in members:
+        for rating in range(starts[record], starts[record + 1]):
+            capacity += number_of[issues[rating]] >= 0
+    row_starts = np.zeros(vectors + 1, dtype=np.int64)
+    row_issues = np.empty(capacity, dtype=np.int32)
+    sums = np.zeros((capacity, 3), dtype=np.int64)
+    slot_of = np.full(count, -1, dtype=np.int64)
+    filled = 0
+    for vector in range(vectors):
+        first = filled
+        for place in range(member_starts[vector], member_starts[vector + 1]):
+            record = members[place]
+            for rating in range(starts[record], starts[record + 1]):
+                number = number_of[issues[rating]]
+                if number < 0:
+                    continue
+                if slot_of[number] < first:
+                    slot_of[number] = filled
+                    row_issues[filled] = number
+                    filled += 1
+                code = int64(codes[rating])
+                slot = slot_of[number]
+                sums[slot, 0] += 1
+                sums[slot, 1] += code
+                sums[slot, 2] += code * code
+        row_starts[vector + 1] = filled
+    return row_starts, row_issues[:filled].copy(), sums[:filled].copy()

@@ -12,8 +12,7 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.space import NUMERIC, SET
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, float64, int64
+from sfumato.kernels.types import NUMERIC, SET, Flags, Floats, Int32s, Int64s, Words, float64, int64
 
 MOST_MOVED = 10
 """People who are moved from one part to the other, at most, so that both are allowed."""
@@ -25,7 +24,7 @@ class Axes(NamedTuple):
     Attributes
     ----------
     kinds : numpy.ndarray
-        int64 (q,): one of the constants of :mod:`sfumato.kernels.space`.
+        int64 (q,): one of the constants of :mod:`sfumato.kernels.types`.
     offsets : numpy.ndarray
         int64 (q + 1,): where the codes of each attribute start.
     positions : numpy.ndarray

@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.kernels.jit import borrowing, linear, sized
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.slices.groups import measure
 from sfumato.kernels.types import Floats, Int32s, Int64s, Words, int64
 
 

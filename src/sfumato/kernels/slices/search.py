@@ -17,8 +17,14 @@ import numpy as np
 
 from sfumato.kernels.jit import borrowing, inlined, kernel, sized
 from sfumato.kernels.slices.cuts import CutBuffers, CutSpace, bucket_widths, cut_bucket, new_cut_buffers, widest
-from sfumato.kernels.slices.groups import AgreeingGroups, SlicingArrays, every_group_holds, group_bucket, new_groups
-from sfumato.kernels.slices.shares import measure
+from sfumato.kernels.slices.groups import (
+    AgreeingGroups,
+    SlicingArrays,
+    every_group_holds,
+    group_bucket,
+    measure,
+    new_groups,
+)
 from sfumato.kernels.types import Flags, Floats, Int32s, Int64s
 
 

@@ -393,3 +393,349 @@ def _random(state: Words) -> float:
     bits ^= bits << np.uint64(17)
     state[0] = bits
     return float(bits >> np.uint64(11)) / 9007199254740992.0
+
+
+# Branch and bound over who takes which pattern of stars: the least cost, proven, for small tables.
+#
+# Letters: u units (single records, equal ones side by side), m distinct records, p patterns, g groups.
+
+
+# Each of two or more patterns for every unit, until all nodes are spent.
+@sized(lambda choices, record_of, *_: 10.0 * len(choices.cost) * min(_[-1], 2.0 ** min(len(record_of), 60)))
+def cheapest_patterns(
+    choices: Choices, record_of: Int32s, least: Floats, extra: Floats, taken: Int32s, known: float, most_nodes: int
+) -> tuple[float, int, bool]:
+    """Search all assignments of units to patterns for one that costs less than `known`.
+
+    record_of : int32 (u,), the distinct record of each unit, rising. least : float64 (u + 1,), what the units from each
+    on cost at least. extra : float64 (g,), what a member of a group costs in it above its own least, at least.
+    taken : int32 (u,), out: the patterns of the best assignment, where one better than `known` is found.
+    Returns the least cost found or known, the nodes visited, and whether the search came to its end.
+
+    Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
+    where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
+    or where a group can no longer get k records. Cost O(nodes · p), nodes exponential in u.
+    """
+    units = len(record_of)
+    sizes = np.zeros(len(choices.pattern_of), dtype=np.int64)
+    to_come = np.zeros(len(choices.pattern_of), dtype=np.int64)
+    for record in record_of:
+        for group in choices.group_of[record]:
+            if group >= 0:
+                to_come[group] += 1
+    current = np.full(units + 1, -1, dtype=np.int64)
+    cost = np.zeros(units + 1, dtype=np.float64)
+    # Records that open groups need, and what they cost above their least.
+    needed = np.zeros(units + 1, dtype=np.int64)
+    dearer = np.zeros(units + 1, dtype=np.float64)
+    best, nodes, unit = known, 0, 0
+    while unit >= 0:
+        record = record_of[unit]
+        if current[unit] >= 0:
+            _leave(choices, record, current[unit], sizes, to_come)
+        pattern = _next_pattern(choices, record, unit, record_of, current)
+        if pattern < 0 or cost[unit] + choices.cost[pattern] + least[unit + 1] >= best - SLACK:
+            current[unit] = -1
+            unit -= 1
+            continue
+        nodes += 1
+        if nodes > most_nodes:
+            return best, nodes, False
+        group = choices.group_of[record, pattern]
+        current[unit] = pattern
+        needed[unit + 1] = needed[unit] + _needs(sizes[group] + 1, choices.k) - _needs(sizes[group], choices.k)
+        dearer[unit + 1] = dearer[unit] + (needed[unit + 1] - needed[unit]) * extra[group]
+        cost[unit + 1] = cost[unit] + choices.cost[pattern]
+        possible = _enter(choices, record, pattern, sizes, to_come)
+        bound = cost[unit + 1] + least[unit + 1] + dearer[unit + 1]
+        if not possible or needed[unit + 1] > units - unit - 1 or bound >= best - SLACK:
+            continue
+        if unit == units - 1:
+            best = cost[units]
+            taken[:] = current[:units]
+            continue
+        unit += 1
+        current[unit] = -1
+    return best, nodes, True
+
+
+@inlined
+def _needs(size: int, k: int) -> int:
+    return k - size if 0 < size < k else 0
+
+
+@inlined
+def _next_pattern(choices: Choices, record: int, unit: int, record_of: Int32s, current: Int64s) -> int:
+    start = current[unit] + 1
+    if unit > 0 and record_of[unit - 1] == record:
+        start = max(start, current[unit - 1])
+    for pattern in range(start, len(choices.cost)):
+        if choices.group_of[record, pattern] >= 0:
+            return pattern
+    return -1
+
+
+@inlined
+def _enter(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: Int64s) -> bool:
+    """Assign a unit; tells whether all groups that it belongs to can still get k records or are empty."""
+    sizes[choices.group_of[record, pattern]] += 1
+    possible = True
+    for group in choices.group_of[record]:
+        if group >= 0:
+            to_come[group] -= 1
+            if sizes[group] > 0 and sizes[group] + to_come[group] < choices.k:
+                possible = False
+    return possible
+
+
+@inlined
+def _leave(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: Int64s) -> None:
+    sizes[choices.group_of[record, pattern]] -= 1
+    for group in choices.group_of[record]:
+        if group >= 0:
+            to_come[group] += 1
+
+
+# Stars for combinations of a few attributes: each one that is shown must be shown by k records.
+#
+# Letters: m distinct records, i items (records that are equal and starred equally), p patterns, s subsets of
+# attributes, c combinations (a subset with values).
+#
+# A pattern shows a subset when it stars none of its attributes; both are masks of bits.
+
+
+class ItemSets(NamedTuple):
+    """What the items show.
+
+    Attributes
+    ----------
+    combination_of : numpy.ndarray
+        int32 (m, s): combination that each distinct record has in each subset.
+    subsets : numpy.ndarray
+        int64 (s,): masks of their attributes.
+    starred : numpy.ndarray
+        int64 (p,): masks of the attributes that each pattern stars; the last stars all that may be.
+    cost : numpy.ndarray
+        float64 (p,), rising.
+    records : numpy.ndarray
+        int32 (i,): distinct record of each item.
+    weights : numpy.ndarray
+        int64 (i,): records of each item.
+    patterns : numpy.ndarray
+        int64 (i,): pattern of each item; the kernels change it.
+    counts : numpy.ndarray
+        int64 (c,): records that show each combination.
+    k : int
+    """
+
+    combination_of: Int32s
+    subsets: Int64s
+    starred: Int64s
+    cost: Floats
+    records: Int32s
+    weights: Int64s
+    patterns: Int64s
+    counts: Int64s
+    k: int
+
+
+@kernel
+def count_shown(shown: ItemSets) -> None:
+    """Count the records that show each combination, from nothing. Cost O(i · s)."""
+    shown.counts[:] = 0
+    for item in range(len(shown.records)):
+        _add(item, shown.weights[item], shown)
+
+
+@kernel
+def least_patterns(shown: ItemSets) -> Int64s:
+    """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
+
+    Where there is none it is the last.
+    """
+    least = np.empty(len(shown.records), dtype=np.int64)
+    for item in range(len(shown.records)):
+        least[item] = 0
+        while least[item] < len(shown.cost) - 1 and not _may_show(item, least[item], 0, shown):
+            least[item] += 1
+    return least
+
+
+@kernel
+def star_until_shared(shown: ItemSets, unit: float) -> None:
+    """Star items further until every combination that is shown is shown by k records. Cost O(i · p · s) a sweep.
+
+    An item takes the pattern that costs least, together with what it costs about to star those whose combinations
+    become too rare by it; `unit` is the cost of one star. Stars are never taken back, so it ends.
+    """
+    changed = True
+    while changed:
+        changed = False
+        for item in range(len(shown.records)):
+            starrable = shown.patterns[item] < len(shown.cost) - 1
+            if starrable and not _may_show(item, shown.patterns[item], 0, shown):
+                _take(item, _least_harmful(item, unit, shown), shown)
+                changed = True
+
+
+@kernel
+def unstar(shown: ItemSets) -> None:
+    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep."""
+    changed = True
+    while changed:
+        changed = False
+        for item in range(len(shown.records)):
+            before = shown.patterns[item]
+            if before > 0:
+                _add(item, -shown.weights[item], shown)
+                after = _cheaper(item, before, shown)
+                shown.patterns[item] = after
+                _add(item, shown.weights[item], shown)
+                changed = changed or after != before
+
+
+@inlined
+def _add(item: int, weight: int, shown: ItemSets) -> None:
+    hidden = shown.starred[shown.patterns[item]]
+    for subset in range(len(shown.subsets)):
+        if shown.subsets[subset] & hidden == 0:
+            shown.counts[shown.combination_of[shown.records[item], subset]] += weight
+
+
+@inlined
+def _take(item: int, pattern: int, shown: ItemSets) -> None:
+    _add(item, -shown.weights[item], shown)
+    shown.patterns[item] = pattern
+    _add(item, shown.weights[item], shown)
+
+
+@inlined
+def _may_show(item: int, pattern: int, besides: int, shown: ItemSets) -> bool:
+    """Tell whether all that an item shows under a pattern has k records, `besides` more than are counted."""
+    hidden = shown.starred[pattern]
+    for subset in range(len(shown.subsets)):
+        if shown.subsets[subset] & hidden == 0:
+            count = shown.counts[shown.combination_of[shown.records[item], subset]]
+            if count + besides < shown.k:
+                return False
+    return True
+
+
+@inlined
+def _least_harmful(item: int, unit: float, shown: ItemSets) -> int:
+    present = shown.starred[shown.patterns[item]]
+    best = len(shown.cost) - 1
+    least = np.inf
+    for pattern in range(shown.patterns[item] + 1, len(shown.cost)):
+        price = shown.cost[pattern] * shown.weights[item]
+        if price >= least:
+            break
+        if shown.starred[pattern] & present == present and _may_show(item, pattern, 0, shown):
+            price += unit * _harmed(item, present, shown.starred[pattern], shown)
+            if price < least - SLACK:
+                best, least = pattern, price
+    return best
+
+
+@inlined
+def _harmed(item: int, before: int, after: int, shown: ItemSets) -> int:
+    harmed = 0
+    for subset in range(len(shown.subsets)):
+        if shown.subsets[subset] & before == 0 and shown.subsets[subset] & after != 0:
+            count = shown.counts[shown.combination_of[shown.records[item], subset]]
+            if count >= shown.k and count - shown.weights[item] < shown.k:
+                harmed += count - shown.weights[item]
+    return harmed
+
+
+@inlined
+def _cheaper(item: int, before: int, shown: ItemSets) -> int:
+    """Find the cheapest pattern for an item that is not counted, such that nobody else's combinations get too rare."""
+    for pattern in range(before):
+        if shown.cost[pattern] >= shown.cost[before] - SLACK:
+            break
+        if _may_show(item, pattern, shown.weights[item], shown) and _may_go(item, before, pattern, shown):
+            return pattern
+    return before
+
+
+@inlined
+def _may_go(item: int, before: int, after: int, shown: ItemSets) -> bool:
+    for subset in range(len(shown.subsets)):
+        if shown.subsets[subset] & shown.starred[before] == 0 and shown.subsets[subset] & shown.starred[after] != 0:
+            count = shown.counts[shown.combination_of[shown.records[item], subset]]
+            if 0 < count < shown.k:
+                return False
+    return True
+
+
+# Stars that match every value: a few starred records serve all others of their group.
+#
+# Letters: m distinct records, p patterns, g groups; see :mod:`sfumato.kernels.stars.starring`.
+
+
+@kernel
+def star_until_compatible(weights: Int64s, choices: Choices, counts: Int32s, worthwhile: Floats, first: int) -> None:
+    """Star records until each is compatible with k records, when a star matches every value.
+
+    weights : int64 (m,). counts : int32 (m, p), out, empty before. worthwhile : float64, falling to 0: in each sweep
+    the groups are starred where that satisfies at least so many records for one unit of cost; with 0 everybody is
+    satisfied. first : the first group that is looked at; those from it on must have every record.
+    Cost O(z k) a sweep for z memberships.
+    """
+    plain = weights.copy()
+    compatible = weights.copy()
+    for bound in worthwhile:
+        for group in range(first, len(choices.pattern_of)):
+            cost = choices.cost[choices.pattern_of[group]]
+            if cost == 0.0:
+                continue
+            start, stop = choices.starts[group], choices.starts[group + 1]
+            members = choices.members[start:stop]
+            before = _unsatisfied(members, plain, compatible, choices.k)
+            if before == 0:
+                continue
+            kept = compatible[members]
+            chosen = _star(members, plain, compatible, choices.k)
+            starred = int64(0)
+            for place in range(len(members)):
+                if chosen[place]:
+                    starred += plain[members[place]]
+            if before < bound * cost * starred:
+                compatible[members] = kept
+                continue
+            for place in range(len(members)):
+                if chosen[place]:
+                    record = members[place]
+                    counts[record, choices.pattern_of[group]] += plain[record]
+                    plain[record] = 0
+    counts[:, 0] += plain.astype(np.int32)
+
+
+@inlined
+def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> int:
+    records = int64(0)
+    for record in members:
+        if compatible[record] < k:
+            records += plain[record]
+    return records
+
+
+@inlined
+def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
+    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows."""
+    chosen = np.zeros(len(members), dtype=np.bool_)
+    while True:
+        neediest = -1
+        for place in range(len(members)):
+            record = members[place]
+            if chosen[place] or plain[record] == 0 or compatible[record] >= k:
+                continue
+            if neediest < 0 or compatible[record] < compatible[members[neediest]]:
+                neediest = place
+        if neediest < 0:
+            return chosen
+        chosen[neediest] = True
+        for place in range(len(members)):
+            if place != neediest:
+                compatible[members[place]] += plain[members[neediest]]

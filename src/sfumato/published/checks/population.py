@@ -14,8 +14,7 @@ from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.grouping import distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.kernels.linking.coverage import covered_people
-from sfumato.kernels.linking.presence import extremes, summed_shares
+from sfumato.kernels.linking.presence import covered_people, extremes, summed_shares
 from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
@@ -104,7 +103,7 @@ def covered_population(
 
     Notes
     -----
-    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.coverage.covered_people`.
+    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.presence.covered_people`.
     """
     ground = _coverage(published, names, population, recoding)
     return covered_people(ground.people, ground.weights, *ground.classes)

@@ -14,7 +14,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of
-from sfumato.kernels.sets.rows import relabelled_rows
+from sfumato.kernels.sets.support import relabelled_rows
 from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.csv_format import CsvFormat

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.ratings.masks import public_codes, public_counts
-from sfumato.kernels.ratings.proximate_tree import PackedVectors, grow_trees, order_columns, packed_rows, tree_balls
+from sfumato.kernels.ratings.proximate import PackedVectors, grow_trees, order_columns, packed_rows, tree_balls
+from sfumato.kernels.ratings.rows import public_codes, public_counts
 from sfumato.parallel import each
 from sfumato.published.checks.ratings.measures import Measures, ProximityQuery, measured, sizes_alone, trimmed
 from sfumato.published.checks.ratings.vectors import Sums, Vectors, one_vector, sums_of, vectors_of
@@ -41,7 +41,7 @@ class VectorForest:
     mask_of : numpy.ndarray
         int32 (v,).
     words, places, lane, roots, nodes, weights
-        As :func:`~sfumato.kernels.ratings.proximate_tree.tree_balls` takes them.
+        As :func:`~sfumato.kernels.ratings.proximate.tree_balls` takes them.
     largest : int
         Vectors of the largest mask.
     """

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels.ratings.proximate import trimmed_balls
-from sfumato.kernels.ratings.spread import DIVIDED_BY_ALL, LITERAL, SKIP, measure_groups
+from sfumato.kernels.ratings.worth import DIVIDED_BY_ALL, LITERAL, SKIP, measure_groups
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.ratings.vectors import Sums

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.ratings.masks import hash_masks, hash_vectors, number_vectors, summed_ratings
+from sfumato.kernels.ratings.rows import hash_masks, hash_vectors, number_vectors, summed_ratings
 from sfumato.table.ratings.ratings import Ratings
 
 

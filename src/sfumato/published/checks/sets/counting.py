@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.kernels.sets.keys import combination_keys
+from sfumato.kernels.sets.support import combination_keys
 from sfumato.numbers import counted, figure
 from sfumato.parallel import each
 
