@@ -30,8 +30,8 @@ from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
 from sfumato.series.attacked import attack_releases
 from sfumato.series.attacked_composition import attack_with_keys
-from sfumato.table.csv_lines import label_lines
 from sfumato.table.encoding import encode
+from sfumato.table.writing import label_lines
 
 TREE = sf.groups({"low": {"few": ["a", "b"], "some": ["c"]}, "high": {"many": ["d", "e"]}})
 BIG, WIDE = 2**53, 2**63

@@ -27,7 +27,7 @@ from sfumato.errors import SfumatoError
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.dealt_on_disk import DealingTask
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.large import batches, coding, part_files
+from sfumato.table.large import batches, coding, spill
 from sfumato.table.large.coding import coded_table
 from sfumato.table.large.opening import opened_file
 
@@ -53,8 +53,8 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BYTES", 90)
     monkeypatch.setattr(batches, "ROWS", 5)
     monkeypatch.setattr(coding, "HELD", 700)
-    monkeypatch.setattr(part_files, "HELD", 200)
-    monkeypatch.setattr(part_files, "HELD_FOR_A_PART", 20)
+    monkeypatch.setattr(spill, "HELD", 200)
+    monkeypatch.setattr(spill, "HELD_FOR_A_PART", 20)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
     monkeypatch.setattr(checks_in_parts, "BUCKET", 6)
 

@@ -32,7 +32,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.large import batches, coding, part_files
+from sfumato.table.large import batches, coding, spill
 
 NAMES = ("release.json", "report.json", "report.txt", "policy.toml")
 MODELS = [
@@ -287,7 +287,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
 
 FILLED = [
     (laying_out, "_deal"),
-    (part_files.PartFiles, "flush"),
+    (spill.PartFiles, "flush"),
     (checks_in_parts, "_dealt"),
     # Writing to a mapped file for which there is no room would end the program.
     (os, "posix_fallocate"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.hierarchy.specification import number_of, text_of, value_text
-from sfumato.table import kinds
+from sfumato.table import schema
 
 SERIES = st.one_of(
     st.lists(st.one_of(st.none(), st.floats())).map(lambda v: pl.Series(v, dtype=pl.Float64)),
@@ -24,7 +24,7 @@ SERIES = st.one_of(
 @examples(150)
 def test_leaves_are_written_as_published_cells_are(values: pl.Series) -> None:
     texts = text_of(values).to_list()
-    assert texts == kinds.text_of(values).to_list()
+    assert texts == schema.text_of(values).to_list()
     assert texts == [None if value is None else value_text(value) for value in values.to_list()]
 
 

@@ -22,7 +22,7 @@ from sfumato.models.checks import Outcome
 from sfumato.release.content import content_of
 from sfumato.release.stored import DESCRIPTION
 from sfumato.table.databases.postgresql import PostgresSession
-from sfumato.table.databases.storable import storable
+from sfumato.table.databases.protocol import storable
 
 SECRET = "geheim"
 SCHEMA = sf.Schema(

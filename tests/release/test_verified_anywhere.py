@@ -250,7 +250,7 @@ def test_a_database_sends_each_row_once(database: Database, monkeypatch: pytest.
     monkeypatch.setattr(
         stored, "storable", lambda rows, **how: came.append(rows.height) or storable(rows, **how)
     )  # fmt: skip
-    storable = sys.modules["sfumato.table.databases.storable"].storable
+    storable = sys.modules["sfumato.table.databases.protocol"].storable
     found = sf.verify(database.url, schema="r")
     assert found.ok
     assert (found.records, came) == (80, [2])

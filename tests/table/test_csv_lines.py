@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.table import csv_lines, writing
-from sfumato.table.csv_lines import label_lines
-from sfumato.table.writing import write_data
+from sfumato.table import writing
+from sfumato.table.writing import label_lines, write_data
 
 TEXTS = st.text(st.sampled_from(["a", "é", "|", ",", '"', "\n", "\r", " ", "\0", "𝄞", "x", "9"]), max_size=20)
 CELLS = st.lists(st.lists(st.none() | TEXTS, min_size=3, max_size=3), min_size=1, max_size=12)
@@ -44,9 +43,9 @@ def test_lines_are_those_of_polars(rows: list[list[str | None]], width: int) -> 
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("block_bytes", [1, 1000, csv_lines._BLOCK_BYTES])
+@pytest.mark.parametrize("block_bytes", [1, 1000, writing._BLOCK_BYTES])
 def test_blocks_come_in_order(monkeypatch: pytest.MonkeyPatch, threads: int, block_bytes: int) -> None:
-    monkeypatch.setattr(csv_lines, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(writing, "_BLOCK_BYTES", block_bytes)
     rows = [[f"[{number % 13}..{number % 17}]", "x" * (number % 9), str(number)] for number in range(1000)]
     frame = listed(rows, 3)
     assert made(frame, threads) == frame.cast(pl.String).write_csv(include_header=False).encode()

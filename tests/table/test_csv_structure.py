@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.errors import InputError
+from sfumato.table.csv_file import read_rows
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.csv_rows import read_rows
-from sfumato.table.csv_structure import count_regular_rows
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.sources import csv_text
+from sfumato.table.sources.csv_text import count_regular_rows
 
 CELLS = ["a", '"a"', '"a,b"', '"a""b"', '""', "", " ", "é", '"x\ny"', '"x\r\ny"', '"""a"""', '"a,""b"""', '"a"",b"']
 ODD_CELLS = ['x"y', 'x""y', ' "a"', '"a" ', '"', '""a""', "a,b"]

@@ -16,8 +16,7 @@ import sfumato as sf
 from databases import KINDS, Database, in_file, on_server
 from sfumato.table.databases.address import address_of, is_database, is_database_path
 from sfumato.table.databases.duckdb import DuckdbSession
-from sfumato.table.databases.exact_numbers import numbers_in
-from sfumato.table.databases.postgresql import PostgresSession
+from sfumato.table.databases.postgresql import PostgresSession, numbers_in
 from sfumato.table.databases.sqlite import SqliteSession
 
 SECRET = "geheim"

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.table import distinct
-from sfumato.table.distinct import as_categories, private_categorical, texts_of
-from sfumato.table.text_order import dense_ranks, text_order
+from sfumato.table.distinct import as_categories, dense_ranks, private_categorical, text_order, texts_of
 
 TEXTS = st.lists(st.one_of(st.none(), st.sampled_from(["a", "b", "", " ", "long " * 5]), st.text(max_size=3)))
 
@@ -54,7 +53,7 @@ def test_numbers_that_were_never_given_out_are_no_texts(monkeypatch: pytest.Monk
 def test_few_and_many_texts_are_ordered_alike(texts: list[str]) -> None:
     series = pl.Series(texts, dtype=pl.String)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.table.text_order.FEW", -1)
+        patch.setattr("sfumato.table.distinct.FEW", -1)
         many = text_order(series).tolist()
 
     assert text_order(series).tolist() == many
@@ -66,7 +65,7 @@ def test_few_and_many_texts_are_ordered_alike(texts: list[str]) -> None:
 def test_few_and_many_texts_are_numbered_alike(texts: list[str | None]) -> None:
     series = pl.Series(texts, dtype=pl.String)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.table.text_order.FEW", -1)
+        patch.setattr("sfumato.table.distinct.FEW", -1)
         many = dense_ranks(series).tolist()
 
     rising = sorted({text for text in texts if text is not None})

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.table.packed import PackedColumn, packed
+from sfumato.table.raw_table import PackedColumn, packed
 
 TEXTS = st.lists(st.one_of(st.none(), st.text(max_size=3)), max_size=60)
 

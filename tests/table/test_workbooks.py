@@ -13,7 +13,7 @@ import sfumato as sf
 from sfumato.table import announcing
 from sfumato.table.schema import Kind
 from sfumato.table.sources import workbook_sheets, workbooks
-from sfumato.table.sources.cell_ranges import CellRange, cell_name, column_letters, column_number
+from sfumato.table.sources.workbook_parts import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
 ROWS = (

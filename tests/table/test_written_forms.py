@@ -9,11 +9,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.table.date_forms import date_form
-from sfumato.table.number_forms import NumberForm
-from sfumato.table.proposals import proposals
-from sfumato.table.questions import ask
-from sfumato.table.written_forms import PLAIN, WrittenForm
+from sfumato.table.questions import ask, proposals
+from sfumato.table.written_forms import PLAIN, NumberForm, WrittenForm, date_form
 
 DRAW = random.Random(7)
 MOMENTS = [datetime(1931, 1, 1) + timedelta(seconds=DRAW.randrange(3_000_000_000)) for _ in range(300)]

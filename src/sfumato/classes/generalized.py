@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.kernels.grouping import histogram
+from sfumato.table.distinct import FEW
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.text_order import FEW
 
 
 class Form(StrEnum):

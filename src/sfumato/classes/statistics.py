@@ -13,8 +13,7 @@ from sfumato.classes.partition import class_sizes
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import count_values, histogram
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
 from sfumato.recoding.published import generalize_published
 from sfumato.table.encoding import encode
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 _STAR = "*"

@@ -19,9 +19,8 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import group_packed
 from sfumato.kernels.jit import repeated
 from sfumato.table.distinct import Distinct, distinct_of
-from sfumato.table.kinds import text_of
 from sfumato.table.raw_table import RawTable
-from sfumato.table.schema import Attribute, AttributeLike, Kind, Schema
+from sfumato.table.schema import Attribute, AttributeLike, Kind, Schema, text_of
 
 _Chosen = Sequence[str] | Mapping[str, AttributeLike]
 _Codes = tuple[NDArray[np.integer], int]

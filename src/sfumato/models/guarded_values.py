@@ -19,7 +19,7 @@ from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import is_measured
+from sfumato.table.schema import is_measured
 
 _Marks = NDArray[np.bool_]
 

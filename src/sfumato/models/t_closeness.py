@@ -18,7 +18,7 @@ from sfumato.models.protocol import Rule
 from sfumato.models.reference import Reference, View
 from sfumato.models.shares import class_of_pairs
 from sfumato.options import Limit, Names
-from sfumato.table.kinds import is_measured
+from sfumato.table.schema import is_measured
 
 
 def _equal_distance(counts: SensitiveCounts, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

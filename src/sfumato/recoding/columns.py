@@ -17,8 +17,7 @@ from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, know
 from sfumato.recoding.ends import rounded_ranges, rounded_texts, with_grid
 from sfumato.recoding.notation import node_texts, range_texts, set_texts, with_stars
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 
 _Codes = NDArray[np.integer]
 Indices = NDArray[np.int32]

@@ -18,11 +18,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, with_stars
-from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import text_of
-from sfumato.table.rounding import Rounding
-from sfumato.table.schema import Kind
-from sfumato.table.text_order import FEW
+from sfumato.table.distinct import FEW
+from sfumato.table.encoding import EncodedAttribute, Rounding
+from sfumato.table.schema import Kind, text_of
 
 Numbers = NDArray[np.float64]
 _Codes = NDArray[np.integer]

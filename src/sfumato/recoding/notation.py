@@ -15,8 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import ValueSets
+from sfumato.table.distinct import FEW, text_order
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.text_order import FEW, text_order
 
 STAR = "*"
 MISSING_MEMBER = r"\N"

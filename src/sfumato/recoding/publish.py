@@ -10,10 +10,9 @@ from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError, raise_all
 from sfumato.parallel import each, worth_starting
 from sfumato.recoding.notation import STAR
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Kind
+from sfumato.table.distinct import FEW
+from sfumato.table.schema import Kind, is_measured
 from sfumato.table.table import Table
-from sfumato.table.text_order import FEW
 
 
 def publish(

@@ -17,7 +17,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage, parse
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 
 def generalize_published(

@@ -18,8 +18,8 @@ from sfumato.recoding.choice import Average, Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
 from sfumato.recoding.ends import of_occurring, written_like
 from sfumato.recoding.regions import region_columns
+from sfumato.table.distinct import dense_ranks
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.text_order import dense_ranks
 
 _INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column}
 _DIGITS = 10

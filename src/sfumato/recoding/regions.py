@@ -18,10 +18,9 @@ from sfumato.parallel import each
 from sfumato.recoding.columns import interval_column, set_column
 from sfumato.recoding.ends import FIRST_DAY, LAST_DAY, exactly_numbered
 from sfumato.recoding.notation import STAR, exact_texts, node_texts, range_texts, set_texts, with_stars
+from sfumato.table.distinct import FEW
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
-from sfumato.table.text_order import FEW
+from sfumato.table.schema import Kind, text_of
 
 _Indices = NDArray[np.int32]
 

@@ -40,7 +40,7 @@ def content_of(frame: pl.DataFrame, records: NDArray[np.int64] | None = None) ->
     Parameters
     ----------
     frame
-        As :func:`sfumato.table.databases.storable.storable` returns it.
+        As :func:`sfumato.table.databases.protocol.storable` returns it.
     records
         int64 (n,): how many rows of the table each stands for; None: one. The hash is that of all these.
 

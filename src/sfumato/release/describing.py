@@ -11,8 +11,7 @@ from sfumato.published import Published, sensitive_names
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 
 
 def describe(

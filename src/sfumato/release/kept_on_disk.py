@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from sfumato.engines.disk.laying_out import BLOCK
 from sfumato.release.own_types import own_values
-from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import LargeTable
 from sfumato.table.large.values import CodedColumn
+from sfumato.table.schema import text_of
 
 
 def kept_of(large: LargeTable, class_of: NDArray[np.int32]) -> LargeTable:

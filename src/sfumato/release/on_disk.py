@@ -78,15 +78,13 @@ from sfumato.release.watched_parts import WatchedParts
 from sfumato.release.wish_notes import wish_notes
 from sfumato.release.wished_on_disk import people_behind, promises_of
 from sfumato.table.folding import fold
-from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.mapping import let_go
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
 from sfumato.table.large.opening import OpenedFile, opened_file
-from sfumato.table.large.spill import spill_folder
+from sfumato.table.large.spill import let_go, spill_folder
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.reading import named
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
 

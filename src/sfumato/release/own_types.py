@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
 from sfumato.table.texts import parse
 

@@ -16,11 +16,11 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.release.task import Task
+from sfumato.table.distinct import dense_ranks
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table
-from sfumato.table.text_order import dense_ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)

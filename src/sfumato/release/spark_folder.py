@@ -21,7 +21,7 @@ from sfumato.release.description import Description, TableFacts, read_descriptio
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.large.counted import CountedRows
+from sfumato.table.large.batches import CountedRows
 from sfumato.table.sources.spark import SparkSource, asking_spark
 from sfumato.table.sources.spark_server import spark_session, spark_table
 

@@ -29,8 +29,7 @@ from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
 from sfumato.release.text_files import texts_of
 from sfumato.table.databases.address import Address, address_of
-from sfumato.table.databases.protocol import Connector, Session, connector
-from sfumato.table.databases.storable import storable
+from sfumato.table.databases.protocol import Connector, Session, connector, storable
 from sfumato.table.problems import said_of
 from sfumato.table.reading import read_written
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 Marks = Sequence[bool] | NDArray[np.bool_] | pl.Series

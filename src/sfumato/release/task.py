@@ -30,7 +30,7 @@ from sfumato.release.arguments import population_problems, presence_problems, se
 from sfumato.release.passing import passing_problems
 from sfumato.release.wished import wished
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 LOG = logging.getLogger("sfumato.release")

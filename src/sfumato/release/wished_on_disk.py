@@ -15,8 +15,8 @@ from sfumato.policy.policy import Policy
 from sfumato.release.folding import PROMISED, PROMISED_L
 from sfumato.release.people_behind import PeopleBehind
 from sfumato.release.wished import wished
-from sfumato.table.kinds import text_of
 from sfumato.table.large.coding import LargeTable
+from sfumato.table.schema import text_of
 
 
 def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:

@@ -32,9 +32,8 @@ from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Released
 from sfumato.series.ways import WITHDRAWAL
-from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
-from sfumato.table.schema import Attribute, Schema
+from sfumato.table.schema import Attribute, Schema, text_of
 
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]

@@ -21,7 +21,7 @@ from sfumato.series.covering import covering
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 Marks = NDArray[np.bool_]
 

@@ -15,10 +15,8 @@ from sfumato.errors import InputError, raise_all
 from sfumato.policy.columns import columns_of
 from sfumato.policy.policy import Policy
 from sfumato.recoding.ends import rounding_of
-from sfumato.table.encoding import EncodedTable
-from sfumato.table.kinds import text_of
-from sfumato.table.rounding import Rounding
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.encoding import EncodedTable, Rounding
+from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
 
 TEXT = "text"

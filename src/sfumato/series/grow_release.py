@@ -54,10 +54,9 @@ from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.series.table_bytes import as_written
 from sfumato.series.ways import ARRIVED
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
-from sfumato.table.kinds import text_of
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import canonical_order
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 

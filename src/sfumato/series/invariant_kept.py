@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from sfumato.errors import VerificationError
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 TAG, SIGNATURE, QUASI, VALUE = "tag", "signature", "quasi", "value"

@@ -40,8 +40,7 @@ from sfumato.series.invariant_recount import m_of
 from sfumato.series.next_release import Made, Running, Work
 from sfumato.series.reading import ReadRelease
 from sfumato.table.encoding import encode
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import Table
 
 CLASS_NUMBER, COUNTERFEITS = "class_number", "counterfeits"

@@ -20,7 +20,7 @@ from sfumato.published import PublishedTable
 from sfumato.release.description import build_model
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 CLASS, FAKES, VALUE, ROWS = " class", " counterfeits", " value", " rows"
 """Names of columns here, which no table has."""

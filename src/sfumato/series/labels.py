@@ -27,8 +27,7 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.released import Boxes, Released, dated
 from sfumato.series.ways import ARRIVED
 from sfumato.table.distinct import as_categories
-from sfumato.table.kinds import text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, text_of
 
 Numbers = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import VerificationError
 from sfumato.kernels.series import flows
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.writing import Format
 
 Flags = NDArray[np.bool_]

@@ -11,8 +11,7 @@ import polars as pl
 from sfumato.errors import SfumatoError
 from sfumato.evaluation.preview import Preview
 from sfumato.table.distinct import Distinct
-from sfumato.table.kinds import is_measured, text_of
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured, text_of
 
 BARS = 12
 FEWEST = 20

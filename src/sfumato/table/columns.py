@@ -10,14 +10,11 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.numbers import counted
-from sfumato.table.date_forms import date_form
 from sfumato.table.distinct import private_categorical
-from sfumato.table.kinds import text_of
-from sfumato.table.proposals import proposals
-from sfumato.table.questions import ask, question_of_codes, question_of_text, remark_on_codes
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.questions import ask, proposals, question_of_codes, question_of_text, remark_on_codes
+from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
-from sfumato.table.written_forms import PLAIN, WrittenForm
+from sfumato.table.written_forms import PLAIN, WrittenForm, date_form
 
 _MOST_DIGITS = 16
 """Digits from which on floats may not tell whole numbers apart."""

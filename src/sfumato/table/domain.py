@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SchemaError
 from sfumato.table.distinct import Distinct
-from sfumato.table.kinds import is_measured, text_of
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute, Kind, is_measured, text_of
 
 _EPOCH = date(1970, 1, 1)
 

@@ -8,22 +8,129 @@ value is a value of its own and has the largest code of its attribute.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import HierarchyError, SfumatoError
+from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.domain import domain_extent
-from sfumato.table.numbering import Order, number_values
 from sfumato.table.problems import raise_together, said_of
-from sfumato.table.rounding import Rounding
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.schema import Attribute, Kind, is_measured, text_of
 from sfumato.table.table import Table
+
+# On which grid the intervals of an attribute end, where that was settled before its values were seen.
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """The grid of an attribute of numbers or dates; a series of releases keeps that of its first one.
+
+    Attributes
+    ----------
+    unit : str or tuple of int
+        What the attribute is counted in: of numbers 1, 2 or 5 and a power of ten, of dates ``"D"``, ``"M"`` or ``"Y"``.
+    whole : bool
+        Whether all values are whole numbers, whose intervals are written closed.
+    low, high : float or None
+        Ends of a declared domain beyond which no interval reaches; None where none is to be shown.
+    """
+
+    unit: str | tuple[int, int]
+    whole: bool
+    low: float | None = None
+    high: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Build it from plain values, or raise KeyError or TypeError."""
+        unit = values["unit"]
+        settled = unit if isinstance(unit, str) else (unit[0], unit[1])
+        return cls(settled, values["whole"], values["low"], values["high"])
+
+
+# The order in which the values of one attribute are numbered.
+
+
+Order = Literal["frequency", "name"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Numbering:
+    """Codes of the distinct values of one attribute.
+
+    Letters: d distinct values, v codes (more than d where a hierarchy has leaves that do not occur).
+
+    Attributes
+    ----------
+    labels : polars.Series of String
+        Text behind each code, length v.
+    codes : numpy.ndarray
+        int64 (d,): code of each distinct value.
+    numbers : numpy.ndarray or None
+        float64 (v,): number behind each code, rising; None for categories, booleans and under a hierarchy.
+    hierarchy : Hierarchy or None
+    """
+
+    labels: pl.Series
+    codes: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None = None
+    hierarchy: Hierarchy | None = None
+
+
+def number_values(
+    name: str, kind: Kind, specification: HierarchySpecification | None, distinct: Distinct, order: Order
+) -> Numbering:
+    """Assign codes to the values of an attribute: by leaf, by size, or as categories by `order`.
+
+    Raises
+    ------
+    HierarchyError
+        When the hierarchy does not cover every value.
+    """
+    values = distinct.values
+    # A column of nothing but missing values has nothing to build a hierarchy from.
+    if specification is not None and len(values):
+        return _by_leaf(name, specification, distinct)
+    if is_measured(kind):
+        numbers = values.to_physical().cast(pl.Float64).to_numpy()
+        return Numbering(text_of(values), np.arange(len(values)), numbers)
+    if kind is Kind.CATEGORICAL and order == "frequency":
+        return _by_frequency(distinct)
+    return Numbering(text_of(values), np.arange(len(values)))
+
+
+def _by_frequency(distinct: Distinct) -> Numbering:
+    # A stable sort keeps the text order among equally frequent values.
+    ranking = np.argsort(-distinct.counts, kind="stable")
+    codes = np.empty(len(ranking), dtype=np.int64)
+    codes[ranking] = np.arange(len(ranking))
+    return Numbering(distinct.values[ranking], codes)
+
+
+def _by_leaf(name: str, specification: HierarchySpecification, distinct: Distinct) -> Numbering:
+    hierarchy = specification.build(distinct.values, name=name)
+    leaf_of = {label: leaf for leaf, label in enumerate(hierarchy.leaves)}
+    codes = np.array([leaf_of.get(text, -1) for text in text_of(distinct.values)], dtype=np.int64)
+    strangers = codes < 0
+    if strangers.any():
+        raise HierarchyError(
+            f"{name}: {np.count_nonzero(strangers)} original value(s) are not in the hierarchy, first in row "
+            f"{distinct.first_record(strangers)}; add them to its level 0"
+        )
+    labels = pl.Series(name, hierarchy.leaves, dtype=pl.String)
+    return Numbering(labels, codes, hierarchy=hierarchy)
+
 
 _BLOCK = 1 << 15
 """Records whose codes are written at a time."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.specification import text_of as text_of
 from sfumato.settings import is_finite_number, plain, plain_domain
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
@@ -336,3 +337,11 @@ def _wrong_key_form(form: str | None) -> list[str]:
     except SchemaError as error:
         return [str(error)]
     return []
+
+
+# What a kind of values allows, and how its values are written as text.
+
+
+def is_measured(kind: Kind) -> bool:
+    """Tell whether values of this kind lie on a line, so that ranges and means make sense."""
+    return kind in (Kind.NUMERIC, Kind.DATE)

@@ -14,9 +14,8 @@ from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.numbers import counted
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.identification import Look, look_at
-from sfumato.table.kinds import is_measured
 from sfumato.table.repeated_keys import RepeatedKey
-from sfumato.table.schema import Kind, Schema
+from sfumato.table.schema import Kind, Schema, is_measured
 
 
 @dataclass(frozen=True, eq=False, repr=False)

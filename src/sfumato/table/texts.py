@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sfumato.table.date_forms import DateForm, date_form
 from sfumato.table.distinct import private_categorical
-from sfumato.table.number_forms import NumberForm
 from sfumato.table.schema import Kind
-from sfumato.table.written_forms import PLAIN, WrittenForm
+from sfumato.table.written_forms import PLAIN, DateForm, NumberForm, WrittenForm, date_form
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
 _NOT_FINITE = r"^[+-]?(inf|infinity|nan)$"

@@ -8,8 +8,16 @@ from random import Random
 import polars as pl
 import pytest
 
-from sfumato.table.identification import Sort, sort_by_values
-from sfumato.table.identification.patterns import LIKE_DAYS, LIKE_NAMES, LIKE_RECORDS, MOST_LOOKED_AT, Pattern, sample
+from sfumato.table.identification import (
+    LIKE_DAYS,
+    LIKE_NAMES,
+    LIKE_RECORDS,
+    MOST_LOOKED_AT,
+    Pattern,
+    Sort,
+    sample,
+    sort_by_values,
+)
 
 DRAW = Random(7)
 

@@ -24,8 +24,7 @@ from sfumato.errors import PolicyError
 from sfumato.kernels.points.point_tree import merge_classes, nearest_items, plant_points
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured
 
 Scale = Literal["minmax", "zscore", "none"]
 

@@ -32,8 +32,7 @@ from sfumato.numbers import counted
 from sfumato.options import ListOfNames, Names
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured
 
 _Remainder = Literal["last", "nearest", "suppress"]
 

@@ -15,7 +15,7 @@ from sfumato.anonymizers.dealt import ColumnSource
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.numbers import figure
 from sfumato.table.distinct import Distinct
-from sfumato.table.kinds import is_measured
+from sfumato.table.schema import is_measured
 
 Discretization = Literal["equal-frequency", "equal-width"]
 

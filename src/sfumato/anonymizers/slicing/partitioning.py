@@ -31,8 +31,7 @@ from sfumato.randomness import another, permutation
 from sfumato.recoding.publish import carried_over, publish
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.exact_names import columns_of, exactly
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Schema
+from sfumato.table.schema import Schema, is_measured
 from sfumato.table.table import Table
 
 BucketCheck = Literal["buckets", "matching"]

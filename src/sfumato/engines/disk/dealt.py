@@ -22,7 +22,7 @@ from sfumato.published.sliced import BUCKET
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.part_files import PartFiles
+from sfumato.table.large.spill import PartFiles
 from sfumato.table.large.values import CodedColumn
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import Kind, Schema

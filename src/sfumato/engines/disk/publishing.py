@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.engines.disk.dealing import Dealer
 from sfumato.recoding.notation import STAR
-from sfumato.table.kinds import is_measured
 from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.mapping import mapped, write_out
-from sfumato.table.large.part_files import PartFiles
+from sfumato.table.large.spill import PartFiles, mapped, write_out
 from sfumato.table.large.values import CodedColumn
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured
 
 AUDITED = "published-classes", "published-people"
 """Files of the class and the person of each record, in the order of publishing."""

@@ -23,7 +23,7 @@ from sfumato.evaluation.attacks.verdicts import SURE, Certainty, allowed_guess
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.options import Checked, Limit, Share
 from sfumato.rates import Rate
-from sfumato.table.kinds import is_measured, text_of
+from sfumato.table.schema import is_measured, text_of
 from sfumato.table.table import Table
 
 

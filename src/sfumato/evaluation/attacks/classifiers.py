@@ -37,7 +37,7 @@ from sfumato.evaluation.utility.views import drawn_records, read_joint
 from sfumato.published import Published, PublishedTable, RandomizedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.encoding import encode
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 

@@ -31,7 +31,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 _BLOCK_CELLS = 1 << 22

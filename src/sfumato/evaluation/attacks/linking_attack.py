@@ -24,9 +24,8 @@ from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
-from sfumato.table.kinds import text_of
 from sfumato.table.person_column import number_people
-from sfumato.table.schema import Schema
+from sfumato.table.schema import Schema, text_of
 
 
 def linking_attack(

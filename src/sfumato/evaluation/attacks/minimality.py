@@ -45,7 +45,7 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.people_behind import carried
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.exact_names import exactly
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 _DRAWN_RECORDS, _FEWEST_WORLDS, _MOST_WORLDS = 2_000_000, 20, 500
 """Records, and fewest and most worlds, that are drawn by default."""

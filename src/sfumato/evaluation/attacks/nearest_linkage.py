@@ -38,8 +38,8 @@ from sfumato.options import Checked
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import midpoints
-from sfumato.table.kinds import is_measured, text_of
 from sfumato.table.row_order import content_hash
+from sfumato.table.schema import is_measured, text_of
 
 
 @dataclass(frozen=True)

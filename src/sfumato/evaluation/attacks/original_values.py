@@ -45,7 +45,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 

@@ -31,7 +31,7 @@ from sfumato.evaluation.attacks.value_weights import (
 )
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
 from sfumato.recoding.choice import Recoding
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 BLOCK = 1 << 23

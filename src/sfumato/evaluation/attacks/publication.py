@@ -18,7 +18,7 @@ from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage as LabelCoverage
 from sfumato.recoding.parsing import parse
 from sfumato.table.distinct import distinct_of
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

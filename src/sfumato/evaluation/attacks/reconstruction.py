@@ -34,7 +34,7 @@ from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.exact_names import columns_of, exactly
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 
 _KNOWS = "the order of the records in the original, and everybody's quasi-identifying values"

@@ -18,8 +18,7 @@ from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.table.distinct import distinct_of
 from sfumato.table.domain import domain_borders
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.kinds import is_measured, text_of
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Schema, is_measured, text_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ from sfumato.options import Checked, Limit
 from sfumato.published.sliced import SlicedTable
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 _GLANCE = 64
 """Published records that are checked first: most wrong orders fail on the first few."""

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sfumato.evaluation.utility.queries import Among, Predicate, Query
 from sfumato.hierarchy.specification import number_of
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.kinds import is_measured
-from sfumato.table.schema import Kind
+from sfumato.table.schema import Kind, is_measured
 
 Floats = NDArray[np.float64]
 

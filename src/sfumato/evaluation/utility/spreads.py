@@ -21,7 +21,7 @@ from sfumato.evaluation.utility.queries import Predicate, Range
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import Coverage, midpoints, parse, written_ends
 from sfumato.table.distinct import distinct_of
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 
 _EVERYTHING = (-np.inf, np.inf)
 

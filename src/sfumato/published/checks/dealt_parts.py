@@ -23,9 +23,8 @@ from sfumato.published.checks.parts import MOST_VALUES, statistics_in_parts
 from sfumato.published.checks.slices.slices import check_encoded_slices, schema_of_slices
 from sfumato.published.sliced import BUCKET, Columns
 from sfumato.table.columns import ValueReading
-from sfumato.table.large.batches import BatchSource
+from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.counted import CountedRows
 from sfumato.table.schema import Attribute, Kind, Schema
 
 NUMBER = Attribute(kind=Kind.NUMERIC)

@@ -34,13 +34,12 @@ from sfumato.published.checks.population import Register
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
-from sfumato.table.distinct import as_categories, texts_of
+from sfumato.table.distinct import FEW, as_categories, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
 from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
-from sfumato.table.text_order import FEW
 
 Attested = Literal["attested"]
 

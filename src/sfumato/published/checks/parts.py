@@ -35,10 +35,9 @@ from sfumato.published.checks.generalized import (
 )
 from sfumato.published.checks.people import PeopleFound, wishes_found
 from sfumato.table.columns import ValueReading
-from sfumato.table.large.batches import BatchSource
+from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.counted import CountedRows
-from sfumato.table.large.mapping import let_go, write_out
+from sfumato.table.large.spill import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 

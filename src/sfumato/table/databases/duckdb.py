@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.table.databases.address import Address, existing_file
-from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
-from sfumato.table.databases.storable import as_texts
+from sfumato.table.databases.protocol import (
+    Relation,
+    absent,
+    as_texts,
+    grouped,
+    in_own_words,
+    parted,
+    quoted,
+    refuse_types,
+)
 
 texts_only = False
 longest_name = 1_000_000

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, is_text, kept_column, with_missing
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedTable, Order
 from sfumato.table.identification import Look, look_at
 from sfumato.table.large.batches import BatchSource
-from sfumato.table.large.mapping import mapped, write_out
 from sfumato.table.large.people import KeyFiles, PeopleOnDisk
+from sfumato.table.large.spill import mapped, write_out
 from sfumato.table.large.values import (
     CodedColumn,
     CountedTexts,
@@ -28,10 +28,73 @@ from sfumato.table.large.values import (
     ValueCounter,
     coded_column,
 )
-from sfumato.table.large.wishes import WishesOnDisk, WishFile
-from sfumato.table.numbering import Order
+from sfumato.table.person_column import numbers_wished, strange_wishes
 from sfumato.table.problems import raise_together
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+
+# What people wish for in a table that is never held, in a private file.
+#
+# Letters: n records.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WishesOnDisk:
+    """The wishes of a table.
+
+    Attributes
+    ----------
+    k : numpy.ndarray or None
+        int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column says.
+    l : numpy.ndarray or None
+        The same for the l.
+    """
+
+    k: NDArray[np.int32] | None = None
+    l: NDArray[np.int32] | None = None  # noqa: E741 - the letter of the literature
+
+
+class WishFile:
+    """Takes the wishes of one column, batch by batch.
+
+    Parameters
+    ----------
+    path
+        Where they are kept.
+    name
+        Of the column.
+    what
+        ``"a k"`` or ``"an l"``.
+    """
+
+    def __init__(self, path: Path, name: str, what: str) -> None:
+        self._path, self._name, self._what = path, name, what
+        self._height = self._strange = 0
+        self._first = 0
+
+    def add(self, column: pl.Series) -> None:
+        """Take the wishes of a batch; null where there is none."""
+        numbers, strange = numbers_wished(column)
+        if strange.any() and not self._strange:
+            self._first = self._height + int(strange.arg_max() or 0)
+        self._strange += int(strange.sum())
+        self._height += len(column)
+        # What is no wish is told of in the end.
+        wished = numbers.set(strange | numbers.is_null(), 1.0).cast(pl.Int32).to_numpy()
+        with self._path.open("ab") as file:
+            write_out(wished, file)
+
+    def wishes(self) -> NDArray[np.int32]:
+        """Return all of them, int32 (n,), mapped.
+
+        Raises
+        ------
+        InputError
+            As :func:`sfumato.table.person_column.read_wishes` of the whole column.
+        """
+        if self._strange:
+            raise strange_wishes(self._name, self._strange, self._first, self._what)
+        return mapped(self._path, np.int32, (self._height,))
+
 
 HELD = 96 << 20
 """Bytes of batches that are kept in memory between the two passes."""

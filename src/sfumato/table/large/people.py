@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.large.mapping import let_go, mapped
-from sfumato.table.large.part_files import PartFiles
+from sfumato.table.large.spill import PartFiles, let_go, mapped
 from sfumato.table.person_keys import key_question, keys_asked, keys_with_buckets
 
 BUCKET = 1 << 20

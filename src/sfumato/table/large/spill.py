@@ -6,6 +6,8 @@ or Ctrl-C. A run that is killed leaves it behind, unlocked; the next one that sp
 
 from __future__ import annotations
 
+import math
+import mmap
 import os
 import re
 import secrets
@@ -14,9 +16,112 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.whole_files import lock_folder
+
+# Arrays that lie in files: the system keeps of them in memory what there is room for.
+
+
+def mapped(path: Path, dtype: Any, shape: tuple[int, ...], *, new: bool = False) -> NDArray[Any]:
+    """Map a file; what is written to the array goes to the file.
+
+    Parameters
+    ----------
+    path, dtype, shape
+        The file, and what it holds.
+    new
+        Make the file, full of zeros. Its room is taken at once: where a disk is full, writing to a mapped array would
+        end the program.
+
+    Raises
+    ------
+    OSError
+        When there is no room for it.
+    """
+    if new and hasattr(os, "posix_fallocate"):
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        with path.open("wb") as file:
+            if size:
+                os.posix_fallocate(file.fileno(), 0, size)
+        return mapped(path, dtype, shape)
+    # As a plain array that may be written to: compiled functions know no other.
+    return np.asarray(np.memmap(path, dtype=dtype, mode="w+" if new else "r+", shape=shape))
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Tell the system that nobody needs a mapped array in memory for now; an array in memory stays as it is."""
+    found: Any = array
+    while isinstance(found, np.ndarray):
+        found = found.base
+    if isinstance(found, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        found.madvise(mmap.MADV_DONTNEED)
+
+
+def write_out(array: NDArray[Any], file: BinaryIO) -> None:
+    """Append an array to a file, row by row; unlike ``tofile``, the error of a full disk says that it is full."""
+    if array.size:
+        file.write(np.ascontiguousarray(array).data)
+
+
+# Rows that belong together, collected in files while a table goes by.
+
+
+HELD, HELD_FOR_A_PART = 16 << 20, 128 << 10
+"""Bytes of rows that are held, at least, before they are written to the files of their parts."""
+
+
+class PartFiles:
+    """Collects the rows of each part in files, several batches at a time.
+
+    Parameters
+    ----------
+    folder
+        Where files are made.
+    parts
+        How many parts there are.
+    name
+        What their names begin with.
+    """
+
+    def __init__(self, folder: Path, parts: int, name: str = "part") -> None:
+        self._folder, self._name = folder, name
+        self._most = max(HELD, parts * HELD_FOR_A_PART)
+        self._held: list[pl.DataFrame] = []
+        self._files: list[list[Path]] = [[] for _ in range(parts)]
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take rows whose column ``part`` says where they go."""
+        self._held.append(rows)
+        if sum(held.estimated_size() for held in self._held) >= self._most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that are still held."""
+        if not self._held:
+            return
+        together = pl.concat(self._held)
+        self._held = []
+        for (part,), rows in together.partition_by("part", as_dict=True, include_key=False).items():
+            files = self._files[int(part)]
+            path = self._folder / f"{self._name}-{part}-{len(files)}"
+            rows.write_ipc(path, compression="lz4")
+            files.append(path)
+
+    def parts(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows of each part that has any, in the order in which they came, and take its files away."""
+        self.flush()
+        for files in self._files:
+            if files:
+                yield pl.concat([pl.read_ipc(path) for path in files])
+            for path in files:
+                path.unlink()
+
 
 _NAME = re.compile(r"\.sfumato-spill-[0-9a-f]{16}")
 

@@ -23,9 +23,8 @@ from sfumato.table.columns import (
     strange_values,
 )
 from sfumato.table.distinct import Distinct, distinct_of, private_categorical
-from sfumato.table.encoding import EncodedAttribute, encoded_attribute
+from sfumato.table.encoding import EncodedAttribute, Order, encoded_attribute
 from sfumato.table.identification import Look, look_of
-from sfumato.table.numbering import Order
 from sfumato.table.schema import Attribute, Kind
 
 MERGED = 16

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.name_order import in_name_order
 from sfumato.table.ratings.ratings import Ratings
+from sfumato.table.row_order import in_name_order
 
 
 def settled(ratings: Ratings) -> tuple[Ratings, NDArray[np.int64]]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.table.name_order import in_name_order
+from sfumato.table.row_order import in_name_order
 from sfumato.table.sets.sets import Sets
 
 

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.sources import (
-    arrow_files,
     csv_text,
     databases,
     folders,
@@ -21,7 +20,6 @@ from sfumato.table.sources import (
     spark,
     standard_input,
     statistical,
-    streams,
     workbooks,
 )
 from sfumato.table.sources.protocol import Family, Given, Place, TableSource
@@ -33,13 +31,13 @@ SOURCES: tuple[Family, ...] = (
     databases.FAMILY,
     folders.LIST,
     spark.FAMILY,
-    streams.FAMILY,
+    standard_input.UNREADABLE,
     frames.FAMILY,
     folders.FOLDER,
     *other_files.FAMILIES,
     folders.PATTERN,
     parquet.FAMILY,
-    arrow_files.FAMILY,
+    parquet.ARROW,
     workbooks.FAMILY,
     workbooks.OLD,
     *statistical.FAMILIES,

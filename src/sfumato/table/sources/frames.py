@@ -2,17 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.declared_order import with_declared_order
 from sfumato.table.header import Header, repeated
-from sfumato.table.pandas_index import index_columns
 from sfumato.table.problems import raise_together
 from sfumato.table.sources.protocol import Family
+
+# The order that a frame declares for the categories of a column: small before medium before large.
+
+
+def with_declared_order(column: pl.Series, native: Any) -> pl.Series:
+    """Return a column as polars has it, as an Enum where the library that it comes from declares an order.
+
+    Parameters
+    ----------
+    column
+        As polars has it.
+    native
+        The same column in its own library: an ordered categorical of pandas or dictionary of Arrow has an order.
+    """
+    order = _categories(native) if isinstance(column.dtype, pl.Categorical) else None
+    if order is None or not all(isinstance(category, str) for category in order):
+        return column
+    return column.cast(pl.Enum(order))
+
+
+def _categories(native: Any) -> list[Any] | None:
+    """Return the categories of a column in their declared order, or None if they have none."""
+    dtype = getattr(native, "dtype", None)
+    if dtype is not None and hasattr(dtype, "categories"):
+        return list(dtype.categories) if getattr(dtype, "ordered", False) else None
+    if not getattr(getattr(native, "type", None), "ordered", False):
+        return None
+    unified = native.unify_dictionaries() if hasattr(native, "unify_dictionaries") else native
+    return list(unified.chunk(0).dictionary.to_pylist()) if unified.num_chunks else None
+
+
+# The index of a pandas frame, which Arrow tables and Parquet files keep as columns like others.
+#
+# An index numbers the records in the order of the original, or names people. Nobody gave it a role, so that it is never
+# published, not even where columns without a role are kept; a schema may name it like any column.
+
+
+def index_columns(metadata: Mapping[Any, Any] | None) -> frozenset[str]:
+    """Return the columns that were the index of a pandas frame, as the metadata of an Arrow schema say."""
+    written = (metadata or {}).get("pandas") or (metadata or {}).get(b"pandas")
+    try:
+        columns = json.loads(written or "{}").get("index_columns", [])
+    except (ValueError, AttributeError):
+        return frozenset()
+    return frozenset(name for name in columns if isinstance(name, str))
+
+
+def without_index(source: Any, roles: Collection[str]) -> tuple[str, ...]:
+    """Return the names of a source's columns but for those of an index that have no role."""
+    index: frozenset[str] = getattr(source, "index", frozenset())
+    return tuple(name for name in source.names if name in roles or name not in index)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

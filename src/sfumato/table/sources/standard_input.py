@@ -5,12 +5,100 @@ from __future__ import annotations
 import os
 import select
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from sfumato.errors import InputError
+import polars as pl
+
+from sfumato.errors import InputError, raise_all
+from sfumato.table.header import Header, repeated
 from sfumato.table.sources.csv_text import CsvSource, csv_source
 from sfumato.table.sources.protocol import Family, Given
+
+# Anything that streams Arrow: relations of DuckDB, readers of ADBC and pyarrow, and whatever comes after them.
+
+
+_FRAMES = ("polars", "pandas", "modin", "cudf", "narwhals")
+"""Libraries whose frames have a family of their own."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamSource:
+    """A stream of record batches, which may be read only once.
+
+    Attributes
+    ----------
+    reader : pyarrow.RecordBatchReader
+    names : tuple of str
+    """
+
+    reader: Any
+    names: tuple[str, ...]
+
+    is_text = False
+    """Values have types of their own."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Take columns out of the stream, batch by batch; the others are never held.
+
+        Raises
+        ------
+        InputError
+            When the stream breaks off, or a type cannot be read.
+        """
+        import pyarrow as pa
+
+        schema = self.reader.schema
+        strange = [name for name in names if _is_strange(schema.field(name).type)]
+        raise_all(InputError, [f"column {name!r} holds spans of time; convert it to numbers" for name in strange])
+        try:
+            batches = [batch.select(list(names)) for batch in self.reader]
+        except Exception:
+            # Whatever produces the stream raises here, and its message may show values.
+            raise InputError("the stream broke off with an error of its source; run its query by itself") from None
+        table = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in names]))
+        return [pl.Series(name, pl.from_arrow(table.column(place))) for place, name in enumerate(names)]
+
+
+def _is_strange(dtype: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_interval(dtype) or pa.types.is_union(dtype) or pa.types.is_run_end_encoded(dtype))
+
+
+def stream_source(stream: Any) -> StreamSource:
+    """Open a stream and read the names of its columns.
+
+    Raises
+    ------
+    InputError
+        When it does not stream a table, or names of columns repeat.
+    """
+    import pyarrow as pa
+
+    try:
+        reader = pa.RecordBatchReader.from_stream(stream)
+    except Exception:
+        raise InputError("this streams no table; give what streams records, such as the relation of a query") from None
+    names = tuple(reader.schema.names)
+    if several := repeated(names):
+        listed = Header(names, frozenset(names)).listed([i for i, name in enumerate(names) if name in several])
+        raise InputError(f"several columns have the same name: {listed}; rename them")
+    return StreamSource(reader, names)
+
+
+def _streams(given: Given) -> bool:
+    if given.path is not None or not hasattr(given.value, "__arrow_c_stream__"):
+        return False
+    kind = type(given.value)
+    is_table = kind.__module__.startswith("pyarrow") and kind.__name__ in ("Table", "RecordBatch")
+    return kind.__module__.partition(".")[0] not in _FRAMES and not is_table
+
+
+UNREADABLE = Family(recognizes=_streams, open=lambda given: stream_source(given.value))
+
 
 DASH = Path("-")
 LABEL = "standard input"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -13,12 +15,226 @@ from sfumato.errors import InputError, raise_all
 from sfumato.numbers import counted
 from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.sources.cell_ranges import CellRange, cell_name, column_letters
 from sfumato.table.sources.extras import library
 from sfumato.table.sources.protocol import Given, TableSource
-from sfumato.table.sources.workbook_parts import DAMAGED, Row, Sheet, Workbook, open_workbook
-from sfumato.table.sources.workbook_signs import Signs, find_signs, find_truths
-from sfumato.table.sources.workbook_values import column_problems, read_column
+from sfumato.table.sources.whole_numbers import is_whole, whole_where_whole
+from sfumato.table.sources.workbook_parts import (
+    DAMAGED,
+    CellRange,
+    Row,
+    Sheet,
+    Workbook,
+    cell_name,
+    column_letters,
+    column_number,
+    open_workbook,
+)
+
+# Cells that a reader of values passes over in silence: merged ones, errors, formulas that were never calculated.
+#
+# They are found in the text of the sheet, which costs an unpacking and a few searches, on a thread of its own.
+
+
+_BLOCK = 1 << 20
+_END = b"c>"
+_ERROR, _TRUTH = re.compile(rb't="e"'), re.compile(rb't="b"')
+_UNCALCULATED = re.compile(
+    rb"(?:</(?:\w+:)?f>|<(?:\w+:)?f\b[^>]*/>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
+_SHEET = re.compile(rb"<(\w+:)?worksheet\b")
+_CELL = re.compile(rb"<(?:\w+:)?c\b")
+_PLACE = re.compile(rb'\br="([A-Z]+)([0-9]+)"')
+_TYPED = re.compile(rb'\bt="(?!n")')
+
+
+@dataclass
+class Signs:
+    """What stands in a range of a sheet beside plain values.
+
+    Attributes
+    ----------
+    errors, uncalculated : dict of int to (int, int)
+        By column: how many such cells, and the row of the first, from 0. Column -1: cells that do not say where they
+        are.
+    truths : int
+        Cells that are true or false, of the whole sheet.
+    padded : dict of int to dict of int to int
+        By column: how many numbers are filled up with zeros to how many digits.
+    merged : list of str
+        Groups of merged cells that meet the range.
+    """
+
+    errors: dict[int, tuple[int, int]] = field(default_factory=dict)
+    uncalculated: dict[int, tuple[int, int]] = field(default_factory=dict)
+    truths: int = 0
+    padded: dict[int, dict[int, int]] = field(default_factory=dict)
+    merged: list[str] = field(default_factory=list)
+
+
+def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
+    """Look through the text of a sheet.
+
+    Raises
+    ------
+    InputError
+        When the workbook is damaged.
+    """
+    signs = Signs()
+    styles = [(digits, re.compile(rb'\bs="' + style.encode() + b'"')) for style, digits in book.zero_padded.items()]
+    has_formulas, ended = False, b""
+    for block in _blocks(book, sheet):
+        # Long needles are found fastest, and formulas that cells share begin with one that is written out.
+        ended = ended or _end_of_formula(block)
+        has_formulas = has_formulas or ended in block
+        signs.truths += block.count(b't="b"')
+        if b't="e"' in block:
+            _count(signs.errors, _tags(_ERROR, block), cells)
+        if has_formulas:
+            # A formula may well result in the empty text.
+            tags = (tag for tag in _tags(_UNCALCULATED, block) if b't="str"' not in tag)
+            _count(signs.uncalculated, tags, cells)
+        if b"mergeCell" in block:
+            found = (text.decode() for text in _MERGED.findall(block))
+            signs.merged += [text for text in found if cells.meets(CellRange.of(text))]
+        for digits, style in styles:
+            _count_padded(signs.padded, digits, _tags(style, block), cells)
+    return signs
+
+
+def _end_of_formula(block: bytes) -> bytes:
+    """Return the closing tag of formulas in a sheet that begins with this block."""
+    prefix = _SHEET.search(block)
+    return b"</" + (prefix[1] if prefix and prefix[1] else b"") + b"f>"
+
+
+def find_truths(book: Workbook, sheet: Sheet, cells: CellRange) -> dict[int, tuple[int, int]]:
+    """Return, by column, how many cells are true or false, and the row of the first."""
+    found: dict[int, tuple[int, int]] = {}
+    for block in _blocks(book, sheet):
+        _count(found, _tags(_TRUTH, block), cells)
+    return found
+
+
+def _blocks(book: Workbook, sheet: Sheet) -> Iterator[bytes]:
+    """Read the text in blocks that end where a cell does."""
+    held = b""
+    with book.stream(sheet) as stream:
+        while block := stream.read(_BLOCK):
+            text = held + block
+            cut = text.rfind(_END) + len(_END)
+            if cut < len(_END):
+                held = text
+                continue
+            held = text[cut:]
+            yield text[:cut]
+    yield held
+
+
+def _tags(pattern: re.Pattern[bytes], block: bytes) -> Iterator[bytes]:
+    """Return the opening tag of each cell in which, or behind which, something is found."""
+    for match in pattern.finditer(block):
+        opened = block.rfind(b"<", 0, match.start())
+        # Before the end of a formula stands its beginning, and before that its cell; text has no such tags.
+        while opened > 0 and _CELL.match(block, opened) is None and match[0][:1] == b"<":
+            opened = block.rfind(b"<", 0, opened)
+        if _CELL.match(block, opened):
+            yield block[opened : block.index(b">", opened)]
+
+
+def _count(found: dict[int, tuple[int, int]], tags: Iterator[bytes], cells: CellRange) -> None:
+    for tag in tags:
+        column, row = _place(tag)
+        if column < 0 or cells.has(column, row):
+            count, first = found.get(column, (0, row))
+            found[column] = count + 1, first
+
+
+def _count_padded(found: dict[int, dict[int, int]], digits: int, tags: Iterator[bytes], cells: CellRange) -> None:
+    for tag in tags:
+        column, row = _place(tag)
+        # Texts, truths and errors have a type, numbers need none; an empty cell ends at once.
+        if cells.has(column, row) and not tag.endswith(b"/") and not _TYPED.search(tag):
+            counts = found.setdefault(column, {})
+            counts[digits] = counts.get(digits, 0) + 1
+
+
+def _place(tag: bytes) -> tuple[int, int]:
+    found = _PLACE.search(tag)
+    return (column_number(found[1].decode()), int(found[2]) - 1) if found else (-1, -1)
+
+
+# Columns of a sheet as they were loaded, and what they mean: whole numbers, days, codes with leading zeros.
+
+
+_EXACT = 10**15
+"""Excel keeps fifteen digits of a number."""
+_FIRST_DAY = datetime.datetime(1900, 1, 1)
+"""Times of day are stored as the day before it."""
+_MOMENT = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$"
+_MIDNIGHT = r"^(\d{4}-\d\d-\d\d) 00:00:00(\.0+)?$"
+_SAMPLE = 10_000
+
+
+def column_problems(name: str, column: pl.Series, place: int, signs: Signs) -> Iterator[str]:
+    """Say what a column holds that would be misread, with counts and the row of the sheet where it begins."""
+    for found, what, cure in (
+        (signs.errors, "with an error such as #N/A", "correct the formulas, or clear the cells"),
+        (signs.uncalculated, "with a formula that was never calculated", "open the file in Excel and save it"),
+    ):
+        if place in found or -1 in found:
+            count, row = found.get(place) or found[-1]
+            where = f", first in row {row + 1} of the sheet" if row >= 0 else ""
+            yield f"column {name!r}: {counted(count, 'cell')} {what}{where}; {cure}"
+    if column.dtype == pl.String:
+        yield from _dates_beside_others(name, column)
+    if isinstance(column.dtype, pl.Datetime) and bool((column < _FIRST_DAY).any()):
+        yield f"column {name!r} holds times of day; write them as text or numbers"
+    if column.dtype.is_float() and _has_rounded(column):
+        yield (
+            f"column {name!r} holds whole numbers of sixteen digits or more, of which Excel keeps fifteen; write them "
+            "as text"
+        )
+    widths = signs.padded.get(place, {})
+    if widths and (
+        len(widths) > 1 or sum(widths.values()) != len(column) - column.null_count() or not is_whole(column)
+    ):
+        padded = sum(widths.values())
+        yield (
+            f"column {name!r}: {counted(padded, 'cell')} of {len(column):,} with leading zeros that only their "
+            "format shows; give all cells one format, or write the codes as text"
+        )
+
+
+def read_column(column: pl.Series, place: int, signs: Signs) -> pl.Series:
+    """Return a column without problems as what it means."""
+    if place in signs.padded:
+        width = next(iter(signs.padded[place]))
+        return column.cast(pl.Int64).cast(pl.String).str.zfill(width)
+    if column.dtype == pl.String:
+        return column.str.replace(_MIDNIGHT, "$1") if column.str.contains(_MIDNIGHT).any() else column
+    return whole_where_whole(column)
+
+
+def _has_rounded(column: pl.Series) -> bool:
+    """Tell whether all numbers are whole, and one has more digits than Excel keeps."""
+    known = column.drop_nulls()
+    return bool((known.abs() >= _EXACT).any() and (known == known.round()).all())
+
+
+def _dates_beside_others(name: str, column: pl.Series) -> Iterator[str]:
+    """Find cells that are dates in a column with numbers or texts that may be dates which Excel did not understand."""
+    known = column.drop_nulls()
+    dates = known.str.contains(_MOMENT)
+    others = known.filter(~dates).str.contains(r"\d")
+    if dates.any() and others.any():
+        moments = counted(int(dates.sum()), "cell")
+        yield (
+            f"column {name!r}: {moments} with a date beside {others.sum():,} with a number or a text that has digits; "
+            "Excel may have taken days for months: give all cells one type"
+        )
+
 
 _BYTES_A_SECOND = 30_000_000
 """Of a sheet's text, as measured on two cores."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
+from sfumato.table.distinct import text_order
 from sfumato.table.header import repeated
-from sfumato.table.kinds import text_of
+from sfumato.table.schema import text_of
 from sfumato.table.sources.extras import library
 from sfumato.table.sources.statistical import WHAT
-from sfumato.table.text_order import text_order
 
 _MOST_LABELS = 5_000
 """Distinct texts of a column from which on it is written as text."""
