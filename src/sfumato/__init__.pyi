@@ -111,8 +111,8 @@ from sfumato.policy.people import People as People
 from sfumato.policy.policy import Policy as Policy
 from sfumato.policy.policy import register as register
 from sfumato.policy.private_policy import PrivatePolicy as PrivatePolicy
+from sfumato.policy.private_policy import PrivateSamplePolicy as PrivateSamplePolicy
 from sfumato.policy.rating_policy import RatingPolicy as RatingPolicy
-from sfumato.policy.sample_policy import PrivateSamplePolicy as PrivateSamplePolicy
 from sfumato.policy.set_policy import SetPolicy as SetPolicy
 from sfumato.published.checks.ratings.check import check_ratings as check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction as Satisfaction

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import K_ANONYMITY, PROBABILISTIC
 from sfumato.models.protocol import Achieved, Rule
+from sfumato.models.reference import largest_counts
 from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
-from sfumato.models.shares import largest_counts
 from sfumato.options import Limit
 
 

@@ -12,8 +12,7 @@ import typer
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, PRIVACY, RoleOptions, TableReading
 
 if TYPE_CHECKING:
-    from sfumato.policy.private_policy import DeclaredPolicy, PrivatePolicy
-    from sfumato.policy.sample_policy import PrivateSamplePolicy
+    from sfumato.policy.private_policy import DeclaredPolicy, PrivatePolicy, PrivateSamplePolicy
 
 Meant = TypeVar("Meant", bound="DeclaredPolicy")
 
@@ -205,7 +204,7 @@ def private_policy_of(said: Said, counting: WhatCounts) -> PrivatePolicy:
 
 def sample_policy_of(said: Said, sampling: HowSampled) -> PrivateSamplePolicy:
     """Make the policy of a private sample that the options mean; raises as :func:`_policy_of` does."""
-    from sfumato.policy.sample_policy import PrivateSamplePolicy
+    from sfumato.policy.private_policy import PrivateSamplePolicy
 
     part = {name: getattr(sampling, name) for name in ("search", "share", "objective")}
     return _policy_of(said, PrivateSamplePolicy, "sampling", part, sampling)
@@ -225,8 +224,8 @@ def _policy_of(
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.words import Words, names_in, say_columns
+    from sfumato.policy.entries import spelled_out
     from sfumato.policy.file import read_policy
-    from sfumato.policy.hierarchy_entries import spelled_out
 
     policy, problems, promise = told.policy, told.problems, told.promise
     meant = dict(spelled_out(read_policy(policy))) if policy else {}

@@ -13,8 +13,8 @@ from typing import Any
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.hierarchy_files import hierarchy_files
 from sfumato.errors import PolicyError
+from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.file import read_policy
-from sfumato.policy.hierarchy_entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 

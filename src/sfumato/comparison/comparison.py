@@ -23,8 +23,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.release_view import error_figures
 from sfumato.evaluation.utility.views import private_joint
 from sfumato.numbers import figure, percent
-from sfumato.policy.private_policy import PrivatePolicy
-from sfumato.policy.sample_policy import PrivateSamplePolicy
+from sfumato.policy.private_policy import PrivatePolicy, PrivateSamplePolicy
 from sfumato.progress import Progress, silent
 from sfumato.release.private.publish import publish_privately
 from sfumato.release.private.sample_publish import publish_private_sample

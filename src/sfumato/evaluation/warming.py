@@ -12,8 +12,8 @@ import polars as pl
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, SfumatoError
 from sfumato.kernels.choice import TAKEN, always
-from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import EntropyLDiversity
 from sfumato.progress import Progress, shown
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema

@@ -6,25 +6,22 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sfumato.errors import PolicyError
-from sfumato.models.alpha_k_anonymity import AlphaKAnonymity
-from sfumato.models.average_risk import AverageRisk
-from sfumato.models.beta_likeness import BasicBetaLikeness, EnhancedBetaLikeness
-from sfumato.models.delta_disclosure import DeltaDisclosure
-from sfumato.models.delta_presence import DeltaPresence
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
-from sfumato.models.entropy_l_diversity import EntropyLDiversity
 from sfumato.models.guarded_values import GuardedValues
-from sfumato.models.highest_risk import HighestRisk
-from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.k_map import KMap
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.k_anonymity import AlphaKAnonymity, KAnonymity
+from sfumato.models.k_map import DeltaPresence, KMap
+from sfumato.models.l_diversity import (
+    DistinctLDiversity,
+    EntropyLDiversity,
+    ProbabilisticLDiversity,
+    RecursiveLDiversity,
+)
+from sfumato.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
 from sfumato.models.profitability import Profitability
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.recursive_l_diversity import RecursiveLDiversity
+from sfumato.models.record_risk import AverageRisk, HighestRisk, PopulationUniques, SampleUniques
 from sfumato.models.says import Says, Subject
 from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
 from sfumato.models.t_closeness import TCloseness
-from sfumato.models.uniques import PopulationUniques, SampleUniques
 from sfumato.registry import Registry
 
 MODELS = Registry(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.errors import SfumatoError
-from sfumato.policy.entries import as_json, described_as_mapping, describing
-from sfumato.policy.hierarchy_entries import described_hierarchy, lists_values
+from sfumato.policy.entries import as_json, described_as_mapping, described_hierarchy, describing, lists_values
 from sfumato.policy.parts import Column, Columns
 from sfumato.table.schema import Attribute, Schema
 

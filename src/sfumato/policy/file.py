@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.policy.hierarchy_entries import moved_files
+from sfumato.policy.entries import moved_files
 from sfumato.whole_files import read_regular
 
 

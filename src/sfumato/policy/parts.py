@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sfumato.errors import PolicyError
-from sfumato.policy.entries import AlsoWritten, PolicyPart, problems_reported
-from sfumato.policy.hierarchy_entries import HierarchyEntry, published_hierarchy
+from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import Place

@@ -33,8 +33,8 @@ from sfumato.policy.entries import (
     describing,
     entry_for,
     entry_of,
+    spelled_out,
 )
-from sfumato.policy.hierarchy_entries import spelled_out
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
 from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
 from sfumato.policy.people import People

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
+from sfumato.anonymizers.private.sampled import Objective, Sampling
 from sfumato.anonymizers.private.task import Choice, Counting, in_cells
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
@@ -209,3 +210,78 @@ class PrivatePolicy(DeclaredPolicy):
             When a column has no declared domain.
         """
         return in_cells(table, self.to_counting())
+
+
+# The policy of a private sample: everything it is made from except the data, as one value; never a seed.
+
+
+class SamplingPart(PolicyPart):
+    """How a private sample is made; see :func:`sfumato.publish_private_sample`.
+
+    Attributes
+    ----------
+    search
+        Share of ε that the choice of levels takes.
+    share
+        Of the records, drawn at most; left out: the largest that ε allows, and at most a half.
+    objective
+        What the choice of levels keeps: the share of each domain that a value leaves out, or levels.
+    levels
+        Levels that are named; where all columns have one, nothing is searched for.
+    bins
+        For columns of numbers without intervals: how many bins of equal width their domain has, or the borders of bins.
+    """
+
+    search: float = 0.1
+    share: float | None = None
+    objective: Objective = "loss"
+    levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    bins: dict[str, BinsSetting] = Field(default_factory=dict)
+
+
+class PrivateSamplePolicy(DeclaredPolicy):
+    """What a private sample is made from: how to read the table, what is promised, how levels and records are drawn.
+
+    Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
+
+    Attributes
+    ----------
+    purpose, recipient : str or None
+        Free text for the report.
+    source : Source
+        How a file is read.
+    columns : Columns
+        The role of every column, with its declared domain or hierarchy.
+    model : Entry
+        A :class:`sfumato.DifferentialPrivacy`.
+    sampling : SamplingPart
+    output : Output
+    """
+
+    sampling: SamplingPart = SamplingPart()
+    output: Output = Output()
+
+    @classmethod
+    def of(cls, model: DifferentialPrivacy, sampling: Sampling, schema: Schema) -> PrivateSamplePolicy:
+        """Make a policy from the arguments of a call; it does not say how the table was read."""
+        with describing("sampling"):
+            part = SamplingPart.model_validate_json(as_json(described_as_mapping(sampling)))
+        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
+        return cls.model_construct(columns=columns_of(schema), model=entry, sampling=part)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns that have bins, or intervals as hierarchy."""
+        columns = {**self.columns.quasi_identifying, **self.columns.sensitive}
+        intervals = {name for name, column in columns.items() if getattr(column.hierarchy, "kind", None) == "intervals"}
+        return frozenset(intervals | set(self.sampling.bins))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = super().to_mapping()
+        mapping["sampling"] = {key: value for key, value in mapping["sampling"].items() if value != {}}
+        return mapping
+
+    def to_sampling(self) -> Sampling:
+        """Return how the sample is made."""
+        return Sampling(**{name: getattr(self.sampling, name) for name in SamplingPart.model_fields})

@@ -16,15 +16,13 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.policy.columns import columns_of
 from sfumato.policy.entries import (
+    HierarchyEntry,
     PolicyPart,
     as_json,
     described_as_mapping,
     describing,
     entry_for,
     problems_reported,
-)
-from sfumato.policy.hierarchy_entries import (
-    HierarchyEntry,
     published_hierarchy,
 )
 from sfumato.policy.mistakes import spell

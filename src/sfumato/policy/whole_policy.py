@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import tomli_w
 
-from sfumato.policy.entries import PolicyPart, checked, json_schema
+from sfumato.policy.entries import PolicyPart, checked, json_schema, moved_files, spelled_out
 from sfumato.policy.file import read_policy
-from sfumato.policy.hierarchy_entries import moved_files, spelled_out
 from sfumato.policy.mistakes import KeyPath
 from sfumato.whole_files import write_whole
 

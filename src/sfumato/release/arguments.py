@@ -10,7 +10,7 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.checks import promise_words
-from sfumato.models.delta_presence import DeltaPresence
+from sfumato.models.k_map import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says
 from sfumato.policy.columns import column_contradictions

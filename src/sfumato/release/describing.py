@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from sfumato.models.comparing import declared_values
+from sfumato.models.likeness import declared_values
 from sfumato.published import Published, sensitive_names
 from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
 from sfumato.release.task import Task

@@ -16,10 +16,10 @@ from sfumato.errors import UnsatisfiableError
 from sfumato.models import MODELS
 from sfumato.models.compiled import rules_of
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import WishedDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import CheckedModel
-from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People

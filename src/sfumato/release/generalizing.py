@@ -18,7 +18,7 @@ from sfumato.classes.people import largest_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
-from sfumato.models.delta_presence import DeltaPresence
+from sfumato.models.k_map import DeltaPresence
 from sfumato.models.says import least_class_size, limits_of_values, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
 from sfumato.parallel import both, worth_starting

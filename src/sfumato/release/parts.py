@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS, BucketizedTables, PublishedTable, SlicedTable
-from sfumato.published.checks.dealt_parts import verify_bucket_parts, verify_slice_parts
 from sfumato.published.checks.generalized import Attested, Verification
-from sfumato.published.checks.parts import countable_in_parts, verify_parts
-from sfumato.published.checks.slices.joined import shared_attributes
+from sfumato.published.checks.parts import countable_in_parts, verify_bucket_parts, verify_parts, verify_slice_parts
+from sfumato.published.checks.slices.layout import shared_attributes
 from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.description import Description, PartFacts, TableFacts, known_models

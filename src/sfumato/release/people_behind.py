@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.people import largest_of
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.release.task import Task
 from sfumato.table.distinct import dense_ranks

@@ -22,7 +22,7 @@ from sfumato.published.checks.pseudonyms import (
     fingerprints_of,
     promised_least,
 )
-from sfumato.published.pseudonyms import PERSON, Pseudonyms
+from sfumato.published.generalized import PERSON, Pseudonyms
 from sfumato.release.audit import Audit
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task

@@ -16,7 +16,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
 from sfumato.errors import PolicyError, SchemaError, raise_all
-from sfumato.models.comparing import compared_with_original
+from sfumato.models.likeness import compared_with_original
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import says
 from sfumato.policy.parts import Wish

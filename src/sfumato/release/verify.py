@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.comparing import compared_with_original
+from sfumato.models.likeness import compared_with_original
 from sfumato.models.says import of_population
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.suppression import suppression_check
+from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit

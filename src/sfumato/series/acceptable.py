@@ -10,9 +10,8 @@ from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.classes.generalized import Form
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy import Groups, HierarchyTable
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import columns_of
 from sfumato.policy.parts import Column

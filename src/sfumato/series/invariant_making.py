@@ -18,9 +18,8 @@ from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition, class_sizes
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.distinct_l_diversity import DistinctLDiversity
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.published import PublishedTable

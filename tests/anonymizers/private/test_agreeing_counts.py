@@ -19,7 +19,7 @@ from sfumato.anonymizers.private.consistency import (
     total_of,
 )
 from sfumato.anonymizers.private.solving import draw_records
-from sfumato.published.checks.marginals.structure import is_acyclic
+from sfumato.published.checks.marginals.marginals import is_acyclic
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}
 TREE = (("a",), ("a", "b"), ("b", "c"))

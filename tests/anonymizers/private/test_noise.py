@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.anonymizers.private.core import NoiseCore
 from sfumato.anonymizers.private.solving import _Drawing, solve_private
 from sfumato.anonymizers.private.task import Counting, PrivateTask, private_task
-from sfumato.published.checks.private.budget import Budget, Step, deviation, epsilon_of, is_within, total_cost
+from sfumato.published.checks.private.promises import Budget, Step, deviation, epsilon_of, is_within, total_cost
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 

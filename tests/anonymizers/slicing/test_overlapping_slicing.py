@@ -23,7 +23,7 @@ from sfumato.anonymizers.slicing.overlapping import (
     OverlappingColumns,
     settle_columns,
 )
-from sfumato.published.checks.slices.joined import overlap_ratio, places_of
+from sfumato.published.checks.slices.layout import overlap_ratio, places_of
 from sfumato.published.checks.slices.slices import column_frames
 from sfumato.published.sliced import BUCKET
 

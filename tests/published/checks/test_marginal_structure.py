@@ -17,7 +17,7 @@ from sfumato.anonymizers.marginals.fitting import fit, inferred_joint
 from sfumato.anonymizers.marginals.marginals import discovered_sets
 from sfumato.errors import InputError
 from sfumato.published import MarginalTables
-from sfumato.published.checks.marginals.structure import is_acyclic, ordered_sets, repeated
+from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated
 
 
 def test_trees_and_circles():

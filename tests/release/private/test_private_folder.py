@@ -18,7 +18,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.models.checks import Outcome
-from sfumato.published.checks.private.budget import Budget, Step
+from sfumato.published.checks.private.promises import Budget, Step
 from sfumato.published.private import NOBODYS
 from sfumato.release.private.folder import private_report
 from sfumato.release.private.publish import NO_SEED

@@ -18,7 +18,7 @@ import sfumato as sf
 from naive.sets import is_anonymous
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError
 from sfumato.hierarchy import HierarchyTable
-from sfumato.published.checks.sets import counting
+from sfumato.published.checks.sets import check as set_check
 from sfumato.release.sets.folder import set_report
 
 TREE = HierarchyTable(tuple((f"i{number}", f"g{number // 3}", "*") for number in range(9)))
@@ -272,6 +272,6 @@ def test_a_series_and_a_plain_use_refuse_sets(folder: Path):
 
 
 def test_what_nobody_could_recount_is_not_made(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(counting, "MOST_COMBINATIONS", 5)
+    monkeypatch.setattr(set_check, "MOST_COMBINATIONS", 5)
     with pytest.raises(InputError, match="too many to count; lower m"):
         released(hierarchy=None)

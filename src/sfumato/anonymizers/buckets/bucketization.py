@@ -20,10 +20,10 @@ from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_s
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models import promisable
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.probabilistic_l_diversity import ProbabilisticLDiversity
+from sfumato.models.l_diversity import ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.reference import class_of_pairs
 from sfumato.models.says import Subject, says
-from sfumato.models.shares import class_of_pairs
 from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.published import BucketizedTables

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.published import MarginalTables
 from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.marginals.structure import ordered_sets
+from sfumato.published.checks.marginals.marginals import ordered_sets
 from sfumato.table.exact_names import columns_of, exactly
 
 _Floats = NDArray[np.float64]

@@ -30,8 +30,7 @@ from sfumato.models.says import Subject, says, smallest_allowed, speak_of
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
 from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.marginals.marginals import concerned
-from sfumato.published.checks.marginals.structure import is_acyclic, repeated
+from sfumato.published.checks.marginals.marginals import concerned, is_acyclic, repeated
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.exact_names import exactly

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.marginals.fitting import fit
-from sfumato.published.checks.marginals.structure import is_acyclic, ordered_sets
+from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets
 
 Counts = NDArray[np.float64]
 Names = tuple[str, ...]

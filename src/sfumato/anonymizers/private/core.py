@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.published.checks.private.budget import Mechanism
+from sfumato.published.checks.private.promises import Mechanism
 from sfumato.table.sources.extras import library
 
 _TOO_LITTLE = "epsilon: is so small that no noise of this size can be drawn; raise it"

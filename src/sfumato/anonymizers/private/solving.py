@@ -13,7 +13,7 @@ from sfumato.anonymizers.private.consistency import FittedJoint, total_of
 from sfumato.anonymizers.private.core import CHOICE_SHARE, NoiseCore, smallest_scale
 from sfumato.anonymizers.private.task import PrivateTask
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.private.budget import Budget, Step, deviation
+from sfumato.published.checks.private.promises import Budget, Step, deviation
 from sfumato.published.private import PrivateMarginals
 
 _Names = tuple[str, ...]

@@ -36,8 +36,8 @@ from sfumato.kernels.ratings.groups import (
 from sfumato.kernels.ratings.worth import MISSING, dense_codes
 from sfumato.parallel import each
 from sfumato.published.checks.ratings.check import check_ratings
+from sfumato.published.checks.ratings.measures import vectors_of
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
-from sfumato.published.checks.ratings.vectors import vectors_of
 from sfumato.randomness import permutation
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.row_order import settled

@@ -14,7 +14,7 @@ from sfumato.hierarchy.tree import Level
 from sfumato.kernels.sets.rare import rare_combinations
 from sfumato.kernels.sets.support import postings, relabelled_rows
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.sets.counting import refuse_too_many
+from sfumato.published.checks.sets.check import refuse_too_many
 from sfumato.table.sets.sets import Sets
 
 Method = Literal["mixed", "apriori", "optimal", "suppress"]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.rule_traits import shares
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.slices.layout import SliceLayout, number_rows
-from sfumato.published.checks.slices.matching import matching_cost, measure_vectors, slice_index
+from sfumato.published.checks.slices.layout import SliceLayout, matching_cost, measure_vectors, number_rows, slice_index
 from sfumato.published.sliced import Columns
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable

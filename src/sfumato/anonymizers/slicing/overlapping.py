@@ -57,14 +57,14 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says, speak_of
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.joined import (
+from sfumato.published.checks.slices.layout import (
     joined_shares,
+    layout_of,
     linked_columns,
     overlap_ratio,
     places_of,
     shared_attributes,
 )
-from sfumato.published.checks.slices.layout import layout_of
 from sfumato.published.sliced import BUCKET, Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable

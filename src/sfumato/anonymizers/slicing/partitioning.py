@@ -23,8 +23,13 @@ from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.joined import joined_shares, largest_shares
-from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules, number_rows
+from sfumato.published.checks.slices.layout import (
+    SliceLayout,
+    joined_shares,
+    largest_shares,
+    models_of_rules,
+    number_rows,
+)
 from sfumato.published.checks.slices.slices import judge
 from sfumato.published.sliced import BUCKET, Columns, labels_of
 from sfumato.randomness import another, permutation
@@ -324,7 +329,7 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], 
     Each bucket is cut inside each combination of sensitive values: the lower half of its records in the widest
     attribute goes to one half. Where that breaks a bound in one of the halves, the next attribute is tried. All buckets
     are cut at once; each round costs what joining their columns costs, see
-    :func:`sfumato.published.checks.slices.joined.joined_shares`.
+    :func:`sfumato.published.checks.slices.layout.joined_shares`.
     """
     table = problem.table
     order = _canonical_order(table, problem.seed)

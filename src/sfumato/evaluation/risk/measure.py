@@ -37,7 +37,7 @@ from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.checks.population import covered_population
 from sfumato.published.checks.pseudonyms import numbers_of
-from sfumato.published.pseudonyms import Pseudonyms
+from sfumato.published.generalized import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.folder import no_release
 from sfumato.release.opening import open_folder, open_release

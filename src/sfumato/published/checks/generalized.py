@@ -15,11 +15,13 @@ from sfumato.classes.counted import counted_statistics
 from sfumato.classes.people import counted_people, largest_of
 from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.errors import VerificationError, raise_all
+from sfumato.kernels.grouping import first_records
 from sfumato.models.checks import Check as Check
 from sfumato.models.checks import Outcome as Outcome
 from sfumato.models.checks import promise_words, unknown_original, unknown_population
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
+from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
 from sfumato.published.checks.people import (
@@ -32,14 +34,45 @@ from sfumato.published.checks.people import (
 )
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.rows import group_rows
-from sfumato.published.checks.values import numbered_values
 from sfumato.published.roles import Roles
-from sfumato.table.distinct import FEW, as_categories, texts_of
+from sfumato.recoding.notation import STAR
+from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
 from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
+
+# The published values of each class as numbers, for models of single values.
+
+
+def numbered_values(columns: Sequence[pl.Series], class_of: NDArray[np.int32], count: int) -> NDArray[np.int32]:
+    """Give a number to every published value of each class.
+
+    Parameters
+    ----------
+    columns
+        The q published columns, n labels each.
+    class_of
+        int32 (n,): rows with equal labels have one number, counted from 0 in order of first appearance.
+    count
+        Number of classes c.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 (c, q): equal texts of a column have equal numbers, the missing value one of its own; −1 is ``*``.
+    """
+    firsts = first_records(class_of, count)
+    return np.column_stack([_numbers(column.gather(firsts)) for column in columns]).reshape(count, len(columns))
+
+
+def _numbers(labels: pl.Series) -> NDArray[np.int32]:
+    texts = labels.cast(pl.String)
+    numbers = texts.cast(private_categorical()).to_physical().cast(pl.Int64) + 1
+    values = numbers.fill_null(0).to_numpy().astype(np.int32)
+    return np.where(texts.eq_missing(STAR).to_numpy(), np.int32(STARRED), values).astype(np.int32)
+
 
 Attested = Literal["attested"]
 

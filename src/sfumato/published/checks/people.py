@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.l_diversity import WishedDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import about_values, says
-from sfumato.models.wished_diversity import WishedDiversity
 from sfumato.numbers import counted, percent
 from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
 

@@ -15,8 +15,7 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import RowsOfClasses, Verification, verify_table
-from sfumato.published.generalized import PublishedTable
-from sfumato.published.pseudonyms import Pseudonyms
+from sfumato.published.generalized import Pseudonyms, PublishedTable
 from sfumato.table.schema import Attribute
 
 TOO_MANY = f"more than {MOST_SUBSETS:,} sets of values would have to be counted"

@@ -13,8 +13,26 @@ from numpy.typing import NDArray
 
 from sfumato.classes.grouping import group_records
 from sfumato.kernels.grouping import first_records
+from sfumato.models.checks import Check, Outcome
+from sfumato.numbers import percent
 from sfumato.parallel import each, worth_starting
 from sfumato.table.distinct import as_categories
+
+# The only promise that no recipient can recount: how many records were left out.
+
+
+SUPPRESSION_PROMISE = "record suppression limit"
+
+
+def suppression_check(limit: float) -> Check:
+    """Return what a release alone can say about its suppression limit."""
+    return Check(
+        f"{SUPPRESSION_PROMISE} ({percent(limit)})",
+        Outcome.UNDECIDABLE,
+        detail="the number of original records is not part of the published table",
+        required=False,
+    )
+
 
 _BLOCK = 1 << 15
 """Rows whose numbers are written at a time."""

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.published.checks.private.budget import Budget
+from sfumato.published.checks.private.promises import Budget
 from sfumato.published.private import NOBODYS, SYNTHETIC, Domain, PrivateMarginals, SeriesSpent
 from sfumato.release.description import (
     FORMAT,

@@ -12,7 +12,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.private.budget import Budget
+from sfumato.published.checks.private.promises import Budget
 from sfumato.published.marginal import MarginalTables
 from sfumato.published.private import NOISY, PrivateMarginals, SeriesSpent
 from sfumato.published.randomized import RandomizedTable

@@ -9,7 +9,7 @@ from typing import Any
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted, figure
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.private.budget import Budget, Step
+from sfumato.published.checks.private.promises import Budget, Step
 from sfumato.published.private import NOBODYS, SeriesSpent
 from sfumato.published.roles import named
 from sfumato.release.description import PRIVATE

@@ -11,7 +11,7 @@ import polars as pl
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.numbers import counted, figure, percent
-from sfumato.policy.sample_policy import PrivateSamplePolicy
+from sfumato.policy.private_policy import PrivateSamplePolicy
 from sfumato.published.private_sample import PrivateSample
 from sfumato.release.description import PRIVATE_SAMPLE
 from sfumato.release.folder import whole_folder

@@ -12,10 +12,9 @@ from sfumato.anonymizers.private.task import Bins
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
-from sfumato.policy.sample_policy import PrivateSamplePolicy
+from sfumato.policy.private_policy import PrivateSamplePolicy
 from sfumato.progress import Progress, shown
-from sfumato.published.checks.private.sample import sample_verification
-from sfumato.published.checks.private.sampling import smallest_k
+from sfumato.published.checks.private.sampling import sample_verification, smallest_k
 from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.publish import budget_notes, call_problems, is_settings, misfits, settled
 from sfumato.release.private.sample_release import PrivateSampleRelease

@@ -20,7 +20,7 @@ from sfumato.table.table import Table
 
 if TYPE_CHECKING:
     # Who verifies a release loads no maker.
-    from sfumato.policy.sample_policy import PrivateSamplePolicy
+    from sfumato.policy.private_policy import PrivateSamplePolicy
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.private.sample import sample_verification
+from sfumato.published.checks.private.sampling import sample_verification
 from sfumato.published.private_sample import SAMPLE, PrivateSample
 from sfumato.release.agreement import policy_checks, sample_differences
 from sfumato.release.policy_text import PublishedPolicy

@@ -16,9 +16,9 @@ from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.ratings.check import check_ratings
+from sfumato.published.checks.ratings.measures import vectors_of
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
-from sfumato.published.checks.ratings.vectors import vectors_of
-from sfumato.published.checks.suppression import suppression_check
+from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles
 from sfumato.release.agreement import policy_checks, rating_differences
 from sfumato.release.description import TableFacts, build_own_model

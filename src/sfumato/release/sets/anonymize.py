@@ -17,7 +17,7 @@ from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted, percent
 from sfumato.policy.set_policy import SetPolicy
 from sfumato.progress import Progress, shown, thread_count
-from sfumato.published.checks.sets.promises import set_verification
+from sfumato.published.checks.sets.check import set_verification
 from sfumato.published.sets import RECORD, PublishedSets, classes_of
 from sfumato.randomness import seed_problems
 from sfumato.release.sets.arranging import ArrangedSets, arranged

@@ -14,8 +14,8 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.sets.promises import set_verification
-from sfumato.published.checks.suppression import suppression_check
+from sfumato.published.checks.rows import suppression_check
+from sfumato.published.checks.sets.check import set_verification
 from sfumato.published.sets import ITEM, RECORD, RECORDS, PublishedSets
 from sfumato.published.sets import SETS as TABLE
 from sfumato.release.agreement import policy_checks, set_differences

@@ -141,7 +141,7 @@ def test_progress_ends_with_everything_done() -> None:
 
 def test_sets_of_issues_are_compared_and_not_only_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With keys of one bit, nearly all sets of issues share a hash."""
-    from sfumato.published.checks.ratings import vectors
+    from sfumato.published.checks.ratings import measures
 
     class Coarse:
         def integers(self, low: int, high: int, size: int, dtype: Any) -> Any:
@@ -149,7 +149,7 @@ def test_sets_of_issues_are_compared_and_not_only_hashed(monkeypatch: pytest.Mon
 
     ratings = survey_of(400, 6, 8, 0.4)
     expected = asked(ratings, sf.RatingAnonymity(1, 1), "pairwise")
-    monkeypatch.setattr(vectors.np.random, "default_rng", Coarse)
+    monkeypatch.setattr(measures.np.random, "default_rng", Coarse)
     found = asked(ratings, sf.RatingAnonymity(1, 1), "masks")
     assert found.sizes.tolist() == expected.sizes.tolist()
     assert found.spreads.tolist() == expected.spreads.tolist()

@@ -13,8 +13,8 @@ from examples import examples
 from naive.sets import supports
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels.sets.rare import rare_combinations
-from sfumato.published.checks.sets import counting
-from sfumato.published.checks.sets.counting import SizeCount, count_combinations
+from sfumato.published.checks.sets import check as set_check
+from sfumato.published.checks.sets.check import SizeCount, count_combinations
 
 ROWS = st.lists(st.frozensets(st.sampled_from("abcdef")), min_size=1, max_size=12)
 
@@ -39,8 +39,8 @@ def test_combinations_are_counted_in_classes(rows, m, k, chunk, data):
     classes = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
     with pytest.MonkeyPatch.context() as patch:
         # Small parts, so that heads and their next items are split.
-        patch.setattr(counting, "_CHUNK", chunk)
-        patch.setattr(counting, "_LARGE", 2 * chunk)
+        patch.setattr(set_check, "_CHUNK", chunk)
+        patch.setattr(set_check, "_LARGE", 2 * chunk)
         found = count_combinations(*packed(rows), np.array(classes, dtype=np.int64), m, k, 2)
     assert found == tuple(naively(rows, classes, size, k) for size in range(1, m + 1))
 
@@ -107,7 +107,7 @@ def test_what_is_too_much_to_count_is_said(monkeypatch):
     found = sf.check_sets(sf.read_sets(long(["abcd", "ab"])), 3)
     assert "m = 2: not counted, as the sets hold 7 combinations" in str(found)
     assert [size for size, _ in found.uncounted] == [2, 3]
-    monkeypatch.setattr(counting, "MOST_COMBINATIONS", 3)
+    monkeypatch.setattr(set_check, "MOST_COMBINATIONS", 3)
     with pytest.raises(InputError, match="too many to count; lower m"):
         count_combinations(*packed([frozenset("abcd")]), np.zeros(1, dtype=np.int64), 2, 2)
 

@@ -23,16 +23,20 @@ from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.says import says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
-from sfumato.published.checks.slices.joined import (
+from sfumato.published.checks.slices.layout import (
+    SliceLayout,
     as_text,
     joined_shares,
     largest_shares,
+    layout_of,
     linked_columns,
+    measure_vectors,
+    number_rows,
     places_of,
+    reached,
     shared_attributes,
+    slice_index,
 )
-from sfumato.published.checks.slices.layout import SliceLayout, layout_of, number_rows, reached
-from sfumato.published.checks.slices.matching import measure_vectors, slice_index
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
@@ -329,7 +333,7 @@ def _check_overlapping_slices(
 
     Notes
     -----
-    Why rows that agree decide: see :func:`sfumato.published.checks.slices.joined.joined_shares`, which proves it. What
+    Why rows that agree decide: see :func:`sfumato.published.checks.slices.layout.joined_shares`, which proves it. What
     a table says about somebody over several buckets is a weighted mean of what each bucket says, whatever the weights.
     So the weights, which depend on the order of columns if columns form a circle, never matter. Cost O(n log n), and
     the rows joined.

@@ -1,0 +1,270 @@
+"""Shares of uniques: of records that are alone in the table, and of people who are alone in the population."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.classes.population_uniqueness import (
+    SizeCounts,
+    chosen_share,
+    most_alone,
+    pitman,
+    slide_negative_binomial,
+    zayatz,
+)
+from sfumato.classes.statistics import ClassStatistics
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.k_map import KMap
+from sfumato.models.protocol import TOLERANCE, Achieved, PrivacyModel, Rule
+from sfumato.models.says import CheckedModel, at_least
+from sfumato.models.whole_table import WholeTableModel
+from sfumato.options import Limit, Share
+
+# Highest risk: nobody is linked with a larger chance.
+
+
+@dataclass(frozen=True)
+class HighestRisk(CheckedModel):
+    """No published record is linked to the right person with a chance above `risk`.
+
+    Guarantee: k-anonymity, or k-map, with a k of 1/risk, rounded up, said as a risk.
+
+    Parameters
+    ----------
+    risk
+        Above 0 to 1.
+    adversary
+        ``"prosecutor"``: knows who is in the table. ``"journalist"``: compares with a register of the population, of
+        which a table has to be given. None is the prosecutor. A marketer has no highest risk.
+
+    References
+    ----------
+    K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013, chapter 16.
+    """
+
+    risk: Share
+    adversary: Literal["prosecutor", "journalist"] | None = None
+
+    name: ClassVar[str] = "highest-risk"
+    one_record_each: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
+    speaks_of: ClassVar = frozenset({"classes"})
+    in_words: ClassVar[str] = "no published record is linked to the right person with a chance above {risk}"
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the attacker compares with a register."""
+        return self.adversary == "journalist"
+
+    @property
+    def survives_suppression(self) -> bool:
+        """Return True: a class keeps its risk, whatever else is left out."""
+        return True
+
+    @property
+    def class_size(self) -> int:
+        """Records that a class needs."""
+        return 1 if self.needs_population else self._k
+
+    def least_class_size(self) -> int:
+        """Return the records that a class needs."""
+        return self.class_size
+
+    @property
+    def _k(self) -> int:
+        return at_least(1.0 / self.risk)
+
+    @property
+    def _model(self) -> KAnonymity | KMap:
+        return KMap(self._k) if self.needs_population else KAnonymity(self._k)
+
+    def holds(self, statistics: ClassStatistics) -> NDArray[np.bool_]:
+        """Tell for each class whether its risk is within the bound; bool (c,)."""
+        return self._model.holds(statistics)
+
+    def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
+        """Return the largest risk of a class; 0 without classes."""
+        [found] = self._model.achieved(statistics)
+        return [Achieved("risk", 1.0 / found.value)]
+
+    def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
+        """Return the rules of k-anonymity or k-map."""
+        return self._model.rules(attributes)
+
+    def explain(self, statistics: ClassStatistics) -> str | None:
+        """Say that there are too few records or people, or None."""
+        if self.holds(statistics).all():
+            return None
+        what = "people of the population are known to be covered" if self.needs_population else "records"
+        counts = statistics.population if self.needs_population else statistics.sizes
+        found = 0 if counts is None else int(counts.sum())
+        if found >= self._k:
+            return None
+        return f"{self.name} asks for risk = {self.risk:g}, one in {self._k}, but only {found} {what}; raise risk"
+
+
+# Average risk: how many of the published records an attacker links rightly, on average.
+
+
+_Adversary = Literal["prosecutor", "journalist", "marketer"]
+
+
+@dataclass(frozen=True)
+class AverageRisk(WholeTableModel):
+    """The chance that a published record is linked to the right person is at most `risk`, on average over the table.
+
+    Guarantee: who links every record to one of the people that fit, at random, is right about a share of `risk` of them
+    in expectation. Single people may be linked for certain: a bound for each of them is :class:`HighestRisk`.
+
+    Parameters
+    ----------
+    risk
+        Above 0 to 1.
+    adversary
+        ``"prosecutor"``: knows who is in the table; classes ÷ records. ``"marketer"``: links the records to a register
+        of the population; the mean of 1 ÷ people covered over the records. ``"journalist"``: that, or classes ÷ people
+        covered, whichever is larger. The last two need a table of the population. None is the prosecutor.
+
+    References
+    ----------
+    K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013, chapter 16.
+    """
+
+    risk: Share
+    adversary: _Adversary | None = None
+
+    name: ClassVar[str] = "average-risk"
+    bounded: ClassVar[str] = "risk"
+    in_words: ClassVar[str] = (
+        "of all published records, a share of {risk} at most is linked to the right person on average"
+    )
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether the attacker compares with a register."""
+        return self.adversary not in (None, "prosecutor")
+
+    def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
+        """Return the average risk of classes, int64 (c,) each."""
+        records = int(sizes.sum())
+        if not self.needs_population:
+            return len(sizes) / records  # never 0: no class is empty
+        assert people is not None
+        marketer = float((sizes / people).sum()) / records
+        return max(marketer, len(sizes) / int(people.sum())) if self.adversary == "journalist" else marketer
+
+    def weakness(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """Return the people whom classes cover, or their sizes; int64 (c,)."""
+        return people if people is not None and self.needs_population else sizes
+
+    def sufficient(self) -> int:
+        """Return 1/risk: where nobody has a higher risk, the average is none."""
+        return at_least(1.0 / self.risk)
+
+    def stand_in(self, k: int) -> PrivacyModel:
+        """Return k-anonymity, or k-map."""
+        return KMap(k) if self.needs_population else KAnonymity(k)
+
+
+_Estimator = Literal["dankar", "pitman", "zayatz", "snb"]
+
+
+class _NoUniques(WholeTableModel):
+    """What both have in common: nobody is alone where classes have two records."""
+
+    def sufficient(self) -> int:
+        """Return 2."""
+        return 2
+
+    def stand_in(self, k: int) -> PrivacyModel:
+        """Return k-anonymity."""
+        return KAnonymity(k)
+
+
+@dataclass(frozen=True)
+class SampleUniques(_NoUniques):
+    """At most a share of the published records is alone in its class.
+
+    Guarantee: no more than `share` of the records can be told from all others by their quasi-identifying values. Of
+    those which can, it promises nothing.
+
+    Parameters
+    ----------
+    share
+        From 0 to 1.
+    """
+
+    share: Annotated[float, Limit(0, 1)]
+
+    name: ClassVar[str] = "sample-uniques"
+    bounded: ClassVar[str] = "share"
+    in_words: ClassVar[str] = "at most a share of {share} of the published records looks like no other"
+
+    def most_alone(self, records: int) -> float:
+        """Return `share`."""
+        return self.share
+
+    def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
+        """Return the share of records in classes of one."""
+        return int(np.count_nonzero(sizes == 1)) / int(sizes.sum())  # never 0: no class is empty
+
+
+@dataclass(frozen=True)
+class PopulationUniques(_NoUniques):
+    """At most a share of the population is estimated to be alone in it, by what is published.
+
+    Guarantee: none about single people. It is a claim about a model of the population, estimated from the sizes of the
+    published classes, for a table that is a random sample of it.
+
+    Parameters
+    ----------
+    share
+        From 0 to 1.
+    fraction
+        Records of the table per person of the population, above 0 to 1.
+    estimator
+        ``"pitman"``, ``"zayatz"``, ``"snb"`` (slide negative binomial), or ``"dankar"``, the rule that chooses among
+        them; None is that. Where an estimator has no answer, the bound is not said to hold.
+
+    Notes
+    -----
+    Estimates may rise when classes are merged, so that no search concludes from one generalization on another.
+
+    References
+    ----------
+    As for :func:`sfumato.classes.population_uniqueness.population_uniqueness`.
+    """
+
+    share: Annotated[float, Limit(0, 1)]
+    fraction: Share
+    estimator: _Estimator | None = None
+
+    name: ClassVar[str] = "population-uniques"
+    bounded: ClassVar[str] = "share"
+    steady: ClassVar[bool] = False
+    in_words: ClassVar[str] = (
+        "at most a share of {share} of the population is estimated to be told from all others, if the table is a "
+        "random sample of it"
+    )
+
+    @property
+    def caveat(self) -> str:
+        """Say that it is an estimate."""
+        return f"an estimate: it holds if the table is a random sample of {self.fraction:g} of the population"
+
+    def most_alone(self, records: int) -> float | None:
+        """Return it for Zayatz' estimate; the others may be small whatever is alone."""
+        if self.estimator != "zayatz":
+            return None
+        return most_alone(self.share + TOLERANCE, records, self.fraction)
+
+    def figure_of(self, sizes: NDArray[np.int64], people: NDArray[np.int64] | None) -> float:
+        """Return the estimated share; 1 where there is no answer."""
+        counts, estimators = SizeCounts.of(sizes), {"pitman": pitman, "zayatz": zayatz, "snb": slide_negative_binomial}
+        found = estimators.get(self.estimator or "dankar", chosen_share)(counts, self.fraction)
+        return 1.0 if found is None else float(found)
