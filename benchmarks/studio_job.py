@@ -27,7 +27,7 @@ from benchmarks.census import QUASI_IDENTIFYING, SENSITIVE, census
 from benchmarks.measuring import median, run_here, run_repeatedly
 from benchmarks.results import Figure
 from benchmarks.settings import Settings
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 
 NAME = "studio"
 SHOWN = {30_000: 0.05, 1_000_000: 0.2, 10_000_000: 2.0}

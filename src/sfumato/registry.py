@@ -73,6 +73,11 @@ class Registry(Mapping[str, Any]):
         return (place for place in self._places.values() if isinstance(place, str))
 
 
+def class_places(*registries: Registry) -> dict[str, str]:
+    """Return where each class of registries stands, by the name of the class; none is loaded."""
+    return {place.partition(":")[2]: place for registry in registries for place in registry.places()}
+
+
 def _full_name(value: Any) -> tuple[Any, Any]:
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None)
 

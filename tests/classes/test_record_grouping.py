@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.classes.grouping import distinct_records, group_records
+from sfumato.classes.partition import distinct_records, group_records
 
 
 def numbered(rows: np.ndarray) -> list[int]:

@@ -63,7 +63,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
     from pyspark.sql import SparkSession
 
     import sfumato as sf
-    from sfumato.engines.disk import dealing
+    from sfumato.engines.disk import publishing
     from sfumato.release import written_by_workers
 
     # One session for all: it is found as the active one, and left open. A task may have several parts that kill it.
@@ -73,7 +73,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
     sf.anonymize_on_spark(source, policy, out / "streamed")
     running = _sends_parts_to_the_dying(out / "died")
     sf.anonymize_on_spark(source, policy, out / "lost", seed=7)
-    patch.object(dealing, "PART", 200).start()
+    patch.object(publishing, "PART", 200).start()
     patch.object(written_by_workers, "run_on_spark", running).start()
     sf.anonymize_on_spark(source, policy, out / "written", seed=7, written_by="workers")
     sf.verify(out / "written", engine="spark").raise_unless_ok()

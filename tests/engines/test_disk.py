@@ -27,7 +27,7 @@ from golden.runs import ANONYMIZED
 from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
 from sfumato.anonymizers import mondrian as mondrian
-from sfumato.engines.disk import dealing, laying_out, solving
+from sfumato.engines.disk import laying_out, publishing, solving
 from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
@@ -182,7 +182,7 @@ def test_where_cuts_are_judged_on_a_sample(
     models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(batches, "ROWS", 400)
-    monkeypatch.setattr(dealing, "PART", 700)
+    monkeypatch.setattr(publishing, "PART", 700)
     one, two = releases(town_file, policy_of(TOWN_SCHEMA, models, sf.Mondrian(split_rule=cut)), tmp_path)
     assert one == two
     assert len(list((tmp_path / "disk" / "data").iterdir())) == 5
@@ -191,7 +191,7 @@ def test_where_cuts_are_judged_on_a_sample(
 @pytest.mark.slow
 def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(batches, "ROWS", 400)
-    monkeypatch.setattr(dealing, "PART", 700)
+    monkeypatch.setattr(publishing, "PART", 700)
     policy = policy_of(TOWN_SCHEMA, MODELS[0])
     made = [sf.anonymize_on_disk(town_file, policy, tmp_path / str(number)).folder for number in range(2)]
     one, two = (content(folder).splitlines() for folder in made)
@@ -201,10 +201,10 @@ def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeyp
 
 def test_dealing_is_a_fair_shuffle(monkeypatch: pytest.MonkeyPatch):
     """Each of 4 records stands equally often in each place: 4 000 draws, five standard deviations."""
-    monkeypatch.setattr(dealing, "PART", 2)
+    monkeypatch.setattr(publishing, "PART", 2)
     counts = np.zeros((4, 4), dtype=np.int64)
     for _ in range(4000):
-        dealer = dealing.Dealer(4, None)
+        dealer = publishing.Dealer(4, None)
         part, place = dealer.deal(slice(0, 4))
         order = [
             int(row)
@@ -357,7 +357,7 @@ def in_parts(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for module, name in ((batches, "ROWS"), (laying_out, "BLOCK"), (laying_out, "BUCKET"), (checks_in_parts, "BLOCK")):
         monkeypatch.setattr(module, name, 400)
     monkeypatch.setattr(batches, "BYTES", 1 << 14)
-    monkeypatch.setattr(dealing, "PART", 700)
+    monkeypatch.setattr(publishing, "PART", 700)
     monkeypatch.setattr(checks_in_parts, "BUCKET", 1000)
     sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[1]), tmp_path / "parts", seed=1)
     return tmp_path / "parts"

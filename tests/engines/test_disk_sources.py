@@ -15,7 +15,7 @@ import pytest
 
 import sfumato as sf
 from golden.made_tables import town
-from sfumato.engines.disk import dealing, solving
+from sfumato.engines.disk import publishing, solving
 from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.table.large import batches, coding
@@ -31,7 +31,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BYTES", 1 << 12)
     monkeypatch.setattr(batches, "ROWS", 90)
     monkeypatch.setattr(coding, "HELD", 3000)
-    monkeypatch.setattr(dealing, "PART", 250)
+    monkeypatch.setattr(publishing, "PART", 250)
     monkeypatch.setattr(solving, "MOST_RETRIED", 0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from golden.made_tables import town
-from sfumato.engines.disk import dealing, laying_out, solving
+from sfumato.engines.disk import laying_out, publishing, solving
 from sfumato.policy.people import People
 from sfumato.release import table_files
 
@@ -31,7 +31,7 @@ def original(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parts(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(dealing, "PART", 200)
+    monkeypatch.setattr(publishing, "PART", 200)
     return sf.anonymize_on_disk(original, POLICY, tmp_path / "parts", seed=3).folder
 
 
@@ -70,7 +70,7 @@ def test_parts_that_memory_does_not_hold_are_refused(
 def test_losses_are_the_same_to_the_last_bit(
     part: int, bucket: int, original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(dealing, "PART", part)
+    monkeypatch.setattr(publishing, "PART", part)
     monkeypatch.setattr(laying_out, "BUCKET", bucket)
     monkeypatch.setattr(laying_out, "BLOCK", bucket // 3)
     known = sf.anonymize(sf.read_table(original, POLICY), POLICY).report.losses

@@ -34,7 +34,7 @@ from sfumato.anonymizers import mondrian as first_cuts
 from sfumato.anonymizers import mondrian as mondrian
 from sfumato.cli.app import app
 from sfumato.engines import LocalEngine
-from sfumato.engines.disk import dealing
+from sfumato.engines.disk import publishing
 from sfumato.engines.spark import counting, engine, tasks
 from sfumato.engines.spark.counting import spread
 from sfumato.engines.spark.engine import SparkEngine
@@ -118,7 +118,7 @@ def test_every_other_anonymizer_publishes_the_same(drawn: Drawn, setting: str):
 
 @pytest.mark.parametrize("schema", [TOWN_SCHEMA, dataclasses.replace(TOWN_SCHEMA, insensitive=(), others="drop")])
 def test_a_town_in_several_parts(schema: sf.Schema, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dealing, "PART", 200)
+    monkeypatch.setattr(publishing, "PART", 200)
     one, two = releases(town(600), policy_of(schema, MODELS[1]), tmp_path)
     assert one == two
     assert len(list((tmp_path / "spark" / "data").iterdir())) == 3

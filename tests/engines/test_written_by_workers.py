@@ -17,7 +17,7 @@ from engines.test_disk import MODELS, TOWN_SCHEMA, policy_of
 from engines.test_spark import in_files
 from golden.made_tables import town
 from sfumato.cli.app import app
-from sfumato.engines.disk import dealing
+from sfumato.engines.disk import publishing
 from sfumato.engines.disk.publishing import PublishedColumns
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.release import written_by_workers
@@ -30,7 +30,7 @@ POLICY = policy_of(TOWN_SCHEMA, MODELS[0])
 @pytest.fixture(autouse=True)
 def _a_server(spark_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", spark_server)
-    monkeypatch.setattr(dealing, "PART", 70)
+    monkeypatch.setattr(publishing, "PART", 70)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pycanon import anonymity
 from examples import seeds
 from models.small_tables import Column, statistics_of
 from sfumato import models
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.protocol import PrivacyModel
 from sfumato.table.schema import Kind

@@ -8,8 +8,7 @@ import pytest
 
 import sfumato as sf
 from recoding.small_tables import as_if_many
-from sfumato.classes.partition import Partition
-from sfumato.classes.regions import Regions
+from sfumato.classes.partition import Partition, Regions
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.recoding import Recoding, RecodingKind, recode, recode_as_published, recoding_kind

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.release.frames import _members
+from sfumato.release.release import _members
 
 GRADES = ["small", "medium", "large"]
 PAINS = ["mild", "severe", "deadly"]

@@ -23,8 +23,7 @@ import sfumato as sf
 from databases import KINDS, Database, in_file, on_server
 from guarantees.combinations import models as drawn_models
 from guarantees.tables import Drawn, tables
-from sfumato.classes.counted import counted_statistics
-from sfumato.classes.statistics import class_statistics
+from sfumato.classes.statistics import class_statistics, counted_statistics
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome, promise_words
 from sfumato.published.checks import parts as counting

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.registry import Registry, loaded
+from sfumato.registry import Registry, class_places, loaded
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.best import Best
@@ -128,15 +128,10 @@ PUBLISHERS = Registry(
 _PROTOCOL = ("Anonymizer", "Problem", "Publication", "Publisher")
 
 
-def _places() -> dict[str, str]:
-    """Return where each class stands."""
-    of_algorithms = {
-        place.partition(":")[2]: place for registry in (ANONYMIZERS, PUBLISHERS) for place in registry.places()
-    }
-    return {**of_algorithms, **{name: f"sfumato.anonymizers.protocol:{name}" for name in _PROTOCOL}}
-
-
-_PLACES = _places()
+_PLACES = {
+    **class_places(ANONYMIZERS, PUBLISHERS),
+    **{name: f"sfumato.anonymizers.protocol:{name}" for name in _PROTOCOL},
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
 from sfumato.classes.people import statistics_of
-from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.stars.starring import (

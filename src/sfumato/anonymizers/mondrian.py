@@ -20,8 +20,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.parts import Block, RunsParts, join_blocks, least_loss_solution, part_problem
 from sfumato.anonymizers.protocol import ModelsApart, Problem
-from sfumato.classes.partition import Partition
-from sfumato.classes.regions import Regions
+from sfumato.classes.partition import Partition, Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
 from sfumato.kernels.mondrian.cuts import Options

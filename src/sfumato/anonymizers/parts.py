@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
 from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.protocol import Problem, Progress, SolvesParts, silent
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.mondrian.cuts import Options

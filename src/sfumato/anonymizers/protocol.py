@@ -44,7 +44,7 @@ class Anonymizer(Protocol):
 
     @property
     def decides_regions(self) -> bool:
-        """Whether solutions say what each class publishes (:class:`~sfumato.classes.regions.Regions`)."""
+        """Whether solutions say what each class publishes (:class:`~sfumato.classes.partition.Regions`)."""
         ...
 
     def solve(self, problem: Problem) -> Partition:

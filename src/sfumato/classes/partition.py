@@ -2,12 +2,132 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.regions import Regions
+from sfumato.kernels.grouping import KEY_BITS, column_maxima, first_records, group_packed
+
+# Give equal records one number, or keep one of each with its weight.
+
+
+def group_records(codes: NDArray[np.integer]) -> tuple[NDArray[np.int32], int]:
+    """Give equal rows of `codes` the same number, in order of first appearance.
+
+    Rows are packed into as few 64-bit keys as their bits fit into. All keys of a row are hashed together and compared
+    in full, so that the result is exact at any width.
+
+    Parameters
+    ----------
+    codes
+        Non-negative integers of at most 32 bits (n, q), row-major, n below 2**31.
+
+    Returns
+    -------
+    class_of : numpy.ndarray
+        int32 (n,): number of each row's group.
+    count : int
+        Number of groups.
+
+    Notes
+    -----
+    Cost O(n · q). Besides the result, memory is 16 to 32 bytes per distinct row, and 8 to 16 more for each key after
+    the first.
+    """
+    bits = [int(maximum).bit_length() for maximum in column_maxima(codes)]
+    runs = _runs(bits)
+    shifts = [np.cumsum([0, *bits[start:stop]], dtype=np.int64)[:-1] for start, stop in runs]
+    return group_packed(codes, np.array([stop for _, stop in runs], dtype=np.int64), np.concatenate(shifts))
+
+
+def distinct_records(
+    codes: NDArray[np.unsignedinteger],
+) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int32]]:
+    """Collapse equal rows into one row with a weight.
+
+    Parameters
+    ----------
+    codes
+        Unsigned (n, q), row-major.
+
+    Returns
+    -------
+    distinct : numpy.ndarray
+        Same dtype (m, q): the distinct rows in order of first appearance.
+    weights : numpy.ndarray
+        int64 (m,): how often each occurs.
+    record_of : numpy.ndarray
+        int32 (n,): the distinct row of each row.
+    """
+    record_of, count = group_records(codes)
+    weights = np.bincount(record_of, minlength=count).astype(np.int64, copy=False)
+    return codes[first_records(record_of, count)], weights, record_of
+
+
+def _runs(bits: list[int]) -> list[tuple[int, int]]:
+    """Divide the columns into runs that fit into one key each: first column and the one after the last."""
+    runs = []
+    start = used = 0
+    for column, width in enumerate(bits):
+        if column > start and used + width > KEY_BITS:
+            runs.append((start, column))
+            start, used = column, 0
+        used += width
+    return [*runs, (start, len(bits))]
+
+
+# What the classes of a solution publish if the anonymizer decides it: nodes and ranges, not only record numbers.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regions:
+    """The region of each class: for every attribute a range of codes, which may be wider than the class's own values.
+
+    Global recodings need it: a level of a hierarchy is published as a whole, whatever values a class happens to have.
+
+    Letters: c classes, q quasi-identifying attributes.
+
+    Attributes
+    ----------
+    low, high : numpy.ndarray
+        int32 (c, q): first and last code that each class covers. A node of a hierarchy is the range of its leaves. The
+        missing value alone is ``low == high == attribute.size``; ``*`` is 0 and ``attribute.size``, whether a value is
+        missing or not.
+    level : numpy.ndarray
+        int32 (c, q): level of the node, for attributes with a hierarchy, 0 for the missing value, the height for ``*``;
+        0 for the others.
+    sets : mapping of int to numpy.ndarray
+        For unordered attributes (by their place) whose classes cover any values, not a range of codes: bool
+        (c, size + 1), the missing value's last. Their `low` and `high` are not read.
+    between : bool
+        Whether intervals end between the values of the data and reach to the ends of the domain, so that no end is
+        anybody's value.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ: a fault of an anonymizer.
+    """
+
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    level: NDArray[np.int32]
+    sets: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
+    between: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the shapes: what is published must be known for every class."""
+        if not self.low.shape == self.high.shape == self.level.shape or self.low.ndim != 2:
+            raise ValueError("regions need a low, a high and a level for each class and attribute")
+        if any(len(members) != len(self.low) for members in self.sets.values()):
+            raise ValueError("regions need a value set for each class")
+
+    def take(self, classes: NDArray[np.integer]) -> Regions:
+        """Return the regions of some classes, in that order."""
+        sets = {index: members[classes] for index, members in self.sets.items()}
+        return Regions(self.low[classes], self.high[classes], self.level[classes], sets, self.between)
 
 
 def class_sizes(class_of: NDArray[np.integer], count: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records, group_records
+from sfumato.classes.partition import distinct_records, group_records
 from sfumato.errors import SfumatoError
 from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, encode

@@ -193,12 +193,12 @@ def _usage_problems(
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
     """Build the named attacks with their options; None for the default set without options."""
     from sfumato.cli.words import all_names
-    from sfumato.evaluation.attacks import ATTACKS, DEFAULT
+    from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
 
     asked = all_names(names)
     unknown = [name for name in asked if name not in ATTACKS]
     problems += [f"--attack: {name!r} is unknown; known are {', '.join(ATTACKS)}" for name in unknown]
-    options = _options(settings, asked or list(DEFAULT), problems)
+    options = _options(settings, asked or [name for name in ATTACKS if name not in attacks_on_demand()], problems)
     if not asked and not options:
         return None
     named = asked or list(options)

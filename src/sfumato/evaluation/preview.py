@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import group_packed

@@ -1,7 +1,6 @@
 """Hierarchies: trees over the values of one attribute, and the builders that describe them."""
 
-from sfumato.hierarchy.code_prefixes import Prefixes, prefixes
-from sfumato.hierarchy.date_units import Dates, dates
+from sfumato.hierarchy.date_units import Dates, Prefixes, dates, prefixes
 from sfumato.hierarchy.draft import draft_hierarchy, draft_rule
 from sfumato.hierarchy.level_table import Flat, HierarchyTable, flat
 from sfumato.hierarchy.numeric_intervals import Intervals, intervals

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sfumato.hierarchy.code_prefixes import prefixes
-from sfumato.hierarchy.date_units import dates, is_iso_day
+from sfumato.hierarchy.date_units import dates, is_iso_day, prefixes
 from sfumato.hierarchy.level_table import flat
 from sfumato.hierarchy.numeric_intervals import Number, check_finite, intervals
 from sfumato.hierarchy.specification import HierarchySpecification, distinct_values

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sfumato.errors import HierarchyError, PolicyError, raise_all
-from sfumato.hierarchy.code_prefixes import Prefixes
-from sfumato.hierarchy.date_units import Dates
+from sfumato.hierarchy.date_units import Dates, Prefixes
 from sfumato.hierarchy.level_table import Flat, HierarchyTable
 from sfumato.hierarchy.numeric_intervals import Intervals
 from sfumato.hierarchy.specification import HierarchySpecification

@@ -1,55 +1,65 @@
-"""Privacy models, one file each."""
+"""Privacy models: a file each, or one for those that are computed alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError
-from sfumato.models.guarded_values import GuardedValues
-from sfumato.models.k_anonymity import AlphaKAnonymity, KAnonymity
-from sfumato.models.k_map import DeltaPresence, KMap
-from sfumato.models.l_diversity import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    ProbabilisticLDiversity,
-    RecursiveLDiversity,
-)
-from sfumato.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
-from sfumato.models.profitability import Profitability
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.record_risk import AverageRisk, HighestRisk, PopulationUniques, SampleUniques
 from sfumato.models.says import Says, Subject
-from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
-from sfumato.models.t_closeness import TCloseness
-from sfumato.registry import Registry
+from sfumato.registry import Registry, class_places, loaded
+
+if TYPE_CHECKING:
+    from sfumato.models.guarded_values import GuardedValues
+    from sfumato.models.k_anonymity import AlphaKAnonymity, KAnonymity
+    from sfumato.models.k_map import DeltaPresence, KMap
+    from sfumato.models.l_diversity import (
+        DistinctLDiversity,
+        EntropyLDiversity,
+        ProbabilisticLDiversity,
+        RecursiveLDiversity,
+    )
+    from sfumato.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
+    from sfumato.models.profitability import Profitability
+    from sfumato.models.record_risk import AverageRisk, HighestRisk, PopulationUniques, SampleUniques
+    from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
+    from sfumato.models.t_closeness import TCloseness
 
 MODELS = Registry(
     {
-        "k-anonymity": KAnonymity,
-        "alpha-k-anonymity": AlphaKAnonymity,
-        "distinct-l-diversity": DistinctLDiversity,
-        "probabilistic-l-diversity": ProbabilisticLDiversity,
-        "entropy-l-diversity": EntropyLDiversity,
-        "recursive-l-diversity": RecursiveLDiversity,
-        "t-closeness": TCloseness,
-        "basic-beta-likeness": BasicBetaLikeness,
-        "enhanced-beta-likeness": EnhancedBetaLikeness,
-        "delta-disclosure": DeltaDisclosure,
-        "guarded-values": GuardedValues,
-        "subset-k-anonymity": SubsetKAnonymity,
-        "wildcard-k-anonymity": WildcardKAnonymity,
-        "k-map": KMap,
-        "delta-presence": DeltaPresence,
-        "average-risk": AverageRisk,
-        "highest-risk": HighestRisk,
-        "profitability": Profitability,
-        "sample-uniques": SampleUniques,
-        "population-uniques": PopulationUniques,
+        "k-anonymity": "sfumato.models.k_anonymity:KAnonymity",
+        "alpha-k-anonymity": "sfumato.models.k_anonymity:AlphaKAnonymity",
+        "distinct-l-diversity": "sfumato.models.l_diversity:DistinctLDiversity",
+        "probabilistic-l-diversity": "sfumato.models.l_diversity:ProbabilisticLDiversity",
+        "entropy-l-diversity": "sfumato.models.l_diversity:EntropyLDiversity",
+        "recursive-l-diversity": "sfumato.models.l_diversity:RecursiveLDiversity",
+        "t-closeness": "sfumato.models.t_closeness:TCloseness",
+        "basic-beta-likeness": "sfumato.models.likeness:BasicBetaLikeness",
+        "enhanced-beta-likeness": "sfumato.models.likeness:EnhancedBetaLikeness",
+        "delta-disclosure": "sfumato.models.likeness:DeltaDisclosure",
+        "guarded-values": "sfumato.models.guarded_values:GuardedValues",
+        "subset-k-anonymity": "sfumato.models.starred_k_anonymity:SubsetKAnonymity",
+        "wildcard-k-anonymity": "sfumato.models.starred_k_anonymity:WildcardKAnonymity",
+        "k-map": "sfumato.models.k_map:KMap",
+        "delta-presence": "sfumato.models.k_map:DeltaPresence",
+        "average-risk": "sfumato.models.record_risk:AverageRisk",
+        "highest-risk": "sfumato.models.record_risk:HighestRisk",
+        "profitability": "sfumato.models.profitability:Profitability",
+        "sample-uniques": "sfumato.models.record_risk:SampleUniques",
+        "population-uniques": "sfumato.models.record_risk:PopulationUniques",
     },
     group="sfumato.models",
 )
-"""Name in policies and releases → class."""
+"""Name in policies and releases → class, which is loaded at first use."""
+
+_PLACES = class_places(MODELS)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return loaded(_PLACES[name])
 
 
 def promisable(subject: Subject) -> tuple[str, ...]:

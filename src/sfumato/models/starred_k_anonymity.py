@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.predicates import K_ANONYMITY
 from sfumato.models.protocol import Achieved, Rule

@@ -10,8 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, known, stars
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import class_sizes
+from sfumato.classes.partition import class_sizes, group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.recoding.choice import Recoding

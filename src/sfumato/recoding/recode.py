@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable, ValueSets
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.errors import InputError
 from sfumato.kernels.boxes import class_boxes, class_starts, class_sums, group_by_class, value_sets
 from sfumato.parallel import each, worth_starting

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, known, stars
-from sfumato.classes.regions import Regions
+from sfumato.classes.partition import Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.parallel import each

@@ -24,8 +24,7 @@ from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.policy.people import People
 from sfumato.recoding import Recoding
-from sfumato.release.alike import Judged, breaking, read_as_one
-from sfumato.release.apart import apart_problems, solution_apart
+from sfumato.release.apart import Judged, apart_problems, breaking, read_as_one, solution_apart
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable

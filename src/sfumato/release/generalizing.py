@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import largest_of
+from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.k_map import DeltaPresence
+from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import least_class_size, limits_of_values, smallest_allowed
-from sfumato.models.whole_table import whole_table_models
+from sfumato.models.whole_table import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
@@ -31,15 +32,13 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
 from sfumato.release.describing import describe
-from sfumato.release.easing import eased
-from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people
 from sfumato.release.households import solution_of_households
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.problem import mean_notes, problem_of
+from sfumato.release.problem import exact_set_notes, mean_notes, problem_of
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.repeated_notes import repeated_notes
@@ -47,6 +46,59 @@ from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import STEPS, Task
 from sfumato.release.wish_notes import wish_notes
 from sfumato.table.row_order import canonical_order
+
+# Bounds on figures of the whole table, for anonymizers that make classes one by one.
+#
+# Such an anonymizer is asked for classes of k that imply the bound, and then for smaller and smaller k as long as what
+# comes out satisfies it.
+
+
+Solve = Callable[[Problem], Partition]
+
+
+def eased(problem: Problem, solve: Solve) -> Partition:
+    """Solve a problem whose bounds on the whole table are kept by the weakest model of classes that is found to do.
+
+    Notes
+    -----
+    Bisection: as many solutions as the largest k has binary digits, and one. It is not sure to find the weakest, as a
+    smaller k may give a worse table; but what it returns satisfies every bound, by the people that records stand for.
+    """
+    models = whole_table_models(problem.models)
+    whole = statistics_of(problem.table, np.zeros(problem.table.height, dtype=np.int32), 1)
+    raise_all(UnsatisfiableError, [reason for model in models if (reason := model.explain(whole))])
+    others = [model for model in problem.models if model not in models]
+    enough = max(model.sufficient() for model in models)
+    best = solve(_standing_in(problem, others, models, enough))
+    low, high = 1, enough
+    while low < high:
+        middle = (low + high) // 2
+        candidate = _tried(_standing_in(problem, others, models, middle), solve)
+        if candidate is not None and _holds(candidate, models, problem):
+            best, high = candidate, middle
+        else:
+            low = middle + 1
+    if not _holds(best, models, problem):
+        names = ", ".join(model.name for model in models)
+        raise UnsatisfiableError(f"{names}: records that had to be left out leave a table that breaks it; relax it")
+    return best
+
+
+def _standing_in(problem: Problem, others: list[PrivacyModel], models: list[WholeTableModel], k: int) -> Problem:
+    standing = [model.stand_in(min(k, model.sufficient())) for model in models]
+    return replace(problem, models=[*others, *standing])
+
+
+def _tried(problem: Problem, solve: Solve) -> Partition | None:
+    try:
+        return solve(problem)
+    except UnsatisfiableError:
+        return None
+
+
+def _holds(partition: Partition, models: list[WholeTableModel], problem: Problem) -> bool:
+    found = statistics_of(problem.table, partition.class_of, partition.count)
+    return bool(np.all([model.within(found.sizes, found.population) for model in models]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import PeopleFound
 from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
-from sfumato.release.report_lines import occasion_lines, promise_lines, record_line, section
+from sfumato.release.kind_report import occasion_lines, promise_lines, record_line, section
 
 WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -18,8 +18,8 @@ from sfumato.anonymizers.dealt import Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, class_as_read
 from sfumato.classes.partition import Partition
-from sfumato.engines.disk.dealing import part_count
-from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts
+from sfumato.engines.disk.laying_out import BLOCK
+from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts, part_count
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
 from sfumato.engines.local import LocalEngine
 from sfumato.engines.protocol import Engine
@@ -48,7 +48,6 @@ from sfumato.release.description import (
     describe_model,
     published_hierarchy,
 )
-from sfumato.release.exact_sets import exact_set_notes
 from sfumato.release.folder import check_target
 from sfumato.release.folding import (
     NOBODY,
@@ -62,21 +61,24 @@ from sfumato.release.folding import (
     wish_problems,
     wishing_of,
 )
-from sfumato.release.formulas import Formulas
-from sfumato.release.kept_on_disk import kept_of, kept_texts_of
+from sfumato.release.formulas import (
+    Formulas,
+    cells_like_formulas,
+    frames_without_formulas,
+    names_like_formulas,
+    values_like_formulas,
+)
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.own_types import counted_as_read, only_by_the_left_out
+from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_values
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
 from sfumato.release.people_behind import PeopleBehind, carried
-from sfumato.release.problem import mean_notes, problems_in, recoding_problems
+from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
-from sfumato.release.watched_parts import WatchedParts
-from sfumato.release.wish_notes import wish_notes
-from sfumato.release.wished_on_disk import people_behind, promises_of
+from sfumato.release.wish_notes import people_behind, promises_of, wish_notes
 from sfumato.table.folding import fold
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
@@ -87,6 +89,130 @@ from sfumato.table.reading import named
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
+
+# The parts of a table on their way to files: cells that begin like a formula are counted, escaped or refused.
+
+
+class NumberedParts(Protocol):
+    """A table whose parts come as numbers of what they publish."""
+
+    @property
+    def columns(self) -> PublishedColumns:
+        """What the numbers stand for."""
+        ...
+
+    def numbers(self) -> Iterator[pl.DataFrame]:
+        """Yield the numbers of each part, once."""
+        ...
+
+
+class WatchedParts:
+    """Counts the cells of parts that begin like a formula, and does what is to be done about them.
+
+    Parameters
+    ----------
+    published
+        The parts.
+    formulas
+        What is to be done; :func:`sfumato.anonymize_on_disk` says it.
+    count
+        How many parts there are.
+
+    Raises
+    ------
+    PolicyError
+        When formulas are to be escaped, and there are several parts.
+    """
+
+    def __init__(self, published: NumberedParts, formulas: Formulas, count: int) -> None:
+        if formulas == "escape" and count > 1:
+            raise PolicyError(
+                "formulas: cells are escaped where a release is one part, and this one has several; keep or refuse them"
+            )
+        self._published, self._formulas = published, formulas
+        self.columns = published.columns
+        self.count = count
+        self.cells: dict[str, int] = dict.fromkeys(names_like_formulas(self.columns.names), 1)
+        self.escaped = False
+
+    def numbers(self) -> Iterator[pl.DataFrame]:
+        """Yield every part as numbers of what it publishes."""
+        begins = values_like_formulas(self.columns.values)
+        for numbers in self._published.numbers():
+            of_values = {name: column for name, column in self._named(numbers) if name in self.columns.values}
+            as_they_are = pl.DataFrame([column for name, column in self._named(numbers) if name not in of_values])
+            found = cells_like_formulas([as_they_are], names=False)
+            found |= {name: int(begins[name][of_values[name].to_numpy()].sum()) for name in begins}
+            for name, count in found.items():
+                self.cells[name] = self.cells.get(name, 0) + count
+            if self._formulas == "refuse" and any(self.cells.values()):
+                frames_without_formulas({"data": self.columns.frame(numbers)}, "refuse")
+            yield numbers
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield every part as it is to be written."""
+        for numbers in self.numbers():
+            tables = {"data": self.columns.frame(numbers)}
+            without = frames_without_formulas(tables, self._formulas) if self._formulas == "escape" else tables
+            self.escaped |= without is not tables
+            yield without["data"]
+
+    def _named(self, numbers: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+        for name, column in zip(self.columns.names, numbers.get_columns(), strict=True):
+            yield name, column.alias(name)
+
+
+# A table on disk as its published records show it: those that were left out leave no trace in types and kinds.
+
+
+def kept_of(large: LargeTable, class_of: NDArray[np.int32]) -> LargeTable:
+    """Return the table with the values, counts and types that its published records have.
+
+    Parameters
+    ----------
+    large
+        All records; their codes stay where they are.
+    class_of
+        int32 (n,): -1 for records that are left out.
+
+    Notes
+    -----
+    One pass over the codes. Values that only left out records have become null.
+    """
+    quasi = _kept(large, large.quasi_identifying, large.codes, class_of)
+    sensitive = _kept(large, large.sensitive, large.sensitive_codes, class_of)
+    return replace(large, quasi_identifying=tuple(quasi), sensitive=tuple(sensitive))
+
+
+def kept_texts_of(kept: LargeTable) -> Callable[[str], pl.Series]:
+    """Return what gives the values of a quasi-identifying column, each once; `kept` is from :func:`kept_of`."""
+    values = {column.attribute.name: column.values for column in kept.quasi_identifying}
+    return lambda name: text_of(values[name].unique())
+
+
+def _kept(
+    large: LargeTable, columns: Sequence[CodedColumn], codes: NDArray[np.unsignedinteger], class_of: NDArray[np.int32]
+) -> Iterator[CodedColumn]:
+    for place, column in enumerate(columns):
+        occurrences = _occurrences(codes, place, class_of, column.attribute.size + 1)
+        # Of a Boolean mask polars takes null where nothing occurs.
+        values = column.values.set(pl.Series(occurrences == 0), None)
+        attribute = column.attribute
+        if attribute.name in large.from_text:
+            values, kind = own_values(values, attribute.kind, large.schema.sensitive.get(attribute.name))
+            attribute = replace(attribute, kind=kind)
+        yield replace(column, attribute=attribute, values=values, occurrences=occurrences[: attribute.cardinality])
+
+
+def _occurrences(
+    codes: NDArray[np.unsignedinteger], place: int, class_of: NDArray[np.int32], count: int
+) -> NDArray[np.int64]:
+    found = np.zeros(count, dtype=np.int64)
+    for start in range(0, len(codes), BLOCK):
+        own = codes[start : start + BLOCK, place]
+        found += np.bincount(own[class_of[start : start + BLOCK] >= 0], minlength=count)
+    return found
+
 
 PartsWriter = Callable[[PublishedColumns, Iterable[pl.DataFrame], Path, Format, str], TableFacts]
 """Writes the parts of a table, given as numbers, into the folder of a release; returns what is said of them."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive.linked_people import linked_apart, linked_together
-from sfumato.evaluation.attacks.linkage import Linkage
+from sfumato.evaluation.attacks.linkage_scores import Linkage
 from sfumato.evaluation.attacks.people import known_records
 from sfumato.evaluation.attacks.play import rows_of_people
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target

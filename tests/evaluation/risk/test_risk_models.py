@@ -30,7 +30,7 @@ from sfumato.classes.population_uniqueness import (
 )
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import THRESHOLDS, as_thresholds
-from sfumato.evaluation.risk.special_uniques import find_special_uniques
+from sfumato.evaluation.risk.combinations import find_special_uniques
 from sfumato.kernels.mondrian.expected_inverse import expected_inverse
 
 

@@ -16,12 +16,18 @@ from examples import examples
 from naive import correlations as naive
 from sfumato.errors import InputError
 from sfumato.evaluation.utility.correlations import (
+    DirectComparison,
+    TradeOff,
     correlations,
     earth_mover_over_numbers,
     earth_movers,
+    frontier,
+    guessing_accuracy,
     jensen_shannon,
     mean_square_contingency,
+    privacy_losses,
     total_variation,
+    utility_loss,
 )
 from sfumato.evaluation.utility.domains import AttributeDomain, coarse, domains_of, single_values
 from sfumato.evaluation.utility.joint import (
@@ -32,14 +38,6 @@ from sfumato.evaluation.utility.joint import (
     factors_of,
 )
 from sfumato.evaluation.utility.queries import Among, Query, Range, Workload
-from sfumato.evaluation.utility.trade_off import (
-    DirectComparison,
-    TradeOff,
-    frontier,
-    guessing_accuracy,
-    privacy_losses,
-    utility_loss,
-)
 from sfumato.evaluation.utility.views import Original, original_joint, read_joint
 from sfumato.evaluation.utility.workload import large_populations
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable

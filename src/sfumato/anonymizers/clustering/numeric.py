@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.partwise import Partwise
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.grouping import distinct_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, distinct_records
 from sfumato.errors import PolicyError
 from sfumato.kernels.points.point_tree import merge_classes, nearest_items, plant_points
 from sfumato.randomness import permutation

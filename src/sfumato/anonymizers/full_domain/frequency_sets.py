@@ -25,10 +25,8 @@ from sfumato.anonymizers.full_domain.levels import (
 from sfumato.anonymizers.full_domain.suppression import RegionModels, by_region
 from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import ModelsApart, Problem
-from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
 from sfumato.classes.people import statistics_of
-from sfumato.classes.regions import Regions
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.lattice_search import LatticeSearch, States

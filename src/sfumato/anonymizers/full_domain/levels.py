@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records, group_records
-from sfumato.classes.partition import Partition
-from sfumato.classes.regions import Regions
+from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.hierarchy.tree import ROOT
 from sfumato.kernels.full_domain.full_domain import classes_at
@@ -41,7 +39,7 @@ class DomainLevels:
 
     `node_of`, int32 (h + 1, d): number of the node that each code belongs to, counted on each level from 0 in code
     order. `low`, `high`, int32 (h + 1, d): first and last code of that node, as
-    :class:`~sfumato.classes.regions.Regions` writes them. `leaves`, int32 (h + 1, d): original values that the node
+    :class:`~sfumato.classes.partition.Regions` writes them. `leaves`, int32 (h + 1, d): original values that the node
     stands for; ``attribute.domain_size`` on the top.
     """
 

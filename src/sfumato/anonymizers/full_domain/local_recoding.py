@@ -25,8 +25,7 @@ from sfumato.anonymizers.full_domain.levels import (
 from sfumato.anonymizers.full_domain.losses import CellLoss, CellObjective
 from sfumato.anonymizers.full_domain.suppression import SuppressionRule
 from sfumato.anonymizers.protocol import Progress
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.hierarchy.lattice import Lattice, Levels
 from sfumato.kernels.boxes import class_boxes
 from sfumato.numbers import figure

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.full_domain.levels import DomainLevels, Grouping, LevelTables, WeightedRecords, group_weighted
 from sfumato.anonymizers.full_domain.suppression import CountedNode
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice import Levels
 from sfumato.kernels.full_domain.full_domain import cell_sums, lost_sums

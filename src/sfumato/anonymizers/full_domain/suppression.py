@@ -25,7 +25,7 @@ from sfumato.anonymizers.full_domain.levels import (
     plain_records,
 )
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.classes.population import people_of_regions
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.errors import PolicyError

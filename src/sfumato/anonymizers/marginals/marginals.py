@@ -20,7 +20,7 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem, Publication
 from sfumato.anonymizers.slicing.correlation import correlation
 from sfumato.classes.generalized import ValueSets
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.grouping import first_records

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.full_domain.levels import LevelTables, group_weighted, plain_records
 from sfumato.anonymizers.private.core import NoiseCore, opendp, smallest_scale
 from sfumato.anonymizers.private.task import Bins, DeclaredColumn, borders_of, bound_people, kind_problems, of_bins
-from sfumato.classes.grouping import distinct_records, group_records
+from sfumato.classes.partition import distinct_records, group_records
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import Hierarchy, Intervals
 from sfumato.hierarchy.lattice import Lattice, Levels

@@ -21,7 +21,7 @@ from sfumato.anonymizers.randomization.columns import (
     publish_changed,
     refuse_misfits,
 )
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.options import Checked, ListOfNames, Names, Share

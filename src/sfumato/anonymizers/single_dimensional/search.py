@@ -12,9 +12,8 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.layout import Records, lay_out_records, space_of
 from sfumato.anonymizers.parts import least_loss_solution
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, Regions
 from sfumato.classes.people import statistics_of
-from sfumato.classes.regions import Regions
 from sfumato.hierarchy.tree import Hierarchy, Level
 from sfumato.kernels.global_cuts.global_cuts import (
     LEAF,

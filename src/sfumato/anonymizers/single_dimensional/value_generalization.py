@@ -27,8 +27,7 @@ from sfumato.anonymizers.single_dimensional.search import (
     with_suppression,
     with_two_levels,
 )
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import statistics_of
 from sfumato.kernels.global_cuts.global_cuts import BEST, LEAF, ROOT, Nodes, part_count, tree_part
 from sfumato.kernels.global_cuts.product_cells import SortedAttributes, range_loss

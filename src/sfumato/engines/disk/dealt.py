@@ -15,8 +15,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import CountedTable, DealtColumn, DealtTable
-from sfumato.engines.disk.dealing import part_count, part_of, rows_of_parts
-from sfumato.engines.disk.publishing import Labels, PublishedColumns, labels_of_classes
+from sfumato.engines.disk.publishing import (
+    Labels,
+    PublishedColumns,
+    labels_of_classes,
+    part_count,
+    part_of,
+    rows_of_parts,
+)
 from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET
 from sfumato.table.distinct import Distinct, distinct_of

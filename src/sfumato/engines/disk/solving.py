@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.mondrian import MOST_RETRIED, Mondrian
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.generalized import Form, GeneralizedTable
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.engines.disk.laying_out import BLOCK, lay_out
 from sfumato.errors import InputError, PolicyError
 from sfumato.models.compiled import compile_counted

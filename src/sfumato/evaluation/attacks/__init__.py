@@ -1,29 +1,32 @@
 """Attacks, each played against a release."""
 
-from typing import Any
+from __future__ import annotations
 
-from sfumato.evaluation.attacks.attribute_disclosure import BackgroundKnowledge, Homogeneity, Similarity, Skewness
-from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.corruption import Corruption
-from sfumato.evaluation.attacks.definetti import DeFinetti
-from sfumato.evaluation.attacks.downcoding import Downcoding
-from sfumato.evaluation.attacks.fingerprint import Fingerprint
-from sfumato.evaluation.attacks.intersection import Intersection
-from sfumato.evaluation.attacks.linkage import Linkage
-from sfumato.evaluation.attacks.membership import MembershipInference
-from sfumato.evaluation.attacks.minimality import Minimality
-from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
-from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
-from sfumato.evaluation.attacks.reconstruction import Reconstruction
-from sfumato.evaluation.attacks.record_order import RecordOrder
-from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
-from sfumato.evaluation.attacks.shadow_membership import ShadowMembership
-from sfumato.evaluation.attacks.singling_out import SinglingOut
+from typing import TYPE_CHECKING, Any
+
+from sfumato.registry import Registry, class_places, loaded
+
+if TYPE_CHECKING:
+    from sfumato.evaluation.attacks.attribute_disclosure import BackgroundKnowledge, Homogeneity, Similarity, Skewness
+    from sfumato.evaluation.attacks.attribute_inference import AttributeInference
+    from sfumato.evaluation.attacks.corruption import Corruption
+    from sfumato.evaluation.attacks.definetti import DeFinetti
+    from sfumato.evaluation.attacks.downcoding import Downcoding
+    from sfumato.evaluation.attacks.fingerprint import Fingerprint
+    from sfumato.evaluation.attacks.intersection import Intersection
+    from sfumato.evaluation.attacks.linkage_scores import Linkage
+    from sfumato.evaluation.attacks.membership import MembershipInference
+    from sfumato.evaluation.attacks.minimality import Minimality
+    from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
+    from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
+    from sfumato.evaluation.attacks.reconstruction import Reconstruction
+    from sfumato.evaluation.attacks.record_order import RecordOrder
+    from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
+    from sfumato.evaluation.attacks.shadow_membership import ShadowMembership
+    from sfumato.evaluation.attacks.singling_out import SinglingOut
 
 __all__ = [
     "ATTACKS",
-    "DEFAULT",
-    "ON_DEMAND",
     "AttributeInference",
     "BackgroundKnowledge",
     "Corruption",
@@ -44,34 +47,44 @@ __all__ = [
     "Similarity",
     "SinglingOut",
     "Skewness",
+    "attacks_on_demand",
 ]
 
-ATTACKS: dict[str, Any] = {
-    "linkage": Linkage,
-    "nearest-linkage": NearestLinkage,
-    "noisy-linkage": NoisyLinkage,
-    "homogeneity": Homogeneity,
-    "background-knowledge": BackgroundKnowledge,
-    "corruption": Corruption,
-    "skewness": Skewness,
-    "similarity": Similarity,
-    "attribute-inference": AttributeInference,
-    "membership-inference": MembershipInference,
-    "shadow-membership": ShadowMembership,
-    "singling-out": SinglingOut,
-    "definetti": DeFinetti,
-    "reconstruction": Reconstruction,
-    "minimality": Minimality,
-    "intersection": Intersection,
-    "downcoding": Downcoding,
-    "seed-guessing": SeedGuessing,
-    "record-order": RecordOrder,
-    "fingerprint": Fingerprint,
-}
-"""Name on the command line → class."""
+ATTACKS = Registry(
+    {
+        "linkage": "sfumato.evaluation.attacks.linkage_scores:Linkage",
+        "nearest-linkage": "sfumato.evaluation.attacks.nearest_linkage:NearestLinkage",
+        "noisy-linkage": "sfumato.evaluation.attacks.noisy_linkage:NoisyLinkage",
+        "homogeneity": "sfumato.evaluation.attacks.attribute_disclosure:Homogeneity",
+        "background-knowledge": "sfumato.evaluation.attacks.attribute_disclosure:BackgroundKnowledge",
+        "corruption": "sfumato.evaluation.attacks.corruption:Corruption",
+        "skewness": "sfumato.evaluation.attacks.attribute_disclosure:Skewness",
+        "similarity": "sfumato.evaluation.attacks.attribute_disclosure:Similarity",
+        "attribute-inference": "sfumato.evaluation.attacks.attribute_inference:AttributeInference",
+        "membership-inference": "sfumato.evaluation.attacks.membership:MembershipInference",
+        "shadow-membership": "sfumato.evaluation.attacks.shadow_membership:ShadowMembership",
+        "singling-out": "sfumato.evaluation.attacks.singling_out:SinglingOut",
+        "definetti": "sfumato.evaluation.attacks.definetti:DeFinetti",
+        "reconstruction": "sfumato.evaluation.attacks.reconstruction:Reconstruction",
+        "minimality": "sfumato.evaluation.attacks.minimality:Minimality",
+        "intersection": "sfumato.evaluation.attacks.intersection:Intersection",
+        "downcoding": "sfumato.evaluation.attacks.downcoding:Downcoding",
+        "seed-guessing": "sfumato.evaluation.attacks.seed_guessing:SeedGuessing",
+        "record-order": "sfumato.evaluation.attacks.record_order:RecordOrder",
+        "fingerprint": "sfumato.evaluation.attacks.fingerprint:Fingerprint",
+    }
+)
+"""Name on the command line → class, which is loaded at first use."""
 
-ON_DEMAND: dict[str, str] = {name: one.on_demand for name, one in ATTACKS.items() if hasattr(one, "on_demand")}
-"""Attacks that are played only when they are named, and why."""
+_PLACES = class_places(ATTACKS)
 
-DEFAULT = tuple(name for name in ATTACKS if name not in ON_DEMAND)
-"""The default set of attacks: those that the kind of release and the given data allow are played."""
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return loaded(_PLACES[name])
+
+
+def attacks_on_demand() -> dict[str, str]:
+    """Return the attacks that are played only when they are named, and why; all others make the default set."""
+    return {name: one.on_demand for name, one in ATTACKS.items() if hasattr(one, "on_demand")}

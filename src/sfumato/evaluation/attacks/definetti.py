@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
 from sfumato.evaluation.attacks.classifiers import (

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.evaluation.attacks.people import KEY, Victims, rank_within
 from sfumato.evaluation.attacks.placement import held_rows, likeliest_rows

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.nearest_linkage import nearest_links
 from sfumato.evaluation.attacks.original_values import (

@@ -49,7 +49,7 @@ class NearestLinkage(Checked):
     Parameters
     ----------
     known
-        As for :class:`~sfumato.evaluation.attacks.linkage.Linkage`.
+        As for :class:`~sfumato.evaluation.attacks.linkage_scores.Linkage`.
 
     Raises
     ------

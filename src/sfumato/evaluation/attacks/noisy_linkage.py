@@ -61,7 +61,7 @@ class NoisyLinkage(Checked):
         Most people that are tried, 1 or more; more are drawn from.
     known
         What the attacker knows of everybody, as for
-        :class:`~sfumato.evaluation.attacks.linkage.Linkage`.
+        :class:`~sfumato.evaluation.attacks.linkage_scores.Linkage`.
 
     Raises
     ------

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.publication import (
     PublishedClasses,

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
-from sfumato.evaluation.attacks import ATTACKS, DEFAULT, ON_DEMAND
+from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.people import is_number_known
 from sfumato.evaluation.attacks.posterior import sensitive_of
@@ -233,7 +233,7 @@ def _is_share(value: object) -> bool:
 
 def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
     if attacks is None:
-        return [ATTACKS[name]() for name in DEFAULT]
+        return [one() for name, one in ATTACKS.items() if name not in attacks_on_demand()]
     asked = [attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else list(attacks)
     found, problems = [], []
     for one in asked:
@@ -291,7 +291,7 @@ def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attac
             unplayed[one.name] = "; ".join(problem.removeprefix(f"{one.name}: ") for problem in error.problems)
     target.progress("done", len(chosen), len(chosen))
     if not by_name:
-        unplayed |= {name: _misfit_or(why, ATTACKS[name](), target) for name, why in ON_DEMAND.items()}
+        unplayed |= {name: _misfit_or(why, ATTACKS[name](), target) for name, why in attacks_on_demand().items()}
     return Attacks(
         target.published.kind,
         _people_in(target.original),

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import count_values, first_records
 from sfumato.kernels.linking.linkage import Coverage

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.classifiers import usual_share
 from sfumato.evaluation.attacks.original_values import (

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy

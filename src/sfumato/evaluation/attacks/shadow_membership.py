@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from sfumato.errors import UnsatisfiableError
 from sfumato.evaluation.attacks.membership import Discrimination, MembershipInference, lift
+from sfumato.evaluation.attacks.minimality import models_of
 from sfumato.evaluation.attacks.original_values import unread_notes
 from sfumato.evaluation.attacks.people import cohort_of, generator_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.solvers import models_of
 from sfumato.options import Checked, Limit, Share
 from sfumato.progress import silent
 from sfumato.published import Published

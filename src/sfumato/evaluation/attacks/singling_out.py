@@ -11,7 +11,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.partitioning import CutTable, cut_space, publish_slices
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.original_values import comparable_columns, exact_parts, number_alike, number_texts
 from sfumato.evaluation.attacks.worlds import WorldCells, every_world, random_worlds, world_cells, world_count

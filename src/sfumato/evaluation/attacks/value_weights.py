@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks.links import side_by_side, widened
 from sfumato.evaluation.attacks.nearest_linkage import nearest_values
 from sfumato.evaluation.attacks.original_values import known_names, number_buckets, number_texts, number_vectors_alike

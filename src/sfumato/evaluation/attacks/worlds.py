@@ -20,8 +20,7 @@ from math import comb, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.table.folding import distinct_numbers
 from sfumato.table.row_order import content_hash

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records
+from sfumato.classes.partition import distinct_records
 from sfumato.classes.people import counted_people
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.kernels.grouping import first_records

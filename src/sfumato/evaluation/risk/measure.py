@@ -27,11 +27,19 @@ from sfumato.evaluation.risk.adversaries import (
     journalist_of_sample,
     prosecutor,
 )
-from sfumato.evaluation.risk.combinations import MOST, Combinations, combination_count, leave_out, measure_combinations
+from sfumato.evaluation.risk.combinations import (
+    MOST,
+    MOST_COLUMNS,
+    Combinations,
+    SpecialUniques,
+    combination_count,
+    find_special_uniques,
+    leave_out,
+    measure_combinations,
+)
 from sfumato.evaluation.risk.keys import Keys, PeopleAtRisk, counted_in, keys_of
 from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.report import RiskReport
-from sfumato.evaluation.risk.special_uniques import MOST_COLUMNS, SpecialUniques, find_special_uniques
 from sfumato.models.starred_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sfumato.classes.population_uniqueness import PopulationUniqueness
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import TOLERANCE, AboveThreshold, Adversary, Threshold, as_thresholds
-from sfumato.evaluation.risk.combinations import Combinations, LeftOut, leaving_out_lines
+from sfumato.evaluation.risk.combinations import Combinations, LeftOut, SpecialUniques, leaving_out_lines
 from sfumato.evaluation.risk.keys import UNNUMBERED, Keys, PeopleAtRisk
 from sfumato.evaluation.risk.log_linear import LogLinearRisk
-from sfumato.evaluation.risk.special_uniques import SpecialUniques
 from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, section, table
 from sfumato.numbers import counted, figure, percent
 

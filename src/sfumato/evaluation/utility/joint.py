@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.evaluation.utility.domains import Bins, Floats
 from sfumato.evaluation.utility.queries import Predicate, Query
 from sfumato.evaluation.utility.spreads import AttributeSpread

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.utility.answers import QueryErrors, Questions, estimated_answers, exact_answers
 from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, Encoding, Learner
-from sfumato.evaluation.utility.correlations import Correlations, correlations
+from sfumato.evaluation.utility.correlations import Correlations, DirectComparison, TradeOff, correlations, utility_loss
 from sfumato.evaluation.utility.queries import AGGREGATES, Query, Workload
 from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
-from sfumato.evaluation.utility.trade_off import DirectComparison, TradeOff, utility_loss
 from sfumato.evaluation.utility.views import Original
 from sfumato.evaluation.utility.workload import drawn_workload, large_populations
 from sfumato.numbers import counted, figure, percent

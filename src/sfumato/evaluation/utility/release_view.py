@@ -12,10 +12,10 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.attacks.posterior import posterior_blocks, sensitive_of
 from sfumato.evaluation.utility.answers import QueryErrors, Questions, summarize
 from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, Encoding, Learner, TrainedOnce, accuracies
+from sfumato.evaluation.utility.correlations import guessing_accuracy, privacy_losses
 from sfumato.evaluation.utility.domains import AttributeDomain
 from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.queries import AGGREGATES
-from sfumato.evaluation.utility.trade_off import guessing_accuracy, privacy_losses
 from sfumato.evaluation.utility.views import Original, Rows, drawn_records, read_joint, read_release_rows
 from sfumato.published import Published, PublishedTable, RandomizedTable
 from sfumato.published.protocol import settled
@@ -30,8 +30,8 @@ from sfumato.table.table import Table
 class _AttackerView:
     """What a release tells attackers about one sensitive attribute.
 
-    `baseline`, `adversary`: As in :class:`~sfumato.evaluation.utility.trade_off.DirectComparison`. `privacy_loss`: As
-    in :class:`~sfumato.evaluation.utility.trade_off.TradeOff`.
+    `baseline`, `adversary`: as in :class:`~sfumato.evaluation.utility.correlations.DirectComparison`. `privacy_loss`:
+    as in :class:`~sfumato.evaluation.utility.correlations.TradeOff`.
     """
 
     sensitive: str

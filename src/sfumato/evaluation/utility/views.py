@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, ValueSets
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.inputs import weights_in
 from sfumato.evaluation.utility.domains import AttributeDomain, Floats, domains_of

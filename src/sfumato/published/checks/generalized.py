@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.counted import counted_statistics
 from sfumato.classes.people import counted_people, largest_of
-from sfumato.classes.statistics import ClassStatistics, class_statistics
+from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics
 from sfumato.errors import VerificationError, raise_all
 from sfumato.kernels.grouping import first_records
 from sfumato.models.checks import Check as Check

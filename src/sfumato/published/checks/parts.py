@@ -19,10 +19,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.counted import counted_statistics, occurrences_of
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.classes.people import counted_people, largest_of, with_totals_of_all
-from sfumato.classes.statistics import ClassStatistics, class_statistics, joined
+from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics, joined, occurrences_of
 from sfumato.errors import InputError, VerificationError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn
-from sfumato.classes.grouping import distinct_records
+from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.presence import covered_people, extremes, summed_shares

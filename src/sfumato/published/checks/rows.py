@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import group_records
+from sfumato.classes.partition import group_records
 from sfumato.kernels.grouping import first_records
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import percent

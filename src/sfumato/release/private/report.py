@@ -13,7 +13,7 @@ from sfumato.published.checks.private.promises import Budget, Step
 from sfumato.published.private import NOBODYS, SeriesSpent
 from sfumato.published.roles import named
 from sfumato.release.description import PRIVATE
-from sfumato.release.report_lines import occasion_lines, promise_lines, section
+from sfumato.release.kind_report import occasion_lines, promise_lines, section
 
 LIMITS = (
     "It hides whether any one person is in the table, up to ε. It does not hide what the table says about people in "

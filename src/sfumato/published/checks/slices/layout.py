@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records
+from sfumato.classes.partition import distinct_records
 from sfumato.errors import PolicyError
 from sfumato.kernels.slices.groups import SlicingArrays
 from sfumato.kernels.slices.matching import SliceIndex, fill_bits, measure_matches

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.grouping import distinct_records
+from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.matching import SliceIndex
