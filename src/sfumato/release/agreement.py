@@ -14,9 +14,6 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
-from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.published import KINDS
 from sfumato.published.roles import Roles, named
 from sfumato.release.description import (
@@ -28,10 +25,6 @@ from sfumato.release.description import (
     describe_own_model,
 )
 from sfumato.release.policy_text import FILE, PublishedPolicy
-from sfumato.release.private.description import PrivateDescription
-from sfumato.release.private.sample_description import SampleDescription
-from sfumato.release.ratings.description import RatingDescription
-from sfumato.release.sets.description import SetDescription
 
 PROMISE = f"{FILE} says what release.json says"
 
@@ -69,83 +62,17 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     # Of a model that is not the library's own a policy says no more than the name.
     bare = {model["name"] for model in said if set(model) == {"name"} and model["name"] not in MODELS}
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
-    yield from _of_models(said, (_known_model(entry) for entry in promised))
+    yield from model_differences(said, (_known_model(entry) for entry in promised))
     yield from _of_people(content["columns"].get("person"), description.people)
     yield from _of_pseudonyms(content.get("people", {}), description.structure.get("pseudonyms"))
     yield from _of_rows(content.get("people", {}), description)
     yield from _of_roles(content["columns"], roles, chosen=KINDS[description.kind].publishes_chosen)
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
-    yield from _of_limits(content, description.suppression_limit)
+    yield from limit_differences(content, description.suppression_limit)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
     for role, own, told in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
         if role in content["columns"] and told not in description.structure:
             yield Difference("wishes", f"that people have {own} of their own", "nothing of what classes promise for it")
-
-
-def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
-    """Compare the policy of ratings with their description; which issues are sensitive only the latter says."""
-    yield from _of_models(
-        [_known_own_model(RatingAnonymity, {"name": RatingAnonymity.name, **content["model"]})],
-        (_known_own_model(RatingAnonymity, entry) for entry in description.models),
-    )
-    yield from _of_limits(content, description.suppression_limit)
-
-
-def set_differences(content: Mapping[str, Any], description: SetDescription) -> Iterator[Difference]:
-    """Compare the policy of sets with their description: what is promised, and which columns stand beside the sets."""
-    yield from _of_models(
-        [_known_own_model(KmAnonymity, {"name": KmAnonymity.name, **content["model"]})],
-        (_known_own_model(KmAnonymity, entry) for entry in description.models),
-    )
-    said = _names(content.get("columns", {}).get("quasi-identifying", []))
-    if set(said) != set(description.quasi_identifying):
-        told = named(description.quasi_identifying) or "none"
-        yield Difference("quasi-identifying columns", named(said) or "none", told)
-    yield from _of_limits(content, description.suppression_limit)
-
-
-def sample_differences(content: Mapping[str, Any], description: SampleDescription) -> Iterator[Difference]:
-    """Compare the policy of a private sample with its description: promise, columns, and levels that are named."""
-    yield from _of_private(content, description)
-    sampling = content.get("sampling", {})
-    named_levels = sampling.get("levels", {})
-    if any(description.levels.get(name) != level for name, level in named_levels.items()):
-        yield Difference("levels", "some", "others")
-    if (description.budget.scale is None) != set(description.levels).issubset(named_levels):
-        yield Difference("search", *(("none", "one") if description.budget.scale is not None else ("one", "none")))
-    share = sampling.get("share")
-    if share is not None and description.budget.share > share:
-        yield Difference("share of the records", "a smaller one", "a larger one")
-
-
-def _of_private(
-    content: Mapping[str, Any], description: PrivateDescription | SampleDescription
-) -> Iterator[Difference]:
-    """Compare the promise and the columns of releases under differential privacy."""
-    yield from _of_models(
-        [_known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
-        [describe_own_model(description.model)],
-    )
-    columns = content["columns"]
-    for role, told in (("quasi-identifying", False), ("sensitive", True)):
-        said = _names(columns.get(role, []))
-        found = [name for name in description.domains if (name in description.sensitive) is told]
-        if not set(found) <= set(said):
-            yield Difference(f"{role} columns", named(said) or "none", named(found))
-
-
-def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
-    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
-    yield from _of_private(content, description)
-    counting = content.get("counting", {})
-    sets = counting.get("marginals")
-    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
-        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
-    if bool(counting.get("synthetic", False)) != description.synthetic:
-        yield Difference(
-            "synthetic records",
-            *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)),
-        )
 
 
 def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
@@ -174,14 +101,17 @@ def _model_texts(policy: Mapping[str, Any]) -> list[str]:
 
 def _role_names(policy: Mapping[str, Any]) -> list[set[str]]:
     columns = policy.get("columns", {})
-    return [set(_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
+    return [set(role_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
 
 
 def _differ(said: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
     return any(said[name] != made[name] for name in said if name in made)
 
 
-def _of_models(policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]) -> Iterator[Difference]:
+def model_differences(
+    policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]
+) -> Iterator[Difference]:
+    """Compare what the policy promises with what the release says."""
     said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
     if said != promised:
         yield Difference("models", _in_words(said), _in_words(promised))
@@ -223,10 +153,10 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
     Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
     """
     for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
-        said = _names(columns.get(role, []))
+        said = role_names(columns.get(role, []))
         if not set(found) <= set(said) or (not chosen and set(found) != set(said)):
             yield Difference(f"{role} columns", named(said) or "none", named(found) or "none")
-    said = tuple(dict.fromkeys([*_names(columns.get("insensitive", [])), *_names(columns.get("publish", []))]))
+    said = tuple(dict.fromkeys([*role_names(columns.get("insensitive", [])), *role_names(columns.get("publish", []))]))
     if columns.get("others") != "keep" and not set(roles.unprotected) <= set(said):
         yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
 
@@ -243,7 +173,8 @@ def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
             yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": said})]), str(entry.kind))
 
 
-def _of_limits(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
+def limit_differences(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
+    """Compare the shares of records that may be left out."""
     said = float(content.get("suppression-limit", 0.0))
     if said != limit:
         yield Difference("suppression limit", repr(said), repr(limit))
@@ -254,7 +185,8 @@ def _known_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     return _written_once(entry, build_model, describe_model)
 
 
-def _known_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Mapping[str, Any]:
+def known_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write a model of one kind of release in one way, with its defaults where this version knows it."""
     return _written_once(entry, partial(build_own_model, kind), describe_own_model)
 
 
@@ -309,7 +241,7 @@ def _listed(given: Any) -> list[Any]:
     return given
 
 
-def _names(given: Any) -> tuple[str, ...]:
+def role_names(given: Any) -> tuple[str, ...]:
     """Return the names of a role, given as a list or as a table with their settings."""
     if not isinstance(given, (list, Mapping)) or not all(isinstance(name, str) for name in given):
         raise TypeError

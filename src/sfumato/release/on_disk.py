@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import Deals
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
-from sfumato.classes.generalized import Form, class_as_read
+from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import largest_of
 from sfumato.engines.disk.laying_out import BLOCK
 from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts, part_count
 from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
@@ -30,6 +31,7 @@ from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
 from sfumato.models.whole_table import whole_table_models
+from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent, thread_count
@@ -78,7 +80,8 @@ from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, re
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts
-from sfumato.release.wish_notes import people_behind, promises_of, wish_notes
+from sfumato.release.wish_notes import wish_notes
+from sfumato.release.wished import wished
 from sfumato.table.folding import fold
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
 from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
@@ -89,6 +92,59 @@ from sfumato.table.reading import named
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
+
+# Wishes of people in a table on disk: who wishes for what, and what classes promise for their sake.
+#
+# Letters: n records, c classes.
+
+
+def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:
+    """Return the people of a table; None where each has one record and nobody wishes.
+
+    Raises
+    ------
+    PolicyError
+        When a rule names a column that the table does not have, or a value that nobody has.
+    """
+
+    def meant(wish: Wish) -> NDArray[np.bool_]:
+        both = ((large.quasi_identifying, large.codes), (large.sensitive, large.sensitive_codes))
+        for columns, codes in both:
+            for place, column in enumerate(columns):
+                if column.attribute.name == wish.column:
+                    has = (text_of(column.values) == wish.value).fill_null(False).to_numpy()
+                    found: NDArray[np.bool_] = has[codes[:, place]]
+                    return found
+        raise KeyError(wish.column)
+
+    rules, height, names = policy.wishes, large.height, large.names
+    k = wished(large.wishes.k, {each: each.k for each in rules if each.k}, height, names, meant)
+    asked_l = {each: each.l for each in rules if each.l}
+    wished_l = wished(large.wishes.l, asked_l, height, names, meant)
+    several = large.people is not None and large.people.some_have_several
+    if k is None and wished_l is None and not several:
+        return None
+    numbers = np.arange(height, dtype=np.int32) if large.people is None else large.people.numbers
+    return PeopleBehind.wishing(numbers, k, wished_l)
+
+
+def promises_of(behind: PeopleBehind, generalized: GeneralizedTable, *, starred: bool) -> dict[str, NDArray[np.int64]]:
+    """Return what every class promises, by the name of its column: the largest step that somebody in it wishes for.
+
+    int64 (c + 1,) each; the last is what records promise that are left out and published as ``*``.
+    """
+    count, class_of = len(generalized.sizes), generalized.class_of
+    # A reader may put those who are left out into a class of others.
+    as_read = class_as_read(generalized.columns, count, np.append(class_of, np.int32(-1)))
+    shown, left_out = as_read[:-1], int(as_read[-1])
+    shown = shown if starred else np.where(class_of < 0, np.int32(-1), shown)
+    promised = {}
+    for name, wishes in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l)):
+        if wishes is not None:
+            largest = largest_of(shown, count + 1, wishes)
+            promised[name] = np.append(largest[:count], largest[left_out])
+    return promised
+
 
 # The parts of a table on their way to files: cells that begin like a formula are counted, escaped or refused.
 

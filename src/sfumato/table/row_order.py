@@ -17,7 +17,6 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from sfumato.hashing import GOLDEN, hashed
-from sfumato.kernels.ratings.rows import rows_of
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -41,6 +40,8 @@ def in_name_order(starts: NDArray[np.int64], labels: NDArray[np.int32], names: S
 
     starts : int64 (n + 1,). labels : int32 (z,), each once in a record. names : of length m, each once.
     """
+    from sfumato.kernels.ratings.rows import rows_of  # most tables have no such labels
+
     order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
     number_of = np.empty(len(order), dtype=np.int32)
     number_of[order] = np.arange(len(order))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.private.promises import private_verification
 from sfumato.published.private import NOISY, SYNTHETIC, PrivateMarginals
-from sfumato.release.agreement import policy_checks, private_differences
-from sfumato.release.description import TableFacts
+from sfumato.published.roles import named
+from sfumato.release.agreement import Difference, known_own_model, model_differences, policy_checks, role_names
+from sfumato.release.description import TableFacts, describe_own_model
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.private.description import PrivateDescription, read_private_description
 from sfumato.release.private.release import PrivateRelease
+from sfumato.release.private.sample_description import SampleDescription
 from sfumato.release.table_files import has_rows, integrity, refuse_missing
 from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat
@@ -79,3 +84,33 @@ def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers
     kinds = {name: number if name in numbers else text for name in names}
     frame = read_written(path, Schema(quasi_identifying=kinds)).frame
     return frame.select(names)
+
+
+def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
+    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
+    yield from promise_differences(content, description)
+    counting = content.get("counting", {})
+    sets = counting.get("marginals")
+    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
+        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
+    if bool(counting.get("synthetic", False)) != description.synthetic:
+        yield Difference(
+            "synthetic records",
+            *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)),
+        )
+
+
+def promise_differences(
+    content: Mapping[str, Any], description: PrivateDescription | SampleDescription
+) -> Iterator[Difference]:
+    """Compare the promise and the columns of releases under differential privacy."""
+    yield from model_differences(
+        [known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
+        [describe_own_model(description.model)],
+    )
+    columns = content["columns"]
+    for role, told in (("quasi-identifying", False), ("sensitive", True)):
+        said = role_names(columns.get(role, []))
+        found = [name for name in description.domains if (name in description.sensitive) is told]
+        if not set(found) <= set(said):
+            yield Difference(f"{role} columns", named(said) or "none", named(found))

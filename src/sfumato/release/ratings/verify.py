@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,7 @@ from sfumato.published.checks.ratings.measures import vectors_of
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import policy_checks, rating_differences
+from sfumato.release.agreement import Difference, known_own_model, limit_differences, model_differences, policy_checks
 from sfumato.release.description import TableFacts, build_own_model
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.ratings.description import (
@@ -137,3 +138,12 @@ def _count_problems(found: int, description: RatingDescription) -> list[str]:
     if description.records - found > MOST_SILENT:
         return ["release.json: counts more records without ratings than can be believed; it was changed"]
     return []
+
+
+def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
+    """Compare the policy of ratings with their description; which issues are sensitive only the latter says."""
+    yield from model_differences(
+        [known_own_model(RatingAnonymity, {"name": RatingAnonymity.name, **content["model"]})],
+        (known_own_model(RatingAnonymity, entry) for entry in description.models),
+    )
+    yield from limit_differences(content, description.suppression_limit)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -16,9 +17,17 @@ from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.rows import suppression_check
 from sfumato.published.checks.sets.check import set_verification
+from sfumato.published.roles import named
 from sfumato.published.sets import ITEM, RECORD, RECORDS, PublishedSets
 from sfumato.published.sets import SETS as TABLE
-from sfumato.release.agreement import policy_checks, set_differences
+from sfumato.release.agreement import (
+    Difference,
+    known_own_model,
+    limit_differences,
+    model_differences,
+    policy_checks,
+    role_names,
+)
 from sfumato.release.description import TableFacts, build_own_model
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.sets.description import MOST_EMPTY, SetDescription, read_set_description
@@ -95,3 +104,16 @@ def _published(tables: Mapping[str, pl.DataFrame], description: SetDescription) 
     raise_all(VerificationError, problems)
     beside = {name: table.with_columns(pl.exclude(RECORD).cast(pl.String)) for name, table in tables.items()}
     return PublishedSets.assemble({**beside, TABLE: held}, description.structure)
+
+
+def set_differences(content: Mapping[str, Any], description: SetDescription) -> Iterator[Difference]:
+    """Compare the policy of sets with their description: what is promised, and which columns stand beside the sets."""
+    yield from model_differences(
+        [known_own_model(KmAnonymity, {"name": KmAnonymity.name, **content["model"]})],
+        (known_own_model(KmAnonymity, entry) for entry in description.models),
+    )
+    said = role_names(content.get("columns", {}).get("quasi-identifying", []))
+    if set(said) != set(description.quasi_identifying):
+        told = named(description.quasi_identifying) or "none"
+        yield Difference("quasi-identifying columns", named(said) or "none", told)
+    yield from limit_differences(content, description.suppression_limit)
