@@ -8,8 +8,8 @@ from sfumato.anonymizers.clustering.k_member import KMember as KMember
 from sfumato.anonymizers.clustering.kaca import KACA as KACA
 from sfumato.anonymizers.clustering.kmeans import KMeans as KMeans
 from sfumato.anonymizers.clustering.lower_bound import lower_bound as lower_bound
-from sfumato.anonymizers.clustering.mdav import MDAV as MDAV
-from sfumato.anonymizers.clustering.mdav import VMDAV as VMDAV
+from sfumato.anonymizers.clustering.numeric import MDAV as MDAV
+from sfumato.anonymizers.clustering.numeric import VMDAV as VMDAV
 from sfumato.anonymizers.clustering.oka import OKA as OKA
 from sfumato.anonymizers.clustering.sbc import SBC as SBC
 from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding as UtilityRecoding

@@ -22,7 +22,7 @@ from examples import examples
 from guarantees import recount
 from guarantees.combinations import PARAMETERS, RECODINGS, SETTINGS, described, models
 from guarantees.peoples_tables import PeoplesTable, check_audit, check_limit, holds, peoples_tables
-from sfumato.classes import all_records
+from sfumato.classes import people as classes_of_people
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 
@@ -107,8 +107,8 @@ def test_people_left_are_those_in_all_classes(rows: list[tuple[int, int]], at_on
     class_of, people = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
     kept = class_of >= 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_records, "_MOST_AT_ONCE", at_once)
-        found = all_records.people_left(class_of, people)
+        patch.setattr(classes_of_people, "_MOST_AT_ONCE", at_once)
+        found = classes_of_people.people_left(class_of, people)
     by_hand = dict(
         zip(people[kept].tolist(), left_by_hand(class_of[kept].tolist(), people[kept].tolist()), strict=True)
     )

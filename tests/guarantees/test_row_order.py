@@ -24,7 +24,7 @@ from golden.runs import ANONYMIZED
 from golden.test_golden import NOT_YET, chunks_in_another_order, moved, published
 from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
-from sfumato.kernels.mondrian.least_loss import SAMPLE
+from sfumato.kernels.mondrian.mondrian import SAMPLE
 from sfumato.models.protocol import PrivacyModel
 
 EVERY = {**ANONYMIZED, **PUBLISHER_SETTINGS}

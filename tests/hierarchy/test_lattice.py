@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.hierarchy.lattice import Lattice, generalizes
+from sfumato.hierarchy.lattice_search import Lattice, generalizes
 
 heights = st.lists(st.integers(0, 3), min_size=1, max_size=5).map(tuple)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.hierarchy.lattice import Lattice
-from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
+from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, NodeState, blank_states
 
 LATTICE = Lattice((1, 2))
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from examples import examples
 from naive import risk as naive
 from sfumato.evaluation.risk.combinations import combination_count
-from sfumato.kernels.combinations import combination_counts, minimal_uniques
-from sfumato.kernels.mondrian.expected_inverse import expected_inverse
+from sfumato.kernels.risk import combination_counts, expected_inverse, minimal_uniques
 
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 3)] * width), min_size=1, max_size=9)

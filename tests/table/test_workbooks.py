@@ -12,8 +12,8 @@ import pytest
 import sfumato as sf
 from sfumato.table import announcing
 from sfumato.table.schema import Kind
-from sfumato.table.sources import workbook_sheets, workbooks
-from sfumato.table.sources.workbook_parts import CellRange, cell_name, column_letters, column_number
+from sfumato.table.sources import other_files, workbook_sheets
+from sfumato.table.sources.workbook_sheets import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
 ROWS = (
@@ -287,12 +287,12 @@ class TestValues:
 class TestOtherFiles:
     def test_an_encrypted_workbook(self, tmp_path):
         path = tmp_path / "secret.xlsx"
-        path.write_bytes(workbooks._OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le") + b"\0" * 99)
+        path.write_bytes(other_files._OLE + b"\0" * 600 + "EncryptedPackage".encode("utf-16-le") + b"\0" * 99)
         assert "the workbook is encrypted" in problem(path)
 
     def test_an_old_workbook(self, tmp_path):
         path = tmp_path / "old.xls"
-        path.write_bytes(workbooks._OLE + b"\0" * 600)
+        path.write_bytes(other_files._OLE + b"\0" * 600)
         assert "save the table as .xlsx" in problem(path)
 
     @pytest.mark.parametrize(

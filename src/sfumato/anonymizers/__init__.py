@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.clustering.k_member import KMember
     from sfumato.anonymizers.clustering.kaca import KACA
     from sfumato.anonymizers.clustering.kmeans import KMeans
-    from sfumato.anonymizers.clustering.mdav import MDAV, VMDAV
+    from sfumato.anonymizers.clustering.numeric import MDAV, VMDAV
     from sfumato.anonymizers.clustering.oka import OKA
     from sfumato.anonymizers.clustering.sbc import SBC
     from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
@@ -90,8 +90,8 @@ ANONYMIZERS = Registry(
         "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
         "k-member": "sfumato.anonymizers.clustering.k_member:KMember",
         "k-means": "sfumato.anonymizers.clustering.kmeans:KMeans",
-        "mdav": "sfumato.anonymizers.clustering.mdav:MDAV",
-        "v-mdav": "sfumato.anonymizers.clustering.mdav:VMDAV",
+        "mdav": "sfumato.anonymizers.clustering.numeric:MDAV",
+        "v-mdav": "sfumato.anonymizers.clustering.numeric:VMDAV",
         "oka": "sfumato.anonymizers.clustering.oka:OKA",
         "caat": "sfumato.anonymizers.clustering.caat:CAAT",
         "kaca": "sfumato.anonymizers.clustering.kaca:KACA",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Protocol, TypeVar
+from typing import Annotated, ClassVar, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ from sfumato.kernels.mondrian.cuts import Options
 from sfumato.kernels.mondrian.mondrian import partition_range
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.numbers import counted, figure
+from sfumato.options import Checked, Limit
+from sfumato.parallel import as_done
 from sfumato.randomness import permutation
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable
@@ -437,3 +439,42 @@ def _middle(items: Sequence[Item], sizes: Sequence[int]) -> list[Item]:
 def _loss(block: Block, solution: Partition) -> float:
     """Loss of a block on the scale of the whole table, times its records."""
     return len(block.rows) * normalized_certainty_penalty(recode(block.start.problem.table, solution, TIGHT))
+
+
+# The base of algorithms that solve one part of a table at a time.
+
+
+BlockSize = Annotated[int, Limit(2, besides=0, meaning="no blocks")]
+"""Records of a block at most. (Options use 0 for no blocks: policy files know no None.)"""
+
+
+class Partwise(Checked):
+    """Base of dataclasses that are :class:`~sfumato.anonymizers.protocol.SolvesParts`; they write `solve_part`."""
+
+    name: ClassVar[str]
+    decides_regions: ClassVar[bool] = False
+    block_size: int | None
+    strata: tuple[str, ...] | None = None
+    """Columns in whose values all records of a class agree."""
+
+    @final
+    def solve(self, problem: Problem) -> Partition:
+        """Partition the records: large tables in parts, which are spread over the threads of the problem.
+
+        Raises
+        ------
+        UnsatisfiableError
+            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
+            values out within the suppression limit does not change that.
+        PolicyError
+            When an option does not fit the columns.
+        """
+        return solve_in_parts(self, problem, partial(as_done, threads=problem.threads))
+
+    def part_solver(self, problem: Problem) -> Callable[[FeasibleProblem], Partition]:
+        """Return what solves every part of a problem."""
+        return self.solve_part
+
+    def solve_part(self, start: FeasibleProblem) -> Partition:
+        """Partition all records of a problem, in one piece."""
+        raise NotImplementedError

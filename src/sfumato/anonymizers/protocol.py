@@ -57,7 +57,7 @@ class SolvesParts(Anonymizer, Protocol):
     """An anonymizer whose solution of a large table is that of its parts, side by side.
 
     It neither splits nor joins: :func:`sfumato.anonymizers.parts.solve_in_parts` does, and whoever calls that says
-    where parts are solved. :class:`sfumato.anonymizers.partwise.Partwise` has all of it but `solve_part`.
+    where parts are solved. :class:`sfumato.anonymizers.parts.Partwise` has all of it but `solve_part`.
     """
 
     @property

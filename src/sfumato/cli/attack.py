@@ -20,7 +20,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import Progressing, progress_bar
 from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.table.problems import said_of
+from sfumato.table.header import said_of
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numba
@@ -21,9 +23,27 @@ from numba.core.serialize import dumps as numba_dumps
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from sfumato.kernels.choice import NotCompiled, checks_bounds
+from sfumato.kernels.choice import NotCompiled, checks_bounds, setting
 from sfumato.kernels.signatures import Description
 from sfumato.kernels.store import Store, say_rubbish, source_digest, store
+
+# Loading numba while a table is still being read: a thread that works where the reader waits.
+
+
+LARGE = 100_000
+"""Records from which on some kernel is sure to be compiled or read."""
+
+
+def load_ahead(records: int) -> None:
+    """Begin to load what compiled kernels need, if so many records are sure to need them; return at once."""
+    if records >= LARGE and setting() != "interpreted" and "numba" not in sys.modules:
+        Thread(target=_load, name="sfumato-kernels").start()
+
+
+def _load() -> None:
+
+    ready()
+
 
 # Their types leave switches and functions out.
 _njit: Any = numba.njit

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.feasibility import with_most_records
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.all_records import people_left
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import statistics_of
+from sfumato.classes.people import people_left, statistics_of
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import PrivacyModel

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.all_records import people_left
 from sfumato.classes.partition import Partition
+from sfumato.classes.people import people_left
 from sfumato.errors import UnsatisfiableError
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS

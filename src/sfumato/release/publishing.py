@@ -13,13 +13,12 @@ from sfumato.policy.policy import Policy
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.recoding import Recoding
-from sfumato.release.describing import describe
+from sfumato.release.description import describe
 from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
 from sfumato.release.passing import passing_notes
-from sfumato.release.problem import problems_in
+from sfumato.release.problem import problems_in, repeated_notes
 from sfumato.release.release import Release
-from sfumato.release.repeated_notes import repeated_notes
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
 

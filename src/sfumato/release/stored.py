@@ -30,7 +30,7 @@ from sfumato.release.table_files import assembled, check_columns, same_as_writte
 from sfumato.release.text_files import texts_of
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable
-from sfumato.table.problems import said_of
+from sfumato.table.header import said_of
 from sfumato.table.reading import read_written
 
 if TYPE_CHECKING:

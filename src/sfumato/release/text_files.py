@@ -12,15 +12,48 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import polars as pl
+
 from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
 from sfumato.release.description import OWN_KINDS, TableFacts, unambiguous
 from sfumato.release.folder import MARK
+from sfumato.release.formulas import formula_problems
 from sfumato.release.policy_text import FILE
-from sfumato.table.writing import sha256_of
+from sfumato.table.writing import PLAIN, Format, sha256_of, write_data
 from sfumato.whole_files import read_regular_text
+
+# What writing a folder shares for all releases that are no table of records: ratings, sets, noisy marginals.
+
+
+def wrong_types(
+    release: object, kind: type, made_by: str, policy: object, policy_kind: type, format: object, formulas: object
+) -> list[str]:
+    """Name the arguments of a call that writes a folder that are not what they must be.
+
+    made_by : the function of ``sfumato`` that makes such a release.
+    """
+    problems = []
+    if not isinstance(release, kind):
+        problems.append(f"release is not a {kind.__name__}; make one with sfumato.{made_by}(...)")
+    if policy is not None and not isinstance(policy, policy_kind):
+        name = policy_kind.__name__
+        problems.append(f"policy is not a {name}; read one with sfumato.{name}.from_file(...)")
+    if format not in PLAIN:
+        problems.append("format must be 'csv' or 'parquet'")
+    return problems + formula_problems(formulas)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame], format: Format) -> dict[str, TableFacts]:
+    """Write each table to a file of its own, and return what ``release.json`` says of it."""
+    facts = {}
+    for name, frame in tables.items():
+        file = folder / f"{name}.{format}"
+        facts[name] = TableFacts(file.name, write_data(frame, file, format), frame.height, tuple(frame.columns))
+    return facts
+
 
 REPORT = "report.json"
 NAMES = (FILE, REPORT, "report.txt")

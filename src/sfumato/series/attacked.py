@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.kernels.series.covering import Lists, Pairs, rows_in_both
+from sfumato.kernels.series.meeting import Lists, Pairs, rows_in_both
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.columns import columns_of

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.kernels.series.covering import Lists, Ways, rows_on_ways
+from sfumato.kernels.series.meeting import Lists, Ways, rows_on_ways
 from sfumato.series.covering import Covering
 from sfumato.series.recount.at_once import at_once
 from sfumato.series.recount.edges import edges_between

@@ -22,10 +22,9 @@ from sfumato.series.people import are_known, known_among, tags_of
 from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
-from sfumato.table.header import Header, checked_header
+from sfumato.table.header import Header, checked_header, raise_together, said_of
 from sfumato.table.person_column import as_they_appear, number_people
 from sfumato.table.person_keys import whole_form
-from sfumato.table.problems import raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.sources import open_source
 from sfumato.table.table import Table

@@ -8,12 +8,45 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
-from sfumato.errors import InputError, SchemaError
-from sfumato.table.schema import Schema
+import polars as pl
+import polars.selectors as cs
+
+from sfumato.errors import InputError, SchemaError, SfumatoError
+from sfumato.table.schema import Role, Schema
+
+# Columns by their exact names: polars takes ``*`` and ``^…$`` for patterns where it is given a text for a column.
+
+
+def exactly(*names: str) -> pl.Expr:
+    """Return the columns of these names, in this order, for any place where polars takes columns."""
+    return cs.by_name(*names).as_expr()
+
+
+def columns_of(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Return the columns of these names, in this order."""
+    return frame[list(names)]
+
+
+# Gather what is wrong with several columns, so that one run reports everything.
+
+
+def said_of(source: str, error: SfumatoError) -> SfumatoError:
+    """Return an error with the name of a source before every problem."""
+    return type(error)(*(f"{source}: {problem}" for problem in error.problems))
+
+
+def raise_together(errors: Sequence[SfumatoError]) -> None:
+    """Raise one error with the problems of all, of their common type; of mixed types it is an ``InputError``."""
+    if not errors:
+        return
+    types = {type(error) for error in errors}
+    error = types.pop() if len(types) == 1 else InputError
+    raise error(*(problem for error in errors for problem in error.problems)) from None
+
 
 MOST_COLUMNS = 10_000
 """Wider sources are refused: they are transposed, or were read with the wrong separator."""
@@ -191,3 +224,59 @@ def _is_blank(name: str) -> bool:
 
 def _has_controls(name: str) -> bool:
     return not name.isprintable() and any(unicodedata.category(character) in _CONTROLS for character in name)
+
+
+# Match the names of a source with the schema: which columns are needed, and for what.
+
+
+OF_PEOPLE = (Role.PERSON, Role.WISHED_K, Role.WISHED_L)
+"""Roles of columns that are read and not published."""
+
+
+@dataclass(frozen=True)
+class RoleAssignment:
+    """Columns that a table keeps, and what is wrong with the roles.
+
+    Attributes
+    ----------
+    schema : Schema
+        ``others="keep"`` columns have become insensitive.
+    passing : frozenset of str
+        Insensitive columns to which nobody gave that role: those of ``others="keep"``.
+    kept : tuple of str
+        Quasi-identifying, sensitive and insensitive columns that the source has, in its order; the columns
+        of people and of what they wish for last.
+    errors : tuple of SfumatoError
+        Missing columns and columns without a role.
+    """
+
+    schema: Schema
+    passing: frozenset[str]
+    kept: tuple[str, ...]
+    errors: tuple[SfumatoError, ...]
+
+
+def assign_roles(header: Header, schema: Schema) -> RoleAssignment:
+    """Give every column of a source its role, and note all that are missing or left over."""
+    roles = schema.roles
+    absent = [name for name in roles if name not in set(header.names)]
+    others = header.where(lambda name: name not in roles)
+    errors = []
+    if absent:
+        available = header.listed(range(len(header.names)))
+        errors.append(SchemaError(f"missing column(s): {header.missing(absent)}; available are {available}"))
+    if others and schema.others == "error":
+        errors.append(
+            SchemaError(
+                f"column(s) without a role: {header.listed(others)}; give each a role, or decide for all of them: "
+                "others='drop' or 'keep' (on the command line --others drop)"
+            )
+        )
+    # After an error, only the schema's own columns are checked, because messages about them name the column.
+    passing = tuple(header.names[index] for index in others) if schema.others == "keep" and not errors else ()
+    if passing:
+        schema = replace(schema, insensitive=(*schema.insensitive, *passing))
+    removed = (Role.IDENTIFYING, *OF_PEOPLE)
+    kept = tuple(name for name in header.names if schema.roles.get(name, Role.IDENTIFYING) not in removed)
+    people = tuple(name for name in header.names if schema.roles.get(name) in OF_PEOPLE)
+    return RoleAssignment(schema, frozenset(passing), (*kept, *people), tuple(errors))

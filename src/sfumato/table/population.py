@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

@@ -25,12 +25,10 @@ from sfumato.table.columns import (
 )
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
-from sfumato.table.header import Header, checked_header
+from sfumato.table.header import Header, assign_roles, checked_header, raise_together, said_of
 from sfumato.table.person_column import as_they_appear, number_people, read_wishes
 from sfumato.table.person_keys import person_keys
-from sfumato.table.problems import raise_together, said_of
 from sfumato.table.repeated_keys import candidates, repeated_key
-from sfumato.table.roles import assign_roles
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.frames import without_index

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 from sfumato.anonymizers.clustering.kaca import KACA
-from sfumato.anonymizers.clustering.mdav import MDAV
+from sfumato.anonymizers.clustering.numeric import MDAV
 from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
-from sfumato.anonymizers.parts import cut_into_blocks, solve_in_parts
-from sfumato.anonymizers.partwise import Partwise
+from sfumato.anonymizers.parts import Partwise, cut_into_blocks, solve_in_parts
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics

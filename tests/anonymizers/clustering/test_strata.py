@@ -17,7 +17,7 @@ import naive.mdav
 import sfumato as sf
 from anonymizers.clustering.numbers_tables import classes_of
 from examples import examples
-from sfumato.anonymizers.partwise import Partwise
+from sfumato.anonymizers.parts import Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.cli.app import app
 from sfumato.release.on_disk import not_on_disk

@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from sfumato.anonymizers.private.consistency import (
-    FittedJoint,
-    cliques_of,
-    make_agree,
-    spread_over,
-    sum_over,
-    total_of,
-)
 from sfumato.anonymizers.private.solving import draw_records
+from sfumato.anonymizers.private.task import FittedJoint, cliques_of, make_agree, spread_over, sum_over, total_of
 from sfumato.published.checks.marginals.marginals import is_acyclic
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}

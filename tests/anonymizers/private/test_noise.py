@@ -14,9 +14,8 @@ import pytest
 from scipy.stats import beta, chi2
 
 import sfumato as sf
-from sfumato.anonymizers.private.core import NoiseCore
 from sfumato.anonymizers.private.solving import _Drawing, solve_private
-from sfumato.anonymizers.private.task import Counting, PrivateTask, private_task
+from sfumato.anonymizers.private.task import Counting, NoiseCore, PrivateTask, private_task
 from sfumato.published.checks.private.promises import Budget, Step, deviation, epsilon_of, is_within, total_cost
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")

@@ -16,7 +16,7 @@ from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics
 from sfumato.models.protocol import PrivacyModel
 from sfumato.recoding import recode
-from sfumato.recoding.kind import RecodingKind, recoding_kind
+from sfumato.recoding.choice import RecodingKind, recoding_kind
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 
 TREE = {"low": {"lower": ["v0", "v1"], "upper": ["v2"]}, "high": ["v3", "v4", "v5"]}

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as arrays
 import sfumato as sf
 from examples import examples
 from published.checks.slices.eight_records import eight_records
-from sfumato.anonymizers.slicing.attribute_clusters import (
+from sfumato.anonymizers.slicing.columns import (
     FuzzyClusters,
     fuzzy_c_means,
     fuzzy_c_medoids,

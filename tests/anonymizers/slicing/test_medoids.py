@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.anonymizers.slicing import attribute_clusters as room
-from sfumato.anonymizers.slicing.attribute_clusters import medoids
+from sfumato.anonymizers.slicing import columns as room
+from sfumato.anonymizers.slicing.columns import medoids
 
 
 def _distances(size: int, seed: int, digits: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.evaluation.attacks.ratings import IssueChoice, RatingKnowledge, choose_known_ratings, with_ratings
-from sfumato.table.ratings.row_order import settled
+from sfumato.table.ratings.ratings import settled
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"

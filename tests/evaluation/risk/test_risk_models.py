@@ -31,7 +31,7 @@ from sfumato.classes.population_uniqueness import (
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk.adversaries import THRESHOLDS, as_thresholds
 from sfumato.evaluation.risk.combinations import find_special_uniques
-from sfumato.kernels.mondrian.expected_inverse import expected_inverse
+from sfumato.kernels.risk import expected_inverse
 
 
 @pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA names no folder with francdat")

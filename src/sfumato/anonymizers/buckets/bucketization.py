@@ -31,7 +31,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 from sfumato.table.table import Table
 
 _BUCKETS_IN_A_PART = 2

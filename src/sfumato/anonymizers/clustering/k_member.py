@@ -15,7 +15,7 @@ from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
 from sfumato.anonymizers.clustering.refinement import ROUNDS, Classes, RefinementLimit, refine_classes
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.partwise import BlockSize, Partwise
+from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.k_member import grow_classes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.partwise import BlockSize, Partwise
+from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
 from sfumato.kernels.clustering.record_tree import plant

@@ -17,7 +17,7 @@ from sfumato.anonymizers.clustering.numeric import (
     Scale,
     numeric_space,
 )
-from sfumato.anonymizers.partwise import BlockSize
+from sfumato.anonymizers.parts import BlockSize
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
 from sfumato.kernels.points.point_tree import PointTree, plant_points
 from sfumato.options import Limit, Names

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import HeightDistance
 from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.partwise import BlockSize, Partwise
+from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.one_pass import Centroids, centroids_of, join_nearest, linked, own_distances
 from sfumato.options import Names

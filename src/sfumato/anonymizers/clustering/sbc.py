@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import DISTANCES
 from sfumato.anonymizers.clustering.distinct import collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
-from sfumato.anonymizers.partwise import BlockSize, Partwise
+from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition, class_sizes
 from sfumato.classes.people import statistics_of

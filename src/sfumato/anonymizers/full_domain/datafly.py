@@ -10,8 +10,7 @@ import numpy as np
 
 from sfumato.anonymizers.full_domain.frequency_sets import FrequencySearch, FrequencySet, LatticeNodes
 from sfumato.classes.partition import Partition
-from sfumato.hierarchy.lattice import Levels
-from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
+from sfumato.hierarchy.lattice_search import LatticeSearch, Levels, NodeState, blank_states
 from sfumato.numbers import counted
 
 _Allowance = Literal["limit", "k"]

@@ -28,8 +28,7 @@ from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
-from sfumato.hierarchy.lattice import Lattice, Levels
-from sfumato.hierarchy.lattice_search import LatticeSearch, States
+from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels, States
 from sfumato.kernels.full_domain.full_domain import judge_sets, records_of_nodes, rolled_up
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays

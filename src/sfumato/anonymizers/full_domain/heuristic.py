@@ -20,7 +20,7 @@ from sfumato.anonymizers.full_domain.lattice_boxes import (
 from sfumato.anonymizers.full_domain.levels import group_weighted
 from sfumato.anonymizers.full_domain.optimal import Optimal, progress_of, unsatisfiable
 from sfumato.anonymizers.protocol import Problem
-from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import Lattice, Levels
 
 _Strategy = Literal["top-down", "bottom-up", "genetic"]
 _NODES = 1000

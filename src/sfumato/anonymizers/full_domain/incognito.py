@@ -20,8 +20,7 @@ from sfumato.anonymizers.full_domain.frequency_sets import (
 )
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.hierarchy.lattice import Lattice, Levels
-from sfumato.hierarchy.lattice_search import SATISFYING, LatticeSearch, NodeState
+from sfumato.hierarchy.lattice_search import SATISFYING, Lattice, LatticeSearch, Levels, NodeState
 
 _Selection = Literal["height", "classes", "loss"]
 

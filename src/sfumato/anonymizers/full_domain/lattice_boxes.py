@@ -27,8 +27,7 @@ from sfumato.anonymizers.full_domain.levels import (
 )
 from sfumato.anonymizers.full_domain.losses import SLACK, FlatFloor, Floor, NodeLoss
 from sfumato.anonymizers.full_domain.suppression import CountedNode, SuppressionRule
-from sfumato.hierarchy.lattice import Lattice, Levels
-from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, States, blank_states
+from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels, NodeState, States, blank_states
 
 MEMORY = 1 << 29
 """Bytes that open boxes may keep of records and classes; beyond, classes are counted again when a box is opened."""

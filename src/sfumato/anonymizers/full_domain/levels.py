@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
-from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import Lattice, Levels
 from sfumato.hierarchy.tree import ROOT
 from sfumato.kernels.full_domain.full_domain import classes_at
 from sfumato.kernels.grouping import KEY_BITS

@@ -26,7 +26,7 @@ from sfumato.anonymizers.full_domain.losses import CellLoss, CellObjective
 from sfumato.anonymizers.full_domain.suppression import SuppressionRule
 from sfumato.anonymizers.protocol import Progress
 from sfumato.classes.partition import Partition, group_records
-from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import Lattice, Levels
 from sfumato.kernels.boxes import class_boxes
 from sfumato.numbers import figure
 

@@ -49,8 +49,7 @@ from sfumato.anonymizers.full_domain.suppression import RegionPeople, by_region,
 from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import UnsatisfiableError
-from sfumato.hierarchy.lattice import Lattice, Levels
-from sfumato.hierarchy.lattice_search import LatticeSearch
+from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels
 from sfumato.numbers import figure
 from sfumato.options import Checked, Limit
 

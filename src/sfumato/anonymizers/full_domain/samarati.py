@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 from sfumato.anonymizers.full_domain.frequency_sets import LARGEST, FrequencySearch, LatticeNodes
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.hierarchy.lattice import Lattice, Levels
-from sfumato.hierarchy.lattice_search import LatticeSearch, NodeState, blank_states
+from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels, NodeState, blank_states
 from sfumato.models.compiled import rules_of
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS

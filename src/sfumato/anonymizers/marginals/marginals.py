@@ -33,7 +33,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.marginals.marginals import concerned, is_acyclic, repeated
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
-from sfumato.table.exact_names import exactly
+from sfumato.table.header import exactly
 from sfumato.table.table import Table
 
 _Column = tuple[str, ...]

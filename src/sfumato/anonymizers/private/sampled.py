@@ -14,12 +14,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.full_domain.levels import LevelTables, group_weighted, plain_records
-from sfumato.anonymizers.private.core import NoiseCore, opendp, smallest_scale
-from sfumato.anonymizers.private.task import Bins, DeclaredColumn, borders_of, bound_people, kind_problems, of_bins
+from sfumato.anonymizers.private.task import (
+    Bins,
+    DeclaredColumn,
+    NoiseCore,
+    borders_of,
+    bound_people,
+    kind_problems,
+    of_bins,
+    opendp,
+    smallest_scale,
+)
 from sfumato.classes.partition import distinct_records, group_records
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import Hierarchy, Intervals
-from sfumato.hierarchy.lattice import Lattice, Levels
+from sfumato.hierarchy.lattice_search import Lattice, Levels
 from sfumato.hierarchy.tree import ROOT
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.progress import Progress, silent

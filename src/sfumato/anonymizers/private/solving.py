@@ -9,9 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.private.consistency import FittedJoint, total_of
-from sfumato.anonymizers.private.core import CHOICE_SHARE, NoiseCore, smallest_scale
-from sfumato.anonymizers.private.task import PrivateTask
+from sfumato.anonymizers.private.task import CHOICE_SHARE, FittedJoint, NoiseCore, PrivateTask, smallest_scale, total_of
 from sfumato.progress import Progress, silent
 from sfumato.published.checks.private.promises import Budget, Step, deviation
 from sfumato.published.private import PrivateMarginals

@@ -5,7 +5,8 @@ The domain of each column is as it was declared, and records are cells of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -15,19 +16,454 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.private.consistency import cliques_of
-from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import Groups, Hierarchy, HierarchyTable, Intervals
 from sfumato.hierarchy.specification import number_of, text_of, value_text
 from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.published import MarginalTables
 from sfumato.published.bucketized import COUNT
+from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets
+from sfumato.published.checks.private.promises import Mechanism
 from sfumato.published.private import MOST_CELLS, NOISY, Domain, cells_of
 from sfumato.randomness import permutation
 from sfumato.settings import is_finite_number
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources.protocol import library
 from sfumato.table.table import Table
 
+# What count tables say together: the joint distribution of largest entropy that agrees with them.
+#
+# It is fitted by iterative proportional fitting, over every combination that the tables allow.
+
+
+_Floats = NDArray[np.float64]
+
+_TOLERANCE = 1e-9
+"""Largest difference to a count, as a share of all records, at which fitting ends."""
+
+ROUNDS = 10_000
+
+_MOST_ROWS = 5_000_000
+
+_WEIGHT = "expected"
+
+_ROW = "row of table {}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _FittedTable:
+    """What fitting came to.
+
+    `weights`, float64 (m,): expected records of every combination. `rounds`: passes over all tables. `difference`:
+    largest difference to a count that is left, as a share of all records.
+    """
+
+    weights: _Floats
+    rounds: int
+    difference: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether every count is met."""
+        return self.difference <= _TOLERANCE
+
+
+def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[_Floats], *, rounds: int = ROUNDS) -> _FittedTable:
+    """Fit weights of combinations to count tables, one after the other, until all agree.
+
+    Letters: m combinations that can occur, c cells of a table.
+
+    `cells`: for each table, integers (m,): the cell that every combination falls into. `counts`: for each table,
+    float64 (c,): its counts, above 0; all tables count the same records. `rounds`: passes after which it gives up.
+    Returns: of tables whose sets form no circle after two passes; of others when the tolerance is reached.
+
+    Starts from equal weights, so that the limit has the largest entropy. Cost O(m) for each table and pass; memory
+    O(m). *Source.* W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the
+    expected marginal totals are known", 1940.
+    """
+    total = float(counts[0].sum())
+    weights = np.full(len(cells[0]), total / max(len(cells[0]), 1))
+    difference = np.inf
+    done = 0
+    while done < rounds and difference > _TOLERANCE:
+        for cell, count in zip(cells, counts, strict=True):
+            held = np.bincount(cell, weights, len(count))
+            weights *= np.divide(count, held, out=np.zeros_like(held), where=held > 0)[cell]
+        difference = _largest_difference(weights, cells, counts) / total
+        done += 1
+    return _FittedTable(weights, done, float(difference))
+
+
+def _largest_difference(weights: _Floats, cells: Sequence[NDArray[np.integer]], counts: Sequence[_Floats]) -> float:
+    return max(
+        float(np.abs(np.bincount(cell, weights, len(count)) - count).max(initial=0.0))
+        for cell, count in zip(cells, counts, strict=True)
+    )
+
+
+def inferred_joint(published: MarginalTables, *, most: int = _MOST_ROWS) -> pl.DataFrame:
+    """Return the joint distribution of largest entropy, over the combinations that all tables allow.
+
+    That is what an attacker concludes who takes what is not published for independent.
+
+    Parameters
+    ----------
+    published
+        Count tables that agree on what they share.
+    most
+        Combinations at most.
+
+    Returns
+    -------
+    polars.DataFrame
+        All attributes, and ``expected``: records that a combination is expected to have.
+
+    Raises
+    ------
+    InputError
+        When there are more combinations than `most`, or the tables contradict each other.
+    """
+    joined: pl.DataFrame | None = None
+    for place in ordered_sets(published.columns):
+        frame = published.marginals[place].drop(COUNT).with_row_index(_ROW.format(place))
+        joined = frame if joined is None else _join(joined, frame, most)
+    assert joined is not None
+    cells = [joined[_ROW.format(place)].to_numpy() for place in range(len(published.columns))]
+    fitted = fit(cells, [frame[COUNT].cast(pl.Float64).to_numpy() for frame in published.marginals])
+    if not fitted.converged:
+        raise InputError("marginal tables: their counts contradict each other")
+    names = [name for name in joined.columns if not name.startswith("row of table")]
+    return columns_of(joined, names).with_columns(pl.Series(_WEIGHT, fitted.weights))
+
+
+def _join(joined: pl.DataFrame, frame: pl.DataFrame, most: int) -> pl.DataFrame:
+    shared = [name for name in frame.columns if name in joined.columns]
+    size = int(np.dot(*_matches(joined, frame, shared))) if shared else joined.height * frame.height
+    if size > most:
+        raise InputError(f"marginal tables: together they allow {size:,} combinations, more than {most:,}")
+    if not shared:
+        return joined.join(frame, how="cross")
+    return joined.join(frame, on=exactly(*shared), nulls_equal=True)
+
+
+def _matches(
+    joined: pl.DataFrame, frame: pl.DataFrame, shared: list[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many rows of either have each combination of what both share."""
+    one, other = (each.group_by(exactly(*shared)).len(name) for each, name in ((joined, "one"), (frame, "other")))
+    both = one.join(other, on=exactly(*shared), nulls_equal=True)
+    return both["one"].cast(pl.Int64).to_numpy(), both["other"].cast(pl.Int64).to_numpy()
+
+
+# Noisy marginals that contradict each other, made to agree: not negative, equal where they overlap, of one total.
+#
+# All of it works on noisy counts alone, and so costs no privacy.
+
+
+Counts = NDArray[np.float64]
 Names = tuple[str, ...]
+
+_ROUNDS = 300
+_CLOSE = 1e-7
+"""Largest change of a cell in a round, as a share of all records, at which the search for agreement ends."""
+_FITTING_ROUNDS = 200
+
+
+def cliques_of(sets: Sequence[Names]) -> list[Names]:
+    """Return the largest sets, those that overlap in a circle joined, so that the result overlaps like a tree."""
+    left = [set(names) for names in sets if not any(set(names) < set(other) for other in sets)]
+    left = [names for place, names in enumerate(left) if names not in left[:place]]
+    while not is_acyclic([sorted(names) for names in left]):
+        circle = _circle(left)
+        joined = set().union(*(left[place] for place in circle))
+        left = [names for place, names in enumerate(left) if place not in circle and not names <= joined] + [joined]
+    order = list(dict.fromkeys(name for names in sets for name in names))
+    return [tuple(name for name in order if name in names) for names in left]
+
+
+def _circle(sets: Sequence[set[str]]) -> list[int]:
+    """Return places of sets in a circle: what cannot be taken away one by one, as far as it hangs together."""
+    places, names = list(range(len(sets))), [set(each) for each in sets]
+    changed = True
+    while changed:
+        changed = False
+        for place in list(places):
+            others = [names[other] for other in places if other != place]
+            shared = names[place] & set().union(*others)
+            if any(shared <= other for other in others):
+                places.remove(place)
+                changed = True
+                break
+    found, reached = [places[0]], set(names[places[0]])
+    while more := [place for place in places if place not in found and names[place] & reached]:
+        found += more
+        reached |= set().union(*(names[place] for place in more))
+    return found
+
+
+def total_of(noisy: Sequence[Counts]) -> float:
+    """Estimate the records from all marginals, those of few cells counting more; not below 0."""
+    weights = np.array([1 / counts.size for counts in noisy])
+    return max(0.0, float(weights @ [counts.sum() for counts in noisy] / weights.sum()))
+
+
+def make_agree(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
+    """Return marginals close to the noisy ones (least squares) that are not negative and agree where they overlap.
+
+    Dykstra's alternating projections: onto counts that are not negative and have the estimated total, and onto counts
+    that agree on what two marginals share. After :data:`_ROUNDS` they may still differ a little; what is published is
+    computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells).
+    *Source.* R. Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns
+    W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables",
+    2014.
+    """
+    total = total_of(noisy)
+    counts = [each.astype(np.float64) for each in noisy]
+    corrections = [np.zeros_like(each) for each in counts]
+    shared = _shared(sets)
+    for _ in range(_ROUNDS):
+        before = [each.copy() for each in counts]
+        for names in shared:
+            _agree(counts, sets, names)
+        for place, each in enumerate(counts):
+            moved = each + corrections[place]
+            counts[place] = _not_negative(moved, total)
+            corrections[place] = moved - counts[place]
+        if max(float(np.abs(one - other).max()) for one, other in zip(before, counts, strict=True)) <= _CLOSE * total:
+            break
+    return counts
+
+
+def _shared(sets: Sequence[Names]) -> list[frozenset[str]]:
+    found = {frozenset(one) & frozenset(other) for one, other in combinations(sets, 2)}
+    return sorted((names for names in found if names), key=lambda names: (len(names), sorted(names)))
+
+
+def _agree(counts: list[Counts], sets: Sequence[Names], shared: frozenset[str]) -> None:
+    """Move marginals as little as possible so that all agree on some columns."""
+    names = tuple(sorted(shared))
+    places = [place for place, members in enumerate(sets) if shared <= set(members)]
+    sums = [sum_over(counts[place], sets[place], names) for place in places]
+    cells = [counts[place].size / sums[0].size for place in places]
+    weights = np.array([1 / each for each in cells])
+    mean = sum(weight * each for weight, each in zip(weights, sums, strict=True)) / weights.sum()
+    for place, each, spread in zip(places, sums, cells, strict=True):
+        counts[place] = counts[place] + spread_over((mean - each) / spread, names, sets[place])
+
+
+def _not_negative(counts: Counts, total: float) -> Counts:
+    """Return the nearest counts that are not negative and sum to `total`."""
+    flat = np.sort(counts.ravel())[::-1]
+    above = (np.cumsum(flat) - total) / np.arange(1, flat.size + 1)
+    kept = np.flatnonzero(flat > above)
+    moved = float(above[kept[-1]] if len(kept) else flat[0])
+    return np.asarray(np.maximum(counts - moved, 0.0), dtype=np.float64)
+
+
+def sum_over(counts: Counts, names: Names, kept: Sequence[str]) -> Counts:
+    """Return a marginal of a marginal, its axes in the order of `kept`."""
+    gone = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    rest = [name for name in names if name in kept]
+    return np.transpose(counts.sum(axis=gone), [rest.index(name) for name in kept])
+
+
+def spread_over(values: Counts, names: Sequence[str], wider: Names) -> Counts:
+    """Lay a table of some columns along the axes of a wider one, so that numpy repeats it over the others."""
+    kept = [name for name in wider if name in names]
+    turned = np.transpose(values, [list(names).index(name) for name in kept])
+    sizes = iter(turned.shape)
+    return turned.reshape([next(sizes) if name in names else 1 for name in wider])
+
+
+class FittedJoint:
+    """One distribution whose marginals are all consistent: cliques of columns that overlap like a tree.
+
+    `sets`: columns of each noisy marginal. `noisy`: float64, one axis for each column. `sizes`: cells of each column.
+    `cliques`: from the root on. `parents`: the clique before each that has all it shares with those before. `tables`:
+    float64: expected records of every combination.
+    """
+
+    def __init__(self, sets: Sequence[Names], noisy: Sequence[Counts], sizes: dict[str, int]) -> None:
+        counts = make_agree(sets, noisy)
+        found = cliques_of(sets)
+        self.cliques = [found[place] for place in ordered_sets(found)]
+        self.parents = [self._parent(place) for place in range(len(self.cliques))]
+        self.tables: list[Counts] = []
+        for place, clique in enumerate(self.cliques):
+            self.tables.append(self._calibrated(place, _fitted(clique, sets, counts, sizes)))
+
+    def separator(self, place: int) -> Names:
+        """Return the columns that a clique shares with those before it."""
+        seen = {name for clique in self.cliques[:place] for name in clique}
+        return tuple(name for name in self.cliques[place] if name in seen)
+
+    def marginal(self, names: Names) -> Counts:
+        """Return the counts of a set of columns that is in some clique."""
+        place = next(place for place, clique in enumerate(self.cliques) if set(names) <= set(clique))
+        return sum_over(self.tables[place], self.cliques[place], names)
+
+    def _parent(self, place: int) -> int | None:
+        shared = set(self.separator(place))
+        return next((other for other in range(place) if shared and shared <= set(self.cliques[other])), None)
+
+    def _calibrated(self, place: int, table: Counts) -> Counts:
+        """Scale a clique so that it agrees exactly with its parent, or with the root's total."""
+        parent, names, clique = self.parents[place], self.separator(place), self.cliques[place]
+        if place == 0:
+            return table
+        wanted = (
+            np.array(self.tables[0].sum()) if parent is None
+            else sum_over(self.tables[parent], self.cliques[parent], names)
+        )  # fmt: skip
+        own = sum_over(table, clique, names)
+        # What the parent has and this clique lacks is spread evenly.
+        even = np.where(own > 0, 0.0, wanted * own.size / table.size)
+        ratio = np.divide(wanted, own, out=np.zeros_like(own), where=own > 0)
+        return table * spread_over(ratio, names, clique) + spread_over(even, names, clique)
+
+
+def _fitted(clique: Names, sets: Sequence[Names], counts: Sequence[Counts], sizes: dict[str, int]) -> Counts:
+    """Return the distribution of largest entropy of a clique that agrees with the marginals inside of it."""
+    inside = [place for place, names in enumerate(sets) if set(names) <= set(clique)]
+    whole = next((place for place in inside if set(sets[place]) == set(clique)), None)
+    if whole is not None:
+        return sum_over(counts[whole], sets[whole], clique)
+    shape = tuple(sizes[name] for name in clique)
+    places = np.indices(shape).reshape(len(clique), -1)
+    row = dict(zip(clique, places, strict=True))
+    cells = [np.ravel_multi_index([row[name] for name in sets[place]], counts[place].shape) for place in inside]
+    if not counts[inside[0]].sum():
+        return np.zeros(shape)
+    fitted = fit(cells, [counts[place].ravel() for place in inside], rounds=_FITTING_ROUNDS)
+    return fitted.weights.reshape(shape)
+
+
+# Noise and private choices: all of them drawn by OpenDP's core, and nowhere else.
+
+
+_TOO_LITTLE = "epsilon: is so small that no noise of this size can be drawn; raise it"
+_LARGEST = 1e30
+"""Scale up to which noise is drawn; whole numbers of 64 bits end long before."""
+
+CHOICE_SHARE = Fraction(1, 5)
+"""Of the budget, for choosing pairs where they are chosen by data."""
+
+
+def opendp() -> Any:
+    """Import OpenDP.
+
+    Raises ``InputError`` when it is not installed, with what installs it.
+    """
+    core = library("opendp.prelude", extra="dp", what="releases under differential privacy")
+    core.enable_features("contrib")
+    return core
+
+
+@dataclass(frozen=True)
+class NoiseCore:
+    """OpenDP's measurements, for one mechanism and bound on a person's records.
+
+    Costs are in ε for discrete Laplace noise, in ρ (zero-concentrated differential privacy) for discrete Gaussian.
+    `dp`: ``opendp.prelude``. `records`: of a person, at most.
+    """
+
+    dp: Any
+    mechanism: Mechanism
+    records: int
+
+    @classmethod
+    def of(cls, model: DifferentialPrivacy) -> NoiseCore:
+        """Take the mechanism that a model asks for: Gaussian noise where δ is above 0."""
+        return cls(opendp(), "discrete Gaussian" if model.delta else "discrete Laplace", model.records)
+
+    def counts_cost(self, marginals: int, scale: float) -> float:
+        """Return what noise of a scale on all cells of some marginals costs."""
+        return float(self._noise(scale).map(self._distance(marginals)))
+
+    def choice_cost(self, scale: float) -> float:
+        """Return what one choice by scores costs, of which a record changes each by at most 1."""
+        return float(self._largest(scale).map(self.records))
+
+    def draw(self, counts: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Return counts with noise, int64 as they came; cost O(cells), about 20 µs for each."""
+        return np.array(self._noise(scale)(counts.tolist()), dtype=np.int64)
+
+    def choose(self, scores: NDArray[np.int64], scale: float) -> int:
+        """Return the place of the noisy largest score."""
+        return int(self._largest(scale)(scores.tolist()))
+
+    def choose_rising(self, scores: NDArray[np.int64], step: int, scale: float) -> tuple[int, float]:
+        """Return the place of the noisy largest score, and what that cost of ε.
+
+        A record changes scores by at most `step`, all in the same direction. Noise is exponential ("permute and flip":
+        R. McKenna, D. Sheldon, NeurIPS 2020), whose choice is never worse than that of the exponential mechanism.
+        """
+        rising = self.dp.linf_distance(T="i64", monotonic=True)
+        largest = self.dp.m.make_noisy_max(self._counts, rising, self.dp.max_divergence(), scale=scale)
+        return int(largest(scores.tolist())), float(largest.map(step))
+
+    def budget(self, model: DifferentialPrivacy) -> Fraction:
+        """Return ε, or the largest ρ that OpenDP turns into (ε, δ) or less."""
+        if self.mechanism == "discrete Laplace":
+            return Fraction(model.epsilon)
+        # The conversion depends on ρ alone, so that any measurement which costs ρ will do. Larger scales cost less.
+        low, high = -20.0, 80.0
+        if self._epsilon(2.0**high, model.delta) > model.epsilon:
+            raise PolicyError(_TOO_LITTLE)
+        for _ in range(60):
+            middle = (low + high) / 2
+            if self._epsilon(2.0**middle, model.delta) <= model.epsilon:
+                high = middle
+            else:
+                low = middle
+        return Fraction(float(self._gaussian(2.0**high).map(1.0)))
+
+    def _epsilon(self, scale: float, delta: float) -> float:
+        converted = self.dp.c.make_zCDP_to_approxDP(self._gaussian(scale))
+        try:
+            return float(converted.map(1.0).epsilon(delta))
+        except self.dp.OpenDPException:
+            # Of so little noise that ε is beyond all numbers.
+            return math.inf
+
+    def _noise(self, scale: float) -> Any:
+        return self._gaussian(scale) if self.mechanism == "discrete Gaussian" else self._laplace(scale)
+
+    def _distance(self, marginals: int) -> float | int:
+        """Return how much a person changes the cells of some marginals together, never rounded down."""
+        if self.mechanism == "discrete Laplace":
+            return marginals * self.records
+        return math.nextafter(math.sqrt(marginals * self.records**2), math.inf)
+
+    def _laplace(self, scale: float) -> Any:
+        return self.dp.m.make_laplace(self._counts, self.dp.l1_distance(T="i64"), scale=scale)
+
+    def _gaussian(self, scale: float) -> Any:
+        return self.dp.m.make_gaussian(self._counts, self.dp.l2_distance(T="f64"), scale=scale)
+
+    def _largest(self, scale: float) -> Any:
+        gaussian = self.mechanism == "discrete Gaussian"
+        measure = self.dp.zero_concentrated_divergence() if gaussian else self.dp.max_divergence()
+        return self.dp.m.make_noisy_max(self._counts, self.dp.linf_distance(T="i64"), measure, scale=scale)
+
+    @property
+    def _counts(self) -> Any:
+        return self.dp.vector_domain(self.dp.atom_domain(T="i64"))
+
+
+def smallest_scale(cost: Callable[[float], Fraction], budget: Fraction, first: float) -> float:
+    """Return a scale whose cost, which falls with it, is within a budget: `first`, or a hair above it.
+
+    Raises ``PolicyError`` when the budget asks for more noise than can be drawn.
+    """
+    scale, step = first, 2.0**-50
+    while scale <= _LARGEST and cost(scale) > budget:
+        scale, step = scale * (1 + step), 2 * step
+    if scale > _LARGEST:
+        raise PolicyError(_TOO_LITTLE)
+    return scale
+
 
 Choice = Literal["data", "declared"]
 

@@ -24,7 +24,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 from sfumato.table.schema import Kind
 from sfumato.table.table import Table
 

@@ -39,8 +39,7 @@ from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.measures import vectors_of
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.randomness import permutation
-from sfumato.table.ratings.ratings import Ratings
-from sfumato.table.ratings.row_order import settled
+from sfumato.table.ratings.ratings import Ratings, settled
 
 _BLOCK = 1024
 """Records that are searched together: within a block, every pair of records is compared."""

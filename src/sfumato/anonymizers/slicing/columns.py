@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
-from sfumato.anonymizers.slicing.attribute_clusters import medoids
 from sfumato.anonymizers.slicing.correlation import Correlation
-from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.predicates import SLACK
 from sfumato.models import promisable
 from sfumato.models.protocol import PrivacyModel
@@ -23,6 +25,343 @@ from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules,
 from sfumato.published.checks.slices.slices import group_measures
 from sfumato.published.sliced import Columns
 from sfumato.table.encoding import EncodedTable
+
+# Ways to cluster attributes by their distances: k-medoids, fuzzy c-means and c-medoids, overlapping k-medoids.
+#
+# Letters: a attributes, c clusters, p coordinates.
+
+
+FuzzyDistance = Literal["euclidean", "dot-product"]
+
+_TOLERANCE = 1e-9
+
+_MOST_ROUNDS = 1000
+
+_MOST_STARTS = 32
+
+_NOTHING = 1e-12
+"""Eigenvalues below this share of the largest are rounding."""
+
+# Up to so many sets of medoids are all tried, in a fraction of a second; beyond, PAM exchanges one medoid at a time.
+MOST_SETS = 50_000
+
+_SETS_AT_ONCE = 2_000
+
+# Costs that differ by less than rounding errors are ties.
+_DECIMALS = 12
+
+_Quality = tuple[int, float]
+
+
+def medoids(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Choose medoids so that the sum of everybody's distance to the nearest is least.
+
+    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `count`: how many medoids, 1 to a. Returns: int64
+    (count,), ascending. Of sets that cost the same, the first in lexicographic order is taken.
+
+    Exact while there are at most `MOST_SETS` sets of medoids. Larger problems are solved by PAM (BUILD, then the best
+    exchange as long as one improves the sum), and the result is a local optimum. Both are deterministic. Cost O(sets ·
+    a c), or O(c² (a − c) a) for each exchange.
+
+    *Source.* Kaufman, Rousseeuw, "Finding groups in data", 1990. Departure: PAM is replaced by the exact answer where
+    that is affordable.
+    """
+    search = _best_of_all if comb(len(distances), count) <= MOST_SETS else _by_exchange
+    return np.sort(search(distances, count))
+
+
+def _best_of_all(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    sets = np.array(list(combinations(range(len(distances)), count)), dtype=np.int64)
+    parts = [_costs(distances, sets[at : at + _SETS_AT_ONCE]) for at in range(0, len(sets), _SETS_AT_ONCE)]
+    best: NDArray[np.int64] = sets[np.concatenate(parts).argmin()]
+    return best
+
+
+def _by_exchange(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    chosen = _build(distances, count)
+    cost = _costs(distances, chosen[None, :])[0]
+    while True:
+        candidates = _exchanges(chosen, len(distances))
+        costs = _costs(distances, candidates)
+        best = costs.argmin()
+        if not costs[best] < cost:
+            return chosen
+        chosen, cost = candidates[best], costs[best]
+
+
+def _build(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Add the medoid that lowers the sum most, one after another."""
+    chosen: list[int] = []
+    for _ in range(count):
+        others = [place for place in range(len(distances)) if place not in chosen]
+        grown = np.array([[*chosen, place] for place in others])
+        chosen.append(others[int(_costs(distances, grown).argmin())])
+    return np.array(chosen, dtype=np.int64)
+
+
+def _exchanges(chosen: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return every set with one medoid exchanged for another member."""
+    others = np.setdiff1d(np.arange(size), chosen)
+    sets = np.tile(chosen, (len(chosen), len(others), 1))
+    for place in range(len(chosen)):
+        sets[place, :, place] = others
+    return sets.reshape(-1, len(chosen))
+
+
+def _costs(distances: NDArray[np.float64], sets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum everybody's distance to the nearest medoid, for each set of medoids."""
+    nearest = distances[sets].min(axis=1)
+    costs: NDArray[np.float64] = nearest.sum(axis=1).round(_DECIMALS)
+    return costs
+
+
+def fuzzy_c_means(
+    points: NDArray[np.float64], clusters: int, fuzzifier: float = 2.0, distance: FuzzyDistance = "euclidean"
+) -> FuzzyClusters:
+    """Find centers and degrees of membership that make ``Σ u_ij^m d_ij²`` small, where degrees of a point sum to 1.
+
+    * `points`, float64 (a, p).
+    * `clusters`: how many, 1 to a.
+    * `fuzzifier`: m, above 1; the nearer to 1 the crisper.
+    * `distance`: ``"dot-product"``: ``1 - cos`` of the angle between point and center, points and centers brought to
+      length 1 (Klawonn, Keller 1999). A point at the origin has no direction; its distance is the Euclidean one.
+
+    No luck is involved: it starts from up to 32 sets of centers, each a point and those that are farthest from all
+    before, and the best outcome is taken. A point in the place of centers belongs to these alone, in equal parts
+    (Thomas, Raju, Wangmo 2009), so that nothing is divided by zero. Each round costs O(a c p).
+
+    *Sources.* Dunn 1973; Bezdek 1981. The paper of overlapping slicing prints the distance between two points where
+    that of point and center is meant, and the criterion of convergence without its minus.
+    """
+    shaped = _directed(points) if distance == "dot-product" else points
+    return _best_of(
+        _from_centers(shaped, shaped[start], fuzzifier, distance)
+        for start in _farthest_first(_squared_distances(shaped, shaped, "euclidean"), clusters)
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FuzzyClusters:
+    """Clusters that points belong to by degrees.
+
+    `memberships`, float64 (a, c): from 0 to 1. `squares`, float64 (a, c): squared distance of every point from every
+    center. `objective`: ``Σ u^m d²``, which is to be small.
+    """
+
+    memberships: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    objective: float
+
+
+def _best_of(outcomes: Iterator[FuzzyClusters]) -> FuzzyClusters:
+    """Return the first outcome of smallest objective; those that differ by rounding count as equal."""
+    best = next(outcomes)
+    for outcome in outcomes:
+        if outcome.objective < best.objective - _TOLERANCE * max(1.0, best.objective):
+            best = outcome
+    return best
+
+
+def _farthest_first(squares: NDArray[np.float64], count: int, most: int = _MOST_STARTS) -> Iterator[NDArray[np.int64]]:
+    """Start from each point in turn, and add the point that is farthest from all before, `count` in all."""
+    for first in range(min(len(squares), most)):
+        chosen = [first]
+        nearest = squares[first].copy()
+        while len(chosen) < count:
+            nearest[chosen] = -1.0
+            chosen.append(int(nearest.argmax()))
+            nearest = np.minimum(nearest, squares[chosen[-1]])
+        yield np.array(chosen)
+
+
+def memberships_of(squares: NDArray[np.float64], fuzzifier: float) -> NDArray[np.float64]:
+    """Return degrees of membership, float64 (a, c), rows sum to 1, from squared distances of the same shape."""
+    on_center = squares == 0
+    nearest = squares.min(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Relative to the nearest center: no power overflows.
+        closeness = (nearest / squares) ** (1.0 / (fuzzifier - 1.0))
+    closeness = np.where(nearest == 0, on_center, closeness)
+    degrees: NDArray[np.float64] = closeness / closeness.sum(axis=1, keepdims=True)
+    return degrees
+
+
+def _squared_distances(
+    points: NDArray[np.float64], centers: NDArray[np.float64], distance: FuzzyDistance
+) -> NDArray[np.float64]:
+    """Return the squared distance of every point from every center; float64 (a, c)."""
+    apart = points[:, None, :] - centers[None, :, :]
+    euclidean: NDArray[np.float64] = np.einsum("acp,acp->ac", apart, apart)
+    if distance == "euclidean":
+        return euclidean
+    # Of two directions the squared Euclidean distance is 2 (1 - cos).
+    directed = (points != 0).any(axis=1)[:, None] & (centers != 0).any(axis=1)[None, :]
+    return np.where(directed, euclidean / 2, euclidean)
+
+
+def _from_centers(
+    points: NDArray[np.float64], centers: NDArray[np.float64], fuzzifier: float, distance: FuzzyDistance
+) -> FuzzyClusters:
+    squares = _squared_distances(points, centers, distance)
+    degrees = memberships_of(squares, fuzzifier)
+    for _ in range(_MOST_ROUNDS):
+        weights = degrees**fuzzifier
+        total = weights.sum(axis=0)
+        # A center that nobody belongs to stays where it is.
+        moved = np.where((total > 0)[:, None], weights.T @ points / np.where(total > 0, total, 1.0)[:, None], centers)
+        centers = _directed(moved) if distance == "dot-product" else moved
+        squares = _squared_distances(points, centers, distance)
+        before, degrees = degrees, memberships_of(squares, fuzzifier)
+        if np.abs(degrees - before).max() < _TOLERANCE:
+            break
+    return FuzzyClusters(degrees, squares, float((degrees**fuzzifier * squares).sum()))
+
+
+def _directed(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bring points to length 1; those at the origin stay."""
+    lengths = np.linalg.norm(points, axis=1, keepdims=True)
+    directed: NDArray[np.float64] = np.where(lengths > 0, points / np.where(lengths > 0, lengths, 1.0), 0.0)
+    return directed
+
+
+def scaled_coordinates(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place attributes so that they lie about as far from each other as `distances` says: classical scaling.
+
+    `distances`, float64 (a, a): symmetric, 0 on the diagonal; ``1 - φ²`` here. Returns: float64 (a, p), one row for
+    each attribute; p is the number of positive eigenvalues of ``-J D² J / 2``. Where the distances are those of no
+    points at all, as with φ², the negative ones are left out. Raises ``InputError`` when `distances` is not square and
+    finite. Cost O(a³). *Source.* Torgerson 1952; that attributes are clustered in this space is our choice, as the
+    paper of overlapping slicing names none.
+    """
+    count = len(distances)
+    if distances.shape != (count, count) or not np.isfinite(distances).all():
+        raise InputError("attribute space: distances must be a square matrix of finite numbers")
+    squared = distances**2
+    centered = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
+    values, vectors = np.linalg.eigh(-(centered + centered.T) / 4)
+    kept = values > _NOTHING * max(float(values.max(initial=0.0)), _NOTHING)
+    coordinates: NDArray[np.float64] = vectors[:, kept] * np.sqrt(values[kept])
+    return coordinates if kept.any() else np.zeros((count, 1))
+
+
+def fuzzy_c_medoids(distances: NDArray[np.float64], clusters: int, fuzzifier: float = 2.0) -> FuzzyClusters:
+    """Find medoids and degrees of membership that make ``Σ u_ij^m d_ij`` small, where degrees of a point sum to 1.
+
+    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `clusters`: how many, 1 to a. `fuzzifier`: m, above 1.
+    Returns: its ``squares`` are `distances` of points and medoids, which take the place of squared ones. No luck is
+    involved, see :func:`fuzzy_c_means`. A medoid belongs to its own cluster alone, and no attribute is the medoid of
+    two. Each round costs O(a² c).
+
+    *Source.* Krishnapuram, Joshi, Nasraoui, Yi, "Low-complexity fuzzy relational clustering", 2001.
+    """
+    return _best_of(_from_medoids(distances, start, fuzzifier) for start in _farthest_first(distances, clusters))
+
+
+def _from_medoids(distances: NDArray[np.float64], medoids: NDArray[np.int64], fuzzifier: float) -> FuzzyClusters:
+    best = _outcome(distances, medoids, fuzzifier)
+    for _ in range(_MOST_ROUNDS):
+        medoids = _moved(distances, best.memberships**fuzzifier)
+        outcome = _outcome(distances, medoids, fuzzifier)
+        # Medoids are few: as long as the objective falls, none comes twice.
+        if not outcome.objective < best.objective:
+            break
+        best = outcome
+    return best
+
+
+def _outcome(distances: NDArray[np.float64], medoids: NDArray[np.int64], fuzzifier: float) -> FuzzyClusters:
+    squares = np.ascontiguousarray(distances[:, medoids])
+    degrees = memberships_of(squares, fuzzifier)
+    return FuzzyClusters(degrees, squares, float((degrees**fuzzifier * squares).sum()))
+
+
+def _moved(distances: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Take the best medoid of every cluster that is not taken yet."""
+    costs = distances @ weights
+    chosen: list[int] = []
+    for cluster in range(weights.shape[1]):
+        costs[chosen, cluster] = np.inf
+        chosen.append(int(costs[:, cluster].argmin()))
+    return np.array(chosen)
+
+
+def typicalities(found: FuzzyClusters, fuzzifier: float = 2.0) -> NDArray[np.float64]:
+    """Return ``1 / (1 + (d_ij² / η_i)^{1/(m−1)})``, where η_i is the mean squared distance inside cluster i.
+
+    `found`: where fuzzy c-means or c-medoids has converged. `fuzzifier`: m, above 1. Returns: float64 (a, c). Rows need
+    not sum to 1: a point far from everything is typical of nothing.
+
+    A cluster whose points all lie in its center is typical of these alone. *Source.* Krishnapuram, Keller, "A
+    possibilistic approach to clustering", 1993, with K = 1; the paper of overlapping slicing calls it adaptive.
+    """
+    weights = found.memberships**fuzzifier
+    total = weights.sum(axis=0)
+    spread = np.where(total > 0, (weights * found.squares).sum(axis=0) / np.where(total > 0, total, 1.0), 0.0)
+    relative = np.where(found.squares == 0, 0.0, np.inf)
+    inside = np.broadcast_to(spread > 0, relative.shape)
+    np.divide(found.squares, spread[None, :], out=relative, where=inside)
+    typical: NDArray[np.float64] = 1.0 / (1.0 + relative ** (1.0 / (fuzzifier - 1.0)))
+    return typical
+
+
+def overlapping_medoids(distances: NDArray[np.float64], clusters: int, similarity: float) -> NDArray[np.float64]:
+    """Choose centers whose clusters are large, and which lie far apart.
+
+    A cluster is everything that is at least `similarity` similar to its center, ``1 - distance / largest distance``; so
+    clusters overlap, and some attributes may be in none.
+
+    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `clusters`: how many, 1 to a. `similarity`: 0 (everything
+    is in every cluster) to 1 (only what is at no distance is in one). Returns: float64 (a, c): similarity of each
+    attribute to each center, as degrees of membership.
+
+    Deterministic: starts from each attribute in turn and adds the one with the largest product of crowding value (how
+    many it is similar to) and distance from the centers before; then exchanges a center for another attribute as long
+    as the clusters get larger, or as large with centers farther apart. Each round costs O(a² c).
+
+    *Source.* Chen, Hu, "An overlapping cluster algorithm to provide non-exhaustive clustering", EJOR 2006. Its
+    functions are not at hand: the two goals are its, the order between them and the exchange are ours. Departures: it
+    draws its starts at random; and clusters that are the same count once here, as columns that are do.
+    """
+    largest = float(distances.max(initial=0.0))
+    similar = 1.0 - distances / largest if largest > 0 else np.ones_like(distances)
+    near = similar >= similarity
+    starts = (_crowded(near, distances, first, clusters) for first in range(min(len(near), _MOST_STARTS)))
+    outcomes = [_exchanged(near, distances, start) for start in starts]
+    best = max(outcomes, key=lambda centers: _quality(near, distances, centers))
+    return np.ascontiguousarray(similar[:, sorted(best)])
+
+
+def _crowded(near: NDArray[np.bool_], distances: NDArray[np.float64], first: int, count: int) -> list[int]:
+    crowding = near.sum(axis=1)
+    centers = [first]
+    while len(centers) < count:
+        worth = crowding * distances[centers].min(axis=0)
+        worth[centers] = -1.0
+        centers.append(int(worth.argmax()))
+    return centers
+
+
+def _exchanged(near: NDArray[np.bool_], distances: NDArray[np.float64], centers: list[int]) -> list[int]:
+    quality = _quality(near, distances, centers)
+    while True:
+        others = [
+            [*centers[:place], new, *centers[place + 1 :]]
+            for place in range(len(centers))
+            for new in range(len(near))
+            if new not in centers
+        ]
+        best = max(others, key=lambda candidate: _quality(near, distances, candidate), default=centers)
+        reached = _quality(near, distances, best)
+        if not reached > quality:
+            return centers
+        centers, quality = best, reached
+
+
+def _quality(near: NDArray[np.bool_], distances: NDArray[np.float64], centers: list[int]) -> _Quality:
+    """Objects in different clusters first, then how far apart centers are."""
+    apart = float(distances[np.ix_(centers, centers)].sum())
+    return int(np.unique(near[centers], axis=0).sum()), round(apart, 9)
+
 
 _LayOut = Callable[[Columns], SliceLayout]
 

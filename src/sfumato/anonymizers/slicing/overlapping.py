@@ -16,22 +16,20 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import ColumnSource, Dealing
 from sfumato.anonymizers.protocol import Problem, Publication
-from sfumato.anonymizers.slicing.attribute_clusters import (
+from sfumato.anonymizers.slicing.columns import (
     FuzzyClusters,
     FuzzyDistance,
+    as_column,
     fuzzy_c_means,
     fuzzy_c_medoids,
-    overlapping_medoids,
-    scaled_coordinates,
-    typicalities,
-)
-from sfumato.anonymizers.slicing.columns import (
-    as_column,
     is_whole_number,
     model_problems,
     one_bucket_problems,
+    overlapping_medoids,
+    scaled_coordinates,
     single_value_problems,
     slice_column_problems,
+    typicalities,
     usual_columns,
 )
 from sfumato.anonymizers.slicing.correlation import BINS, Correlation, Discretization, correlation
@@ -68,7 +66,7 @@ from sfumato.published.checks.slices.layout import (
 from sfumato.published.sliced import BUCKET, Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.exact_names import exactly
+from sfumato.table.header import exactly
 from sfumato.table.table import Table
 
 Problems = Callable[[Columns], list[str]]

@@ -35,7 +35,7 @@ from sfumato.published.sliced import BUCKET, Columns, labels_of
 from sfumato.randomness import another, permutation
 from sfumato.recoding.publish import carried_over, publish
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.exact_names import columns_of, exactly
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import Schema, is_measured
 from sfumato.table.table import Table
 

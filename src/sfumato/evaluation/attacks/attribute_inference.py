@@ -35,7 +35,7 @@ from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, RandomizedTable
 from sfumato.published.bucketized import COUNT
 from sfumato.rates import Rate
-from sfumato.table.exact_names import exactly
+from sfumato.table.header import exactly
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from sfumato.randomness import permutation
 from sfumato.rates import Rate
 from sfumato.recoding.ends import outer_bins, roundable
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.exact_names import columns_of, exactly
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.table import Table
 
 _Belief = Callable[[NDArray[np.float64], int, int, int], NDArray[np.float64]]

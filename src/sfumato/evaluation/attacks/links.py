@@ -25,7 +25,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import UNKNOWN, ClassValues, count_own, covering_classes
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -47,8 +47,8 @@ from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.folding import looked_at, unfolded
 from sfumato.release.people_behind import carried
 from sfumato.table.encoding import EncodedTable, PeopleApart, encode
-from sfumato.table.exact_names import exactly
 from sfumato.table.folding import fold, numbered_by_content
+from sfumato.table.header import exactly
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import text_of
 

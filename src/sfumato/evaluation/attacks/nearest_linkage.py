@@ -33,7 +33,7 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.publication import PublishedClasses
 from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.nearest_classes import Blocks, Labels, nearest_classes
+from sfumato.kernels.linking.linkage import Blocks, Labels, nearest_classes
 from sfumato.options import Checked
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.protocol import RecordsKnown, Target
 from sfumato.table.distinct import distinct_of
-from sfumato.table.exact_names import columns_of, exactly
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Schema, text_of
 from sfumato.table.table import Table

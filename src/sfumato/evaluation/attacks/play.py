@@ -34,10 +34,9 @@ from sfumato.release.opening import OpenedRelease, open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import repeated
+from sfumato.table.header import raise_together, repeated
 from sfumato.table.person_column import number_people
 from sfumato.table.person_keys import person_keys
-from sfumato.table.problems import raise_together
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import settled as settled_table
 from sfumato.table.row_order import settled_rows

@@ -18,8 +18,7 @@ from sfumato.randomness import permutation, seed_problems
 from sfumato.rates import Rate
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.settings import is_finite_number
-from sfumato.table.ratings.ratings import Ratings
-from sfumato.table.ratings.row_order import settled
+from sfumato.table.ratings.ratings import Ratings, settled
 
 _OUTSIDERS = "people who are not in the data"
 _SELVES = "the same people, each with their own record taken away"

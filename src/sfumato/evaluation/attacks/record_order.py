@@ -21,7 +21,7 @@ from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.table.exact_names import columns_of, exactly
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import text_of
 from sfumato.table.table import Table
 

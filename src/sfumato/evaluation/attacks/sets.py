@@ -16,8 +16,7 @@ from sfumato.published.sets import classes_of
 from sfumato.randomness import seed_problems
 from sfumato.rates import Rate
 from sfumato.release.sets.release import SetRelease
-from sfumato.table.sets.row_order import settled
-from sfumato.table.sets.sets import Sets
+from sfumato.table.sets.sets import Sets, settled
 
 _ItemChoice = Literal["any", "popular", "rare"]
 

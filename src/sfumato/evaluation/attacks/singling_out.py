@@ -29,7 +29,7 @@ from sfumato.published import Published, PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 from sfumato.table.table import Table
 
 _SALT = 0x51

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.mondrian.expected_inverse import expected_inverse
+from sfumato.kernels.risk import expected_inverse
 from sfumato.numbers import figure
 
 TOLERANCE = 1e-12

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.evaluation.risk.keys import Keys
 from sfumato.hashing import GOLDEN, hashed
-from sfumato.kernels.combinations import combination_counts, minimal_uniques
+from sfumato.kernels.risk import combination_counts, minimal_uniques
 from sfumato.numbers import counted, percent
 from sfumato.parallel import each
 

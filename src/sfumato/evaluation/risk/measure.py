@@ -52,9 +52,9 @@ from sfumato.release.opening import open_folder, open_release
 from sfumato.release.release import Release
 from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
+from sfumato.table.header import raise_together
 from sfumato.table.identification import hint
 from sfumato.table.population import population_problems
-from sfumato.table.problems import raise_together
 from sfumato.table.reading import read_table, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

@@ -18,7 +18,7 @@ from sfumato.kernels.linking.presence import covered_people, extremes, summed_sh
 from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
-from sfumato.table.exact_names import columns_of
+from sfumato.table.header import columns_of
 from sfumato.table.population import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table

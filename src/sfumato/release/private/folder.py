@@ -13,11 +13,10 @@ from sfumato.policy.private_policy import PrivatePolicy
 from sfumato.published.private import Domain, PrivateMarginals
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
-from sfumato.release.own_folder import write_tables, wrong_types
 from sfumato.release.private.description import PrivateDescription
 from sfumato.release.private.release import PrivateRelease
 from sfumato.release.private.report import PrivateReport
-from sfumato.release.text_files import write_texts
+from sfumato.release.text_files import write_tables, write_texts, wrong_types
 from sfumato.table.writing import Format
 
 

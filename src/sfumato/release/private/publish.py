@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from sfumato.anonymizers.private.core import opendp
 from sfumato.anonymizers.private.solving import SolvedMarginals, solve_private
-from sfumato.anonymizers.private.task import Bins, Choice, Counting, PrivateTask, private_task
+from sfumato.anonymizers.private.task import Bins, Choice, Counting, PrivateTask, opendp, private_task
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -17,7 +16,7 @@ from sfumato.progress import Progress, shown
 from sfumato.published.checks.private.promises import private_verification
 from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.release import PrivateRelease
-from sfumato.release.repeated_notes import repeated_notes
+from sfumato.release.problem import repeated_notes
 from sfumato.table.table import Table
 
 NO_SEED = "seed: what somebody can draw again hides nobody, so there is no seed here; leave it out"

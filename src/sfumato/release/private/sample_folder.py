@@ -17,12 +17,11 @@ from sfumato.release.description import PRIVATE_SAMPLE
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas
 from sfumato.release.kind_report import occasion_lines, promise_lines, section
-from sfumato.release.own_folder import write_tables, wrong_types
 from sfumato.release.private.folder import escaped_domains, said_otherwise
 from sfumato.release.private.report import LIMITS
 from sfumato.release.private.sample_description import described_sample
 from sfumato.release.private.sample_release import PrivateSampleRelease
-from sfumato.release.text_files import write_texts
+from sfumato.release.text_files import write_tables, write_texts, wrong_types
 from sfumato.table.writing import Format
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from sfumato.anonymizers.private.core import opendp
 from sfumato.anonymizers.private.sampled import Objective, Sampling, sample_task, solve_sample, split_of
-from sfumato.anonymizers.private.task import Bins
+from sfumato.anonymizers.private.task import Bins, opendp
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -18,7 +17,7 @@ from sfumato.published.checks.private.sampling import sample_verification, small
 from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.release.private.publish import budget_notes, call_problems, is_settings, misfits, settled
 from sfumato.release.private.sample_release import PrivateSampleRelease
-from sfumato.release.repeated_notes import repeated_notes
+from sfumato.release.problem import repeated_notes
 from sfumato.settings import is_finite_number
 from sfumato.table.table import Table
 

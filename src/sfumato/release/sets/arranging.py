@@ -18,8 +18,7 @@ from sfumato.release.arguments import Arguments, policy_of_call
 from sfumato.release.generalizing import solved_task
 from sfumato.release.own_types import own_types
 from sfumato.release.task import Task
-from sfumato.table.sets.row_order import settled
-from sfumato.table.sets.sets import Sets
+from sfumato.table.sets.sets import Sets, settled
 
 
 @dataclass(frozen=True, eq=False, repr=False)

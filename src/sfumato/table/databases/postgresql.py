@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.kernels.ahead import load_ahead
+from sfumato.kernels.compiled import load_ahead
 from sfumato.table.databases.address import Address
 from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
 

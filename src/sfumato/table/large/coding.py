@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, is_text, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, Order
+from sfumato.table.header import raise_together
 from sfumato.table.identification import Look, look_at
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.people import KeyFiles, PeopleOnDisk
@@ -29,7 +30,6 @@ from sfumato.table.large.values import (
     coded_column,
 )
 from sfumato.table.person_column import numbers_wished, strange_wishes
-from sfumato.table.problems import raise_together
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 
 # What people wish for in a table that is never held, in a private file.

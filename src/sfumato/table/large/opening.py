@@ -12,12 +12,10 @@ import polars as pl
 from sfumato.errors import InputError, SchemaError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import Header, checked_header
+from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header, raise_together
 from sfumato.table.large.batches import CHANGED, NO_TYPES, WHOLE, BatchSource, ScannedBatches, batch_source
-from sfumato.table.problems import raise_together
 from sfumato.table.reading import ReadingPolicy, open_table_as, read_table, reading_of
 from sfumato.table.repeated_keys import candidates
-from sfumato.table.roles import RoleAssignment, assign_roles
 from sfumato.table.schema import Schema
 from sfumato.table.sources import Place, TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name

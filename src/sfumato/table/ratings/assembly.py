@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.kernels.ratings.rows import repeated_pairs, rows_of
-from sfumato.table.problems import raise_together
+from sfumato.table.header import raise_together
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import Scale, found_scale
 from sfumato.table.ratings.sensitive import SensitiveIssues

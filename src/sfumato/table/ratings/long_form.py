@@ -12,8 +12,7 @@ from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
-from sfumato.table.header import Header
-from sfumato.table.problems import raise_together
+from sfumato.table.header import Header, raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.schema import text_of

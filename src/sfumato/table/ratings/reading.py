@@ -8,8 +8,7 @@ from typing import Literal
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import Header, check_names
-from sfumato.table.problems import said_of
+from sfumato.table.header import Header, check_names, said_of
 from sfumato.table.ratings.assembly import Entries, assembled
 from sfumato.table.ratings.long_form import read_long
 from sfumato.table.ratings.netflix_form import PARTS, TIME, netflix_source

@@ -10,8 +10,7 @@ import polars as pl
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import distinct_of
-from sfumato.table.header import Header
-from sfumato.table.problems import raise_together
+from sfumato.table.header import Header, raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.ratings.sensitive import select

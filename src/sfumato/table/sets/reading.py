@@ -19,8 +19,7 @@ from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
-from sfumato.table.header import Header, check_names
-from sfumato.table.problems import raise_together, said_of
+from sfumato.table.header import Header, check_names, raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.sets.sets import Sets

@@ -20,7 +20,6 @@ from sfumato.table.sources import (
     spark,
     standard_input,
     statistical,
-    workbooks,
 )
 from sfumato.table.sources.protocol import Family, Given, Place, TableSource
 
@@ -38,8 +37,8 @@ SOURCES: tuple[Family, ...] = (
     folders.PATTERN,
     parquet.FAMILY,
     parquet.ARROW,
-    workbooks.FAMILY,
-    workbooks.OLD,
+    other_files.FAMILY,
+    other_files.OLD,
     *statistical.FAMILIES,
     json_lines.FAMILY,
     json_lines.DOCUMENT,

@@ -17,7 +17,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.problems import said_of
+from sfumato.table.header import said_of
 from sfumato.table.sources.protocol import Family, Given, TableSource
 
 _RELEASE = "release.json"

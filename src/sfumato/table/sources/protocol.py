@@ -5,13 +5,53 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.csv_format import CsvFormat
+
+# Whole numbers of programs that store every number as a float.
+
+
+EXACT = 2**53
+"""Up to here a float tells whole numbers apart."""
+
+
+def whole_where_whole(column: pl.Series) -> pl.Series:
+    """Turn a column of floats into whole numbers if all of them are: 31.0 is 31. Cost O(n)."""
+    return column.cast(pl.Int64) if is_whole(column) else column
+
+
+def is_whole(column: pl.Series) -> bool:
+    """Tell whether a column of floats holds whole numbers alone, none so large that it may have been rounded."""
+    if not column.dtype.is_float():
+        return False
+    known = column.drop_nulls()
+    return bool(((known == known.round()) & (known.abs() < EXACT)).all())
+
+
+# Libraries that only some sources need.
+
+
+def library(name: str, *, extra: str, what: str) -> Any:
+    """Import a library of an extra.
+
+    Raises
+    ------
+    InputError
+        When it is not installed, with what installs it; `what` needs it.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(
+            f"{what} need the library {name}, which is not installed; install it with: pip install 'sfumato[{extra}]'"
+        ) from None
+
 
 _START = 64
 """Bytes at the beginning of a file that tell what it is."""

@@ -13,10 +13,8 @@ import polars as pl
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.problems import raise_together
-from sfumato.table.sources.extras import library
-from sfumato.table.sources.protocol import Family, Given, TableSource
-from sfumato.table.sources.whole_numbers import whole_where_whole
+from sfumato.table.header import raise_together
+from sfumato.table.sources.protocol import Family, Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
 _SPSS = (b"$FL2", b"$FL3")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.table.sources.extras import library
+from sfumato.table.sources.protocol import library
 
 NEEDED = {
     "xlsx": (("xlsxwriter", "fastexcel"), "excel"),

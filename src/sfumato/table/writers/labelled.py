@@ -13,7 +13,7 @@ from sfumato.errors import InputError, raise_all
 from sfumato.table.distinct import text_order
 from sfumato.table.header import repeated
 from sfumato.table.schema import text_of
-from sfumato.table.sources.extras import library
+from sfumato.table.sources.protocol import library
 from sfumato.table.sources.statistical import WHAT
 
 _MOST_LABELS = 5_000

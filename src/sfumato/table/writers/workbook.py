@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.numbers import counted
-from sfumato.table.sources.extras import library
+from sfumato.table.sources.protocol import library
 
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST = 1_048_576, 16_384, 32_767
 _EXACT = 10**15

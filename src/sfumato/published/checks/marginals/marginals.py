@@ -19,7 +19,7 @@ from sfumato.numbers import counted
 from sfumato.published.bucketized import COUNT
 from sfumato.published.marginal import MarginalTables
 from sfumato.table.encoding import encode
-from sfumato.table.exact_names import columns_of, exactly
+from sfumato.table.header import columns_of, exactly
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Schema
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import distinct_records
 from sfumato.errors import PolicyError
-from sfumato.kernels.slices.groups import SlicingArrays
-from sfumato.kernels.slices.matching import SliceIndex, fill_bits, measure_matches
+from sfumato.kernels.slices.groups import SliceIndex, SlicingArrays, fill_bits, measure_matches
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.rule_traits import TRAITS, mixing, shares
@@ -24,7 +23,7 @@ from sfumato.parallel import each
 from sfumato.progress import Progress, silent
 from sfumato.published.sliced import BUCKET, Columns, column_of
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.exact_names import exactly
+from sfumato.table.header import exactly
 
 # What columns that share a sensitive attribute disclose about it together, bucket by bucket.
 

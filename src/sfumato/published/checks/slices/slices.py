@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import class_statistics
 from sfumato.kernels.predicates import SLACK
-from sfumato.kernels.slices.matching import SliceIndex
+from sfumato.kernels.slices.groups import SliceIndex
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.says import says
@@ -40,7 +40,7 @@ from sfumato.published.checks.slices.layout import (
 from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
-from sfumato.table.exact_names import exactly
+from sfumato.table.header import exactly
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 
