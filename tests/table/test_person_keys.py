@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import sfumato as sf
 from sfumato.policy.columns import columns_of
 from sfumato.series.people import tags_of
 from sfumato.table.large.people import KeyFiles
+from sfumato.table.person_keys import KINDS, _folded, folded
 
 MERGED: list[tuple[Any, Any]] = [
     ("7", "7.0"),
@@ -100,3 +102,12 @@ def test_a_series_compares_keys_by_the_form_it_was_started_with() -> None:
     assert tags_of(keys, secret).n_unique() == tags_of(keys, secret, "exact").n_unique() == 4
     assert tags_of(keys, secret, "fold:capitals").n_unique() == 3
     assert tags_of(keys, secret, "fold").n_unique() == 2
+
+
+def test_columns_are_folded_as_texts_are_one_by_one() -> None:
+    drawn = random.Random(5)
+    signs = [*"aAbBeE0017.+-+ -. ", "\u200b", "\u00df", "\u00a0", "\uff21", "\uff11", "\t", "\u00e9", "e\u0301"]
+    for trial in range(300):
+        keys = ["".join(drawn.choices(signs[:18] if trial % 2 else signs, k=drawn.randint(1, 6))) for _ in range(40)]
+        kinds = [kind for kind in KINDS if drawn.random() < 0.5]
+        assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys]
