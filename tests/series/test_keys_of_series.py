@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from series.tables import SCHEMA, write_csv
 from sfumato.cli.app import app
+from sfumato.series.attacked_composition import attack_with_keys
 from sfumato.series.ledger import ledger_kept
 from sfumato.table.person_keys import KINDS
 
@@ -180,3 +181,22 @@ def test_series_of_earlier_versions_go_on_by_their_rule(name: str, tmp_path: Pat
     assert "keys" not in said["state"]
     assert not [*series.ledger.glob("keys-*")]
     assert series.verify(ledger=True).ok
+
+
+def test_attacks_on_series_ask_too(tmp_path: Path) -> None:
+    tables = [table(["A1", *some(0)]), table(["a1", *some(0)])]
+    files = [write_csv(tmp_path / f"{number}.csv", each.rows()) for number, each in enumerate(tables)]
+    releases = []
+    for number, each in enumerate(tables):
+        releases.append(tmp_path / f"r{number}")
+        sf.anonymize(sf.read_table(each, SCHEMA), [sf.KAnonymity(3), sf.DistinctLDiversity(2)]).save(releases[-1])
+    with pytest.raises(sf.InputError, match="2 differ from another only in capitals"):
+        attack_with_keys(releases, files, "name")
+    people = {
+        form: attack_with_keys(releases, files, "name", key_form=form).played[-1].cases
+        for form in ("fold", "exact")
+    }
+    assert people == {"fold": 7, "exact": 6}
+    words = [*map(str, releases), "--key", "name", "--original", str(files[0]), "--original", str(files[1])]
+    assert CliRunner().invoke(app, ["series", "attack", *words]).exit_code == 2
+    assert CliRunner().invoke(app, ["series", "attack", *words, "--key-form", "fold"]).exit_code in (0, 1)

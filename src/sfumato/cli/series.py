@@ -116,7 +116,7 @@ KeyForm = Annotated[
         "--key-form",
         metavar="FORM",
         help="exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's, where "
-        "this is asked about; the series keeps it. By kind: fold:capitals,exact:zeros.",
+        "this is asked about; a series keeps it. By kind: fold:capitals,exact:zeros.",
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -405,6 +405,7 @@ def attack(
             rich_help_panel=PRIVACY,
         ),
     ] = None,
+    key_form: KeyForm = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
@@ -420,11 +421,11 @@ def attack(
     releases = releases_of(folder)
     said = _reading_of(policy, reading, releases, key)
     if key is None:
-        found = attack_releases(releases, original, said)
+        found = attack_releases(releases, original, said, key_form=key_form)
     else:
         from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_with_keys(releases, original, key, said)
+        found = attack_with_keys(releases, original, key, said, key_form=key_form)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

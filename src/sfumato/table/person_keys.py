@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SchemaError
@@ -90,9 +91,17 @@ def kinds_that(form: str | None) -> tuple[list[str], list[str]]:
     )
 
 
-def key_texts(column: pl.Series) -> pl.Series:
-    """Return keys as text, null where there is none, with equal texts for those that are merged without a question."""
-    return _settled(column, None)[0]
+def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: str | None = None) -> list[pl.Series]:
+    """Return keys of several tables as :func:`person_keys` those of one, in which those of one person are equal.
+
+    Raises
+    ------
+    InputError
+        As of :func:`person_keys`, also where keys of two tables are alike.
+    """
+    keys = person_keys(pl.concat([_texts(column) for column in columns]), form, name or columns[0].name)
+    ends = np.cumsum([len(column) for column in columns]).tolist()
+    return [keys.slice(end - len(column), len(column)) for end, column in zip(ends, columns, strict=True)]
 
 
 def _settled(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
