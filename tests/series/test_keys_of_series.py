@@ -193,8 +193,7 @@ def test_attacks_on_series_ask_too(tmp_path: Path) -> None:
     with pytest.raises(sf.InputError, match="2 differ from another only in capitals"):
         attack_with_keys(releases, files, "name")
     people = {
-        form: attack_with_keys(releases, files, "name", key_form=form).played[-1].cases
-        for form in ("fold", "exact")
+        form: attack_with_keys(releases, files, "name", key_form=form).played[-1].cases for form in ("fold", "exact")
     }
     assert people == {"fold": 7, "exact": 6}
     words = [*map(str, releases), "--key", "name", "--original", str(files[0]), "--original", str(files[1])]

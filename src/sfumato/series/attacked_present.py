@@ -57,7 +57,7 @@ def attack_present(
     Raises
     ------
     InputError
-        When tables and releases do not fit each other, somebody is in a table twice, or keys may be spellings of others.
+        When tables and releases do not fit each other, somebody is in a table twice, or keys may be other spellings.
     VerificationError
         When a release cannot be read.
     PolicyError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header
 from sfumato.table.kinds import text_of
+from sfumato.table.person_column import keys_read
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
@@ -25,7 +26,12 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+\s*")
 
 
 def read_long(
-    source: TableSource, parts: Sequence[str | None], time: str | None, reading: ValueReading, header: Header
+    source: TableSource,
+    parts: Sequence[str | None],
+    time: str | None,
+    reading: ValueReading,
+    header: Header,
+    key_form: str | None = None,
 ) -> Entries:
     """Read users, issues and ratings.
 
@@ -41,6 +47,8 @@ def read_long(
         How values are read.
     header
         The names, and which of them a message may show.
+    key_form
+        Which spellings of a key are one user's.
 
     Raises
     ------
@@ -52,8 +60,8 @@ def read_long(
     if not len(users):
         raise InputError("there are no ratings")
     errors: list[SfumatoError] = []
-    user = _identified(users, "user", reading, errors)
-    issue = _identified(issues, "issue", reading, errors)
+    user = _identified(lambda: keys_read(users, reading, key_form), "user", errors)
+    issue = _identified(lambda: typed_column(issues, None, reading)[0], "issue", errors)
     rating = _rated(ratings, reading, header, errors)
     kept_times = _time(times[0], reading, errors) if times else None
     raise_together(errors)
@@ -81,9 +89,9 @@ def _column_problems(names: Sequence[str], wanted: dict[str, str]) -> list[str]:
     return problems
 
 
-def _identified(column: pl.Series, part: str, reading: ValueReading, errors: list[SfumatoError]) -> Distinct | None:
+def _identified(read: Callable[[], pl.Series], part: str, errors: list[SfumatoError]) -> Distinct | None:
     try:
-        distinct = distinct_of(typed_column(column, None, reading)[0])
+        distinct = distinct_of(read())
     except SfumatoError as error:
         errors.append(error)
         return None
