@@ -76,6 +76,12 @@ def person_keys(column: pl.Series, form: str | None, name: str | None = None) ->
     return keys
 
 
+def spellings_asked(column: pl.Series, form: str | None) -> dict[str, int]:
+    """Return what :func:`person_keys` asks: how many keys differ from another in a spelling alone, by kind."""
+    _, distinct = _settled(column, form)
+    return {} if plain_only(distinct) else keys_asked(distinct, form)
+
+
 def keys_with_buckets(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys as :func:`person_keys`, asking nothing; and texts that all keys share which would be asked about."""
     keys, distinct = _settled(column, form)
