@@ -134,6 +134,20 @@ def test_spark_counts_people(several: bool, spark_server: str, tmp_path: Path, m
     assert (there.records, there.classes) == (here.records, here.classes)
 
 
+def test_spark_asks_about_spellings_as_memory_does(spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SPARK_REMOTE", spark_server)
+    frame = stays(60)
+    spelled = pl.concat([frame.with_columns(who=pl.format(f"{form} {{}}", "who")) for form in ("P", "p")])
+    names = [name for name in spelled.columns if name in SCHEMA.roles and name != "who"]
+    path = written(spelled.select(*names, "who").sort(*names, "who"), tmp_path, "parquet")
+    for form in (None, "fold", "exact"):
+        (out := tmp_path / str(form)).mkdir()
+        policy = policy_of(dataclasses.replace(SCHEMA, key_form=form), MODELS[1])
+        one, two = releases(path, policy, out, on_spark)
+        assert one == two
+        assert ("--key-form fold" in str(one)) == (form is None)
+
+
 @pytest.mark.usefixtures("pieces_of_a_town")
 def test_the_audit_file_belongs_to_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(publishing, "PART", 150)

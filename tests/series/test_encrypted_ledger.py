@@ -204,7 +204,7 @@ def test_a_kill_while_the_key_is_changed(
     assert now.verify(ledger=True).ok
     assert step(now, more(tmp_path)).number == 2  # type: ignore[attr-defined]
     known = {path.name.split("-")[0] for path in stored(series.ledger)}
-    assert known <= {"ledger.json", "people", "kept"}
+    assert known <= {"ledger.json", "people", "kept", "keys"}
 
 
 def test_the_settings_give_a_key(tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:

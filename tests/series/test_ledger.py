@@ -163,7 +163,7 @@ def test_it_is_checked_against_the_releases(series: sf.Series) -> None:
 
 def test_no_temporary_file_is_left(series: sf.Series) -> None:
     names = sorted(path.name.split("-")[0] for path in series.ledger.iterdir())
-    assert names == ["kept", "ledger.json", "lock", "people", "people", "waiting"]
+    assert names == ["kept", "keys", "ledger.json", "lock", "people", "people", "waiting"]
     assert sorted(os.listdir(series.folder)) == ["0001", "0002", "series.json"]
 
 

@@ -81,7 +81,7 @@ def test_another_way_is_one_entry(tmp_path: Path) -> None:
     assert found.releases[2].beside[0].promise == "2 releases stand before it"
     assert "3 releases of people, 2 before" in [check.promise for check in found.ledger or ()]
     # What the last maker left, three files of people, who waits, the ledger and its lock: nothing else.
-    assert len(list(series.ledger.iterdir())) == 7
+    assert len(list(series.ledger.iterdir())) == 8
 
 
 @pytest.mark.usefixtures("toy")

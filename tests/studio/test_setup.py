@@ -151,6 +151,34 @@ def test_a_person_or_a_wish_is_in_one_column_at_most(studio):
     assert studio.desk.draft.roles["name"] == "undecided"
 
 
+def test_spellings_of_a_key_are_a_question_with_two_answers(tmp_path):
+    file = people(tmp_path / "people.csv")
+    lines = file.read_text().replace("Person0002", "person0001").replace("Person0003", "PERSON0001")
+    file.write_text(lines)
+    with opened(tmp_path, file) as one:
+        studio = one.enter()
+        studio.set_up()
+        studio.post("/setup/column", column="name", what="role", value="person")
+        page = studio.get("/columns").text
+        assert "3 differ from another only in capitals" in page
+        assert "the same person</button>" in page
+        assert "different people</button>" in page
+        assert "erson0001" not in page
+        for answer in ("fold", "exact"):
+            studio.post("/setup/column", column="name", what="key-form", value=answer)
+            assert studio.desk.draft.mapping()["columns"]["key-form"] == answer
+            assert "differ from another" not in studio.get("/columns").text
+        draft = Draft.of_policy(studio.desk.draft.policy(), list(ROLES))
+        assert draft.key_form == "exact"
+        assert Draft.from_dict(draft.to_dict()).key_form == "exact"
+        # In another role the answer means nothing, and is there when the role comes back.
+        studio.post("/setup/column", column="name", what="role", value="quasi-identifying")
+        assert "key-form" not in str(studio.desk.draft.mapping()["columns"])
+        studio.post("/setup/column", column="name", what="role", value="person")
+        studio.post("/setup/column", column="name", what="key-form", value="")
+        assert "3 differ from another only in capitals" in studio.get("/columns").text
+
+
 def test_undo_redo_and_branches(studio):
     studio.set_up()
     last = studio.desk.head.number

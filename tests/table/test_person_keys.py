@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli.app import app
 from sfumato.policy.columns import columns_of
 from sfumato.series.people import tags_of
 from sfumato.table.large.people import KeyFiles
+from sfumato.table.person_keys import KINDS, _folded, folded
 
 MERGED: list[tuple[Any, Any]] = [
     ("7", "7.0"),
@@ -100,3 +104,50 @@ def test_a_series_compares_keys_by_the_form_it_was_started_with() -> None:
     assert tags_of(keys, secret).n_unique() == tags_of(keys, secret, "exact").n_unique() == 4
     assert tags_of(keys, secret, "fold:capitals").n_unique() == 3
     assert tags_of(keys, secret, "fold").n_unique() == 2
+
+
+def test_columns_are_folded_as_texts_are_one_by_one() -> None:
+    drawn = random.Random(5)
+    signs = [*"aAbBeE0017.+-+ -. ", "\u200b", "\u00df", "\u00a0", "\uff21", "\uff11", "\t", "\u00e9", "e\u0301"]
+    for trial in range(300):
+        keys = ["".join(drawn.choices(signs[:18] if trial % 2 else signs, k=drawn.randint(1, 6))) for _ in range(40)]
+        kinds = [kind for kind in KINDS if drawn.random() < 0.5]
+        assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("pair", "form"), [(pair, None) for pair in MERGED] + [(ASKED[kind], "fold") for kind in ASKED]
+)
+def test_people_of_ratings_and_sets_are_the_same(pair: tuple[str, str], form: str | None) -> None:
+    rated = pl.DataFrame({"user": [*pair, "x"], "film": ["a", "b", "a"], "rating": [1, 2, 3]})
+    wide = pl.DataFrame({"user": [*pair, "x"], "a": [1, 2, 3]})
+    held = pl.DataFrame({"who": [*pair, "x"], "item": ["a", "b", "a"]})
+    assert sf.read_ratings(rated, key_form=form).height == 2
+    assert sf.read_sets(held, key_form=form).height == 2
+    with pytest.raises(sf.InputError, match="belong to a user who already has one"):
+        sf.read_ratings(wide, form="wide", user="user", key_form=form)
+    if form is None:
+        return
+    for ask in (
+        lambda: sf.read_ratings(rated),
+        lambda: sf.read_ratings(wide, form="wide", user="user"),
+        lambda: sf.read_sets(held),
+    ):
+        with pytest.raises(sf.InputError, match="--key-form fold"):
+            ask()
+    assert sf.read_ratings(rated, key_form="exact").height == sf.read_sets(held, key_form="exact").height == 3
+
+
+def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("user,film,rating\nA1,a,1\na1,b,2\nB1,a,1\nB1,b,2\n")
+    (tmp_path / "s.csv").write_text("who,item\nA1,a\na1,b\nB1,a\nB1,b\n")
+    for words in (
+        ["ratings", "check", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1"],
+        ["ratings", "anonymize", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1", "--out", str(tmp_path / "r")],
+        ["sets", "check", str(tmp_path / "s.csv"), "-m", "2"],
+        ["sets", "anonymize", str(tmp_path / "s.csv"), "-k", "2", "-m", "2", "--out", str(tmp_path / "s")],
+    ):
+        asked = CliRunner().invoke(app, words)
+        assert (asked.exit_code, "--key-form fold" in asked.output) == (2, True), asked.output
+        done = CliRunner().invoke(app, [*words, "--key-form", "fold"])
+        assert done.exit_code == 0, done.output

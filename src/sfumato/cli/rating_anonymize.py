@@ -21,6 +21,7 @@ from sfumato.cli.rating_options import (
     Issues,
     K,
     Keep,
+    KeyForm,
     L,
     Method,
     NullsKind,
@@ -67,6 +68,7 @@ def anonymize(
     keep: Keep = None,
     form: FormOrNone = None,
     user: User = None,
+    key_form: KeyForm = None,
     issue: Issue = None,
     rating: Rating = None,
     issues: Issues = None,
@@ -133,6 +135,7 @@ def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any])
             "source": said["reading"].source,
             "ratings": {
                 **read,
+                "key-form": said["key_form"],
                 "issues": all_names(said["issues"]) or None,
                 "scale": scale_words(said["scale"], problems),
             },

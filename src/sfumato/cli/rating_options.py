@@ -34,6 +34,15 @@ Issue = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Column of issues; default the second.", rich_help_panel=COLUMNS),
 ]
+KeyForm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="exact or fold: whether keys of people that differ in capitals, blanks, zeros and the like are one "
+        "person's. By kind: fold:capitals,exact:zeros.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Rating = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Column of ratings; default the third.", rich_help_panel=COLUMNS),
@@ -153,6 +162,7 @@ def ratings_of(
     issues: Sequence[str] | None,
     scale: str | None,
     layout: Reading,
+    key_form: str | None = None,
 ) -> Ratings:
     """Read ratings as the options say.
 
@@ -177,6 +187,7 @@ def ratings_of(
     )
     columns = all_names(issues) or None
     parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
+    parts["key_form"] = key_form
     return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
 
 

@@ -24,7 +24,7 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     ("change", "keep"): "--keep",
     ("output", "format"): "--format",
     **{("model", key): f"--{key}" for key in ("group", "nulls")},
-    **{("ratings", key): f"--{key}" for key in ("form", "user", "issue", "rating", "issues", "scale")},
+    **{("ratings", key): f"--{key}" for key in ("form", "user", "issue", "rating", "issues", "scale", "key-form")},
 }
 """What messages call a key that an option set."""
 

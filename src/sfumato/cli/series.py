@@ -110,6 +110,16 @@ LeaveOutKnown = Annotated[
         rich_help_panel=PRIVACY,
     ),
 ]
+KeyForm = Annotated[
+    str | None,
+    typer.Option(
+        "--key-form",
+        metavar="FORM",
+        help="exact or fold: whether keys that differ in capitals, blanks, zeros and the like are one person's, where "
+        "this is asked about; a series keeps it. By kind: fold:capitals,exact:zeros.",
+        rich_help_panel=PRIVACY,
+    ),
+]
 Models = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME:P=V", help="Any privacy model that judges a class alone.", rich_help_panel=PRIVACY),
@@ -206,6 +216,7 @@ def grow(
     table: Newcomers,
     policy: SamePolicy = None,
     leave_out_known: LeaveOutKnown = False,
+    key_form: KeyForm = None,
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     threads: Threads = None,
@@ -219,8 +230,8 @@ def grow(
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    private, known = (ledger, ledger_key), leave_out_known
-    _next(folder, table, policy, private, "grow", threads, seed, reading, known=known, quiet=quiet, as_json=as_json)
+    private, of_keys = (ledger, ledger_key), (leave_out_known, key_form)
+    _next(folder, table, policy, private, "grow", threads, seed, reading, of_keys, quiet=quiet, as_json=as_json)
 
 
 def append(
@@ -228,6 +239,7 @@ def append(
     table: Newcomers,
     policy: SamePolicy = None,
     leave_out_known: LeaveOutKnown = False,
+    key_form: KeyForm = None,
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     threads: Threads = None,
@@ -242,8 +254,8 @@ def append(
     newcomers that are too few, or too much alike, wait for others, and it is said how many. Where the series was
     started with --person, people may have several records, which share a class.
     """
-    private, known = (ledger, ledger_key), leave_out_known
-    _next(folder, table, policy, private, "append", threads, seed, reading, known=known, quiet=quiet, as_json=as_json)
+    private, of_keys = (ledger, ledger_key), (leave_out_known, key_form)
+    _next(folder, table, policy, private, "append", threads, seed, reading, of_keys, quiet=quiet, as_json=as_json)
 
 
 def _next(
@@ -255,8 +267,8 @@ def _next(
     threads: int | None,
     seed: int | None,
     reading: TableReading,
+    of_keys: tuple[bool, str | None],
     *,
-    known: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -265,11 +277,13 @@ def _next(
     from sfumato.series.series import Series
     from sfumato.series.step import next_step
 
-    said = None if policy is None else Policy.from_file(policy)
+    said, (known, form) = None if policy is None else Policy.from_file(policy), of_keys
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=private[0], ledger_key=private[1])
         how = Running(seed, threads, progress)
-        step = next_step(series, table, way, how, policy=said, reading=reading.words, leave_out_known=known)
+        step = next_step(
+            series, table, way, how, policy=said, reading=reading.words, leave_out_known=known, key_form=form
+        )
     _tell(step, series, quiet=quiet, as_json=as_json)
 
 
@@ -279,6 +293,7 @@ def republish(
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     most_counterfeits: MostCounterfeits = 0.05,
+    key_form: KeyForm = None,
     threads: Threads = None,
     seed: Seed = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
@@ -297,7 +312,7 @@ def republish(
     with progress_bar(quiet=quiet or as_json) as progress:
         series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
         how = Running(seed, threads, progress, most_counterfeits)
-        step = next_step(series, table, "m-invariance", how, reading=reading.words)
+        step = next_step(series, table, "m-invariance", how, reading=reading.words, key_form=key_form)
     _tell(step, series, quiet=quiet, as_json=as_json)
 
 
@@ -312,6 +327,7 @@ def withdraw(
     most_lost: Annotated[
         float, typer.Option(metavar="SHARE", help="Rows that may go with them.", rich_help_panel=METHOD)
     ] = 0.1,
+    key_form: KeyForm = None,
     ledger: Ledger = None,
     ledger_key: LedgerKey = None,
     seed: Seed = None,
@@ -326,7 +342,7 @@ def withdraw(
     from sfumato.series.series import Series
 
     series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
-    step = series.withdraw(people, most_lost=most_lost, seed=seed)
+    step = series.withdraw(people, most_lost=most_lost, key_form=key_form, seed=seed)
     _tell(step, series, quiet=quiet, as_json=as_json)
 
 
@@ -389,6 +405,7 @@ def attack(
             rich_help_panel=PRIVACY,
         ),
     ] = None,
+    key_form: KeyForm = None,
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
@@ -404,11 +421,11 @@ def attack(
     releases = releases_of(folder)
     said = _reading_of(policy, reading, releases, key)
     if key is None:
-        found = attack_releases(releases, original, said)
+        found = attack_releases(releases, original, said, key_form=key_form)
     else:
         from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_with_keys(releases, original, key, said)
+        found = attack_with_keys(releases, original, key, said, key_form=key_form)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)

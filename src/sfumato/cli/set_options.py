@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from sfumato.cli.options import COLUMNS, METHOD, PRIVACY, READING, Hierarchies, Reading
+from sfumato.cli.rating_options import KeyForm
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ OPTIONS: dict[tuple[str | int, ...], str] = {
     ("anonymizer",): "--anonymizer",
     ("anonymizer", "name"): "--anonymizer",
     ("output", "format"): "--format",
-    **{("sets", key): f"--{key}" for key in ("form", "person", "item", "item-separator", "hierarchy")},
+    **{("sets", key): f"--{key}" for key in ("form", "person", "item", "item-separator", "hierarchy", "key-form")},
 }
 """What messages call a key that an option set."""
 
@@ -105,6 +106,7 @@ class SetReading:
 
     form: FormOfSets = None
     person: PersonOfSets = None
+    key_form: KeyForm = None
     item: Item = None
     item_separator: ItemSeparator = None
     hierarchy: ItemHierarchy = None
@@ -139,7 +141,7 @@ def set_policy_of(
     from sfumato.policy.set_policy import SetPolicy
 
     sets: dict[str, Any] = {"form": read.form, "person": read.person, "item": read.item}
-    sets |= {"item-separator": read.item_separator}
+    sets |= {"item-separator": read.item_separator, "key-form": read.key_form}
     sets |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
     parts = {
         "source": layout.source,

@@ -44,6 +44,7 @@ class RatingColumns(PolicyPart):
     time: str | None = None
     issues: tuple[str, ...] | None = None
     scale: tuple[float, float] | tuple[float, float, float] | None = None
+    key_form: str | None = None
 
     @field_validator("scale")
     @classmethod

@@ -51,6 +51,8 @@ class SetColumns(PolicyPart):
         What stands between the items of a set in the wide form.
     hierarchy
         Ever coarser names for the items, or the path of a file of them.
+    key_form
+        Which spellings of a key are one person's, in the long form.
     """
 
     form: SetForm = "long"
@@ -58,6 +60,7 @@ class SetColumns(PolicyPart):
     item: str | None = None
     item_separator: Annotated[str, Field(min_length=1)] = ";"
     hierarchy: HierarchyEntry | None = None
+    key_form: str | None = None
 
 
 class BesideColumns(PolicyPart):

@@ -26,14 +26,14 @@ from sfumato.series.covering import Covering, covering
 from sfumato.series.description import Covers
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
-from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.attacks import subtract
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Released
 from sfumato.series.ways import WITHDRAWAL
+from sfumato.table.person_keys import person_keys
 from sfumato.table.reading import read_table
-from sfumato.table.schema import Attribute, Schema, text_of
+from sfumato.table.schema import Attribute, Kind, Schema, text_of
 
 Left = NDArray[np.float64]
 Marks = NDArray[np.bool_]
@@ -153,7 +153,7 @@ def releases_of(folders: Sequence[Path]) -> list[Path]:
 
 
 def attack_releases(
-    releases: Sequence[Path], originals: Sequence[Path], reading: Policy | None = None
+    releases: Sequence[Path], originals: Sequence[Path], reading: Policy | None = None, *, key_form: str | None = None
 ) -> SeriesAttacks:
     """Play attacks on releases whose people are known.
 
@@ -166,11 +166,13 @@ def attack_releases(
         is in all of them.
     reading
         How to read these tables; None: as files of commas in UTF-8.
+    key_form
+        Which spellings of a key are one person's, where people may have several records; None: as `reading` says.
 
     Raises
     ------
     InputError
-        When tables and releases do not fit each other.
+        When tables and releases do not fit each other, or keys may be spellings of each other.
     VerificationError
         When the releases cannot be compared.
     PolicyError
@@ -208,7 +210,7 @@ def attack_releases(
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
     promised = least_class_size(models) or 1
-    known = _known(labelled, originals, reading, _person_column(read))
+    known = _known(labelled, originals, reading, _person_column(read), key_form)
     shown = recipients(labelled)
     alone = [_alone(release, known, number) for number, release in enumerate(shown)]
     least = tuple(int(each[:, 0].min()) for each in alone)
@@ -238,19 +240,26 @@ def of_one_series(read: Sequence[ReadRelease]) -> bool:
     return len(ids) == 1 and None not in ids
 
 
-def read_people(path: Path, names: Sequence[str], reading: Policy | None = None) -> pl.DataFrame:
-    """Read columns of an original table, as a policy says where there is one."""
+def read_people(
+    path: Path, names: Sequence[str], reading: Policy | None = None, key: str | None = None
+) -> pl.DataFrame:
+    """Read columns of an original table, as a policy says where there is one, and that of keys as text."""
+    keys = {} if key is None else {key: Attribute(kind=Kind.CATEGORICAL)}
     if reading is None:
-        return read_table(path, Schema(quasi_identifying=names, others="drop")).frame
+        return read_table(path, Schema(quasi_identifying={**dict.fromkeys(names), **keys}, others="drop")).frame
     schema = reading.to_schema()
     said = {**schema.quasi_identifying, **schema.sensitive}
-    wanted = {name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}
+    wanted = {**{name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
     columns = columns_of(Schema(quasi_identifying=wanted, others="drop"))
     return read_table(path, reading.model_copy(update={"columns": columns})).frame
 
 
 def _known(
-    releases: Sequence[Labelled], originals: Sequence[Path], reading: Policy | None, person: str | None
+    releases: Sequence[Labelled],
+    originals: Sequence[Path],
+    reading: Policy | None,
+    person: str | None,
+    key_form: str | None,
 ) -> _Known:
     """Find the classes that cover each person, with which the months in which people came must fit, too.
 
@@ -258,10 +267,12 @@ def _known(
     """
     names = releases[0].labels.columns
     asked = names if person is None else [*names, person]
-    tables = [read_people(path, asked, reading) for path in originals]
+    tables = [read_people(path, names, reading, person) for path in originals]
     texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in asked}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
-    people = np.arange(len(came)) if person is None else _numbered(plain_keys(texts[person]))
+    people = (
+        np.arange(len(came)) if person is None else _numbered(person_keys(texts[person], form_of(reading, key_form)))
+    )
     first = np.full(int(people.max()) + 1, len(tables))
     np.minimum.at(first, people, came)
     there = came == first[people]
@@ -278,6 +289,11 @@ def _known(
         # One class has all records of a person.
         covers.append(covering(each.labels, texts, kinds, trees, months).of_all_records(people))
     return _Known(covers, first, records, times)
+
+
+def form_of(reading: Policy | None, key_form: str | None) -> str | None:
+    """Return the answer that was given about spellings of keys, or that of the policy."""
+    return key_form if key_form is not None or reading is None else reading.columns.key_form
 
 
 def _different(

@@ -37,13 +37,18 @@ PEOPLE_LEAVE = "with --key people may leave, and a row that is found no more nee
 
 
 def attack_with_keys(
-    releases: Sequence[Path], originals: Sequence[Path], key: str, reading: Policy | None = None
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: str,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
 ) -> SeriesAttacks:
     """Play what can be played where people are told apart by a key, and may leave.
 
     Parameters
     ----------
-    releases, originals, key, reading
+    releases, originals, key, reading, key_form
         As :func:`~sfumato.series.attacked_present.attack_present`; releases that are of no common series may have other
         columns.
 
@@ -53,14 +58,19 @@ def attack_with_keys(
         As of :func:`~sfumato.series.attacked_present.attack_present`.
     """
     if of_one_series([ReadRelease.of(path) for path in releases]):
-        found = attack_present(releases, originals, key, reading)
+        found = attack_present(releases, originals, key, reading, key_form=key_form)
         unplayed = Played(TRACING, 0, unplayed=PEOPLE_LEAVE), Played(COMPOSITION, 0, unplayed=ONE_SERIES)
         return replace(found, played=(*found.played, *unplayed))
-    return compose(releases, originals, key, reading)
+    return compose(releases, originals, key, reading, key_form=key_form)
 
 
 def compose(
-    releases: Sequence[Path], originals: Sequence[Path], key: str, reading: Policy | None = None
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: str,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
 ) -> SeriesAttacks:
     """Intersect the sensitive values of the classes that somebody can be in, over releases made independently.
 
@@ -75,6 +85,8 @@ def compose(
         The column of these tables that says who a record is about.
     reading
         How to read these tables.
+    key_form
+        Which spellings of a key are one person's; None: as `reading` says.
 
     Returns
     -------
@@ -100,7 +112,7 @@ def compose(
     common = [name for name in read[0].published.sensitive if all(name in each.published.sensitive for each in read)]
     if not common:
         raise PolicyError("composition: no sensitive column is in all releases, so that there is nothing to intersect")
-    people = [people_of(path, each, key, reading) for path, each in zip(originals, read, strict=True)]
+    people = people_of(originals, read, key, reading, key_form)
     found = _sets(read, people, common, reading)
     promised = min((_promised(each) for each in read), default=2)
     return _judged(found, [table[KEY] for table in people], promised)

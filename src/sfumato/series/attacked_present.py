@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
-from sfumato.series.attacked import Played, SeriesAttacks, read_people, trees_of
+from sfumato.series.attacked import Played, SeriesAttacks, form_of, read_people, trees_of
 from sfumato.series.covering import covering
 from sfumato.series.labels import Labelled, kinds_of, values_of
-from sfumato.series.people import plain_keys
 from sfumato.series.reading import ReadRelease
+from sfumato.table.person_keys import keys_of_tables
 from sfumato.table.schema import text_of
 
 Marks = NDArray[np.bool_]
@@ -32,7 +32,12 @@ ATTACK = "intersection of the sensitive values of all releases that somebody is 
 
 
 def attack_present(
-    releases: Sequence[Path], originals: Sequence[Path], key: str, reading: Policy | None = None
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: str,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
 ) -> SeriesAttacks:
     """Play the intersection of sensitive values on releases of whoever was there at the time.
 
@@ -46,11 +51,13 @@ def attack_present(
         The column of these tables that says who a record is about.
     reading
         How to read these tables; None: as files of commas in UTF-8.
+    key_form
+        Which spellings of a key are one person's; None: as `reading` says.
 
     Raises
     ------
     InputError
-        When tables and releases do not fit each other, or somebody is in a table twice.
+        When tables and releases do not fit each other, somebody is in a table twice, or keys may be other spellings.
     VerificationError
         When a release cannot be read.
     PolicyError
@@ -69,7 +76,7 @@ def attack_present(
         raise InputError("--original: with --key, give for each release the table of everybody who is in it")
     read = [ReadRelease.of(path) for path in releases]
     promised = min(map(_promised_values, read))
-    people = [people_of(path, each, key, reading) for path, each in zip(originals, read, strict=True)]
+    people = people_of(originals, read, key, reading, key_form)
     left, alone, times = _left(read, people, reading)
     again = left[times > 1]
     played = Played(ATTACK, 0)
@@ -92,22 +99,28 @@ def _promised_values(release: ReadRelease) -> int:
     return int(max(told))
 
 
-def people_of(path: Path, release: ReadRelease, key: str, reading: Policy | None = None) -> pl.DataFrame:
-    """Read keys and quasi-identifying values as text; the key comes first, in a column :data:`KEY`.
+def people_of(
+    originals: Sequence[Path], read: Sequence[ReadRelease], key: str, reading: Policy | None, key_form: str | None
+) -> list[pl.DataFrame]:
+    """Read keys and quasi-identifying values of each release as text; the key comes first, in a column :data:`KEY`.
 
     Raises
     ------
     InputError
-        When the key is published, is missing, or is there twice.
+        When the key is published, is missing, is there twice, or may be a spelling of another.
     """
-    names = Labelled.read(release).labels.columns
-    if key in names:
+    shown = [Labelled.read(each).labels.columns for each in read]
+    if any(key in names for names in shown):
         raise InputError(f"--key: {key!r} is published; name the identifying column of the original tables")
-    table = read_people(path, [*names, key], reading)
-    keys = plain_keys(text_of(table[key]))
-    if keys.null_count() or keys.n_unique() < len(keys):
-        raise InputError(f"{path.name}: somebody has no key in column {key!r}, or is there twice")
-    return pl.DataFrame([keys.alias(KEY), *(text_of(table[name]).alias(name) for name in names)])
+    tables = [read_people(path, names, reading, key) for path, names in zip(originals, shown, strict=True)]
+    keys = keys_of_tables([table[key] for table in tables], form_of(reading, key_form), key)
+    for path, own in zip(originals, keys, strict=True):
+        if own.null_count() or own.n_unique() < len(own):
+            raise InputError(f"{path.name}: somebody has no key in column {key!r}, or is there twice")
+    return [
+        pl.DataFrame([own.alias(KEY), *(text_of(table[name]).alias(name) for name in names)])
+        for own, table, names in zip(keys, tables, shown, strict=True)
+    ]
 
 
 def _left(

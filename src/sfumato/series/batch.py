@@ -18,7 +18,7 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.series.frozen import Frozen
 from sfumato.series.ledger import Ledger
-from sfumato.series.people import are_known, known_among, tags_of
+from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
@@ -58,6 +58,8 @@ class Batch:
         How many people did not wait.
     notes : tuple of str
         What the steward should know of the table.
+    spellings : Spellings or None
+        Everybody's, theirs among them, where the ledger keeps them.
     """
 
     table: Table
@@ -67,6 +69,7 @@ class Batch:
     frozen: Frozen
     newcomers: int
     notes: tuple[str, ...] = ()
+    spellings: Spellings | None = None
 
     @property
     def people(self) -> int:
@@ -79,7 +82,14 @@ class Batch:
         return plain(self.table).with_columns(self.tags.alias(TAG), *wished)
 
 
-def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave_out_known: bool = False) -> Batch:
+def read_batch(
+    source: object,
+    ledger: Ledger,
+    *,
+    everybody: bool = False,
+    leave_out_known: bool = False,
+    key_form: str | None = None,
+) -> Batch:
     """Read the newcomers, and put those who wait beside them.
 
     Parameters
@@ -92,6 +102,8 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
         Whether people of earlier releases belong into the table, too.
     leave_out_known
         Whether records of people who are in a release already are left out. Else they are refused.
+    key_form
+        What is answered about spellings of keys, from this table on.
 
     Raises
     ------
@@ -105,7 +117,9 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
     table = _tried(lambda: _read(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
     frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)
-    tags = None if key is None else tags_of(key, ledger.key, policy.columns.key_form)
+    questions = list[SfumatoError]()
+    found = None if key is None else _tried(lambda: _named(label, lambda: ledger.tags(key, key_form)), questions)
+    tags, spellings = (None, None) if found is None else found
     typed, encoded = None, None
     if table is not None and frozen is not None:
         typed = _tried(lambda: _named(label, lambda: frozen.typed(table)), errors)
@@ -115,13 +129,13 @@ def read_batch(source: object, ledger: Ledger, *, everybody: bool = False, leave
         *(() if header is None or frozen is None else _new_columns(header, frozen)),
     ]
     reminder = [_reminder(type(errors[0]))] if errors and known is not None else []
-    raise_together([*errors, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
+    raise_together([*errors, *questions, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
     if typed is None or encoded is None or tags is None or frozen is None:
         raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
     notes: tuple[str, ...] = ()
     if leave_out_known and not everybody:
         typed, encoded, tags, notes = _without_known(label, typed, encoded, tags, ledger)
-    return replace(_with_waiting(typed, encoded, tags, frozen, ledger), notes=notes)
+    return replace(_with_waiting(typed, encoded, tags, frozen, ledger), notes=notes, spellings=spellings)
 
 
 def _read(source: object, policy: Policy) -> Table:

@@ -31,7 +31,7 @@ from sfumato.series.folder import SeriesFolder
 from sfumato.series.frozen import Frozen
 from sfumato.series.lock import FILE as LOCK_FILE
 from sfumato.series.lock import locked
-from sfumato.series.people import PeopleOfRelease, mark_of_series
+from sfumato.series.people import PeopleOfRelease, Spellings, mark_of_series, tags_of
 from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, said_plainly
 from sfumato.series.ways import APPEND
 from sfumato.whole_files import read_regular
@@ -40,9 +40,13 @@ if TYPE_CHECKING:
     from sfumato.series.series import Series
 
 FILE = "ledger.json"
-FORMAT = 1
+FORMAT = 2
+FIRST_FORMAT = 1
+"""Of ledgers that name no rule for keys, and compare them as :func:`~sfumato.series.people.plain_keys`."""
+KEY_RULE = "asked"
+"""Spellings that may be one person's are asked about, over all releases; see decision 46."""
 KEY_BYTES = 32
-STEMS = ("people-", "rows-", "waiting-", "kept-")
+STEMS = ("people-", "rows-", "waiting-", "kept-", "keys-")
 """How the names of its other files begin."""
 STILL_POSSIBLE = (
     "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back, or start another "
@@ -139,27 +143,40 @@ class Waiting:
 
 
 @dataclass(frozen=True)
+class Keys:
+    """What was answered about spellings of keys, and the file with everybody's :class:`Spellings`."""
+
+    form: str | None
+    file: PrivateFile
+
+
+@dataclass(frozen=True)
 class State:
-    """Everything of a ledger that changes: what is frozen, the releases, who waits, and what the last maker left."""
+    """Everything of a ledger that changes.
+
+    What is frozen, the releases, who waits, what the last maker left, and spellings of keys where they are asked about.
+    """
 
     frozen: Frozen | None = None
     entries: tuple[Entry, ...] = ()
     waiting: Waiting | None = None
     kept: PrivateFile | None = None
+    keys: Keys | None = None
 
     def again(self, old: PrivateFolder, new: PrivateFolder) -> State:
         """Write all of its files as another folder encrypts them."""
-        waiting = self.waiting
+        waiting, keys = self.waiting, self.keys
         return State(
             self.frozen,
             tuple(entry.again(old, new) for entry in self.entries),
             None if waiting is None else replace(waiting, file=waiting.file.again(old, new)),
             None if self.kept is None else self.kept.again(old, new),
+            None if keys is None else replace(keys, file=keys.file.again(old, new)),
         )
 
     def files(self) -> set[str]:
         """Return the names of the files that belong to it."""
-        others = (None if self.waiting is None else self.waiting.file, self.kept)
+        others = (*(each.file for each in (self.waiting, self.keys) if each is not None), self.kept)
         of_releases = (file for entry in self.entries for file in entry.files())
         return {file.name for file in (*of_releases, *others) if file is not None}
 
@@ -170,18 +187,20 @@ class State:
             "entries": [entry.to_dict() for entry in self.entries],
             "waiting": None if self.waiting is None else asdict(self.waiting),
             "kept": None if self.kept is None else asdict(self.kept),
+            **({} if self.keys is None else {"keys": asdict(self.keys)}),
         }
 
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError, TypeError or ValueError."""
         entries = map(Entry.read, values["entries"])
-        frozen, waiting, kept = values["frozen"], values["waiting"], values["kept"]
+        frozen, waiting, kept, keys = values["frozen"], values["waiting"], values.get("kept"), values.get("keys")
         return cls(
             None if frozen is None else Frozen.read(frozen),
             tuple(entries),
             None if waiting is None else Waiting(waiting["people"], PrivateFile(**waiting["file"])),
             None if kept is None else PrivateFile(**kept),
+            None if keys is None else Keys(keys["form"], PrivateFile(**keys["file"])),
         )
 
 
@@ -207,6 +226,8 @@ class Ledger:
         How its releases are made.
     cipher : LedgerCipher or None
         With which its files are encrypted.
+    key_rule : str or None
+        How keys of people are compared; None: as ledgers of the first format do.
     """
 
     folder: Path
@@ -218,6 +239,7 @@ class Ledger:
     next: State | None = None
     way: str = APPEND
     cipher: LedgerCipher | None = None
+    key_rule: str | None = None
 
     @property
     def files(self) -> PrivateFolder:
@@ -265,7 +287,8 @@ class Ledger:
             seal, key = content.pop("seal"), bytes.fromhex(content["key"])
             if not hmac.compare_digest(seal, _seal(content, key)):
                 raise damaged
-            if content["format"] != FORMAT:
+            rule = content.get("key-rule")
+            if (content["format"], rule) not in ((FIRST_FORMAT, None), (FORMAT, KEY_RULE)):
                 raise VerificationError(f"{folder}: {FILE} is of a later format; use a newer sfumato")
             following = content["next"]
             return cls(
@@ -278,6 +301,7 @@ class Ledger:
                 None if following is None else State.read(following),
                 content.get("way", APPEND),
                 cipher,
+                rule,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError, SchemaError):
             raise damaged from None
@@ -285,7 +309,7 @@ class Ledger:
     def write(self) -> Ledger:
         """Replace ``ledger.json``, and return the ledger."""
         content = {
-            "format": FORMAT,
+            "format": FIRST_FORMAT if self.key_rule is None else FORMAT,
             "series": self.series,
             "key": self.key.hex(),
             "column": self.column,
@@ -293,6 +317,7 @@ class Ledger:
             "state": self.state.to_dict(),
             "next": None if self.next is None else self.next.to_dict(),
             "way": self.way,
+            **({} if self.key_rule is None else {"key-rule": self.key_rule}),
         }
         text = json.dumps({**content, "seal": _seal(content, self.key)}, indent=1) + "\n"
         self.files.write(FILE, text.encode())
@@ -361,6 +386,39 @@ class Ledger:
         """Whether people may have several records, so that promises are about people."""
         return self.policy.columns.person is not None
 
+    def tags(self, keys: pl.Series, answer: str | None = None) -> tuple[pl.Series, Spellings | None]:
+        """Return who keys are about, and everybody's spellings with theirs, where the ledger keeps them.
+
+        Raises
+        ------
+        PolicyError
+            When the answer is another one than was given before, or this series asks nothing.
+        InputError
+            When keys may be other spellings of each other's, or of somebody's who is known.
+        """
+        form = self.policy.columns.key_form
+        if self.key_rule is not None:
+            return self.spellings().answered(answer).with_keys(keys, self.key)
+        if answer not in (None, form):
+            raise PolicyError(
+                "key-form: this series was started by an earlier version, or with another answer, and goes on with the "
+                "rule for keys that it has; leave the answer out, or start another series"
+            )
+        return tags_of(keys, self.key, form), None
+
+    def spellings(self) -> Spellings:
+        """Return whom the ledger knows by which spellings of their keys."""
+        keys = self.state.keys
+        if keys is None:
+            return Spellings.none(self.policy.columns.key_form)
+        return Spellings.read(keys.form, keys.file.read(self.files))
+
+    def with_spellings(self, spellings: Spellings | None) -> Keys | None:
+        """Write down everybody's spellings, where the ledger keeps them."""
+        if spellings is None:
+            return None
+        return Keys(spellings.form, PrivateFile.write(self.files, "keys", spellings.content()))
+
     def kept(self) -> bytes | None:
         """Return what the maker of the last release left for the next one."""
         return None if self.state.kept is None else self.state.kept.read(self.files)
@@ -428,8 +486,8 @@ def new_ledger(
     with said_plainly(folder):
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
-    made = Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State(), way=way, cipher=cipher)
-    return made.write()
+    key = secrets.token_bytes(KEY_BYTES)
+    return Ledger(folder, series, key, column, policy, State(), way=way, cipher=cipher, key_rule=KEY_RULE).write()
 
 
 def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:

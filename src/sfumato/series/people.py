@@ -9,15 +9,27 @@ import hashlib
 import hmac
 import io
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import VerificationError
-from sfumato.table.person_keys import person_keys, whole_form
+from sfumato.errors import PolicyError, VerificationError
+from sfumato.table.person_keys import (
+    KINDS,
+    asked_by_kind,
+    folded,
+    in_question,
+    key_question,
+    kinds_that,
+    person_keys,
+    read_key_form,
+    whole_form,
+)
 
 TAG_BYTES = 16
 """128 bits: two people of a billion have the same with a chance of 2⁻⁶⁹."""
@@ -32,6 +44,10 @@ def tags_of(keys: pl.Series, key: bytes, form: str | None = None) -> pl.Series:
     compared as text in Unicode's form C: 17, ``"17"`` and ``"17.0"`` are the same, ``"017"`` is another. With `form`,
     the key form that the series was started with, they are compared by it; None is the rule of earlier ledgers.
     """
+    return _hashed(plain_keys(keys) if form is None else person_keys(keys, whole_form(form)), key)
+
+
+def _hashed(texts: pl.Series, key: bytes) -> pl.Series:
     # The secret key is taken in once; a copy goes on from there.
     keyed = hashlib.blake2b(digest_size=TAG_BYTES, key=key, person=_PURPOSE)
 
@@ -40,9 +56,8 @@ def tags_of(keys: pl.Series, key: bytes, form: str | None = None) -> pl.Series:
         hashed.update(text)
         return hashed.digest()
 
-    compared = plain_keys(keys) if form is None else person_keys(keys, whole_form(form))
-    texts = compared.cast(pl.Binary).to_list()
-    return pl.Series("tag", [None if text is None else tag(text) for text in texts], dtype=pl.Binary)
+    each = texts.cast(pl.Binary).to_list()
+    return pl.Series("tag", [None if text is None else tag(text) for text in each], dtype=pl.Binary)
 
 
 def plain_keys(keys: pl.Series) -> pl.Series:
@@ -121,6 +136,162 @@ class PeopleOfRelease:
             return cls(frame["tag"].cast(pl.Binary), frame["class"].to_numpy().astype(np.uint32), numbered)
         except (pl.exceptions.PolarsError, OSError):
             raise VerificationError("the ledger is damaged: a file of people cannot be read") from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Spellings:
+    """Everybody whom a series knows, by hashes of all spellings of their keys that are still open, or fold.
+
+    Attributes
+    ----------
+    form : str or None
+        What was answered so far about spellings.
+    people : polars.DataFrame
+        ``tag``, rising: who it is, forever. Every other column has the hashes of keys with some kinds folded, whose
+        names are its own, and null where the tag is it. Kinds that change nobody's key have no column.
+    """
+
+    form: str | None
+    people: pl.DataFrame
+
+    @classmethod
+    def none(cls, form: str | None) -> Spellings:
+        """Return those of a series without people."""
+        return cls(form, pl.DataFrame(schema={"tag": pl.Binary}))
+
+    def content(self) -> bytes:
+        """Return the content of a file."""
+        return _as_file(self.people.to_dict())
+
+    @classmethod
+    def read(cls, form: str | None, content: bytes) -> Spellings:
+        """Read the content of a file, or raise VerificationError when it is damaged."""
+        try:
+            return cls(form, pl.read_parquet(io.BytesIO(content)).cast(pl.Binary))
+        except (pl.exceptions.PolarsError, OSError):
+            raise VerificationError("the ledger is damaged: the file of keys cannot be read") from None
+
+    def answered(self, answer: str | None) -> Spellings:
+        """Take an answer: of all kinds for those that are open, of a kind by name for it alone.
+
+        It stays: people who were told apart or put together by it are in releases.
+
+        Raises
+        ------
+        PolicyError
+            When something else was answered before.
+        """
+        if answer is None:
+            return self
+        before = read_key_form(self.form)
+        named = read_key_form(",".join(part for part in answer.split(",") if ":" in part) or None)
+        given = read_key_form(answer)
+        is_open = any(kind not in before for kind in KINDS)
+        other = [k for k in before if k in given and given[k] != before[k] and (k in named or not is_open)]
+        if other:
+            raise PolicyError(
+                f"key-form: this series takes keys that differ {', '.join(KINDS[kind] for kind in other)} by "
+                f"{', '.join(sorted({f'{before[kind]}:{kind}' for kind in other}))}, and people are in releases by it: "
+                "leave the answer out, or start another series"
+            )
+        both = {**given, **before}
+        return replace(self, form=",".join(f"{both[kind]}:{kind}" for kind in KINDS if kind in both))
+
+    def hashes(self, kinds: Iterable[str]) -> pl.Series:
+        """Return the hash of everybody's key with kinds folded, at least those that were answered to fold."""
+        name = _column({*kinds} & self._active)
+        return self.people["tag"] if not name else self.people.select(pl.coalesce(name, "tag")).to_series()
+
+    def with_keys(self, keys: pl.Series, key: bytes) -> tuple[pl.Series, Spellings]:
+        """Return the tags of people, null where there is no key; and everybody, with those who are new.
+
+        Who is known by another spelling that counts as the same has the tag from before.
+
+        Raises
+        ------
+        InputError
+            When keys may be other spellings of each other's, or of somebody's who is known; says how many.
+        """
+        already, folds = kinds_that(self.form)
+        texts = person_keys(keys, whole_form(self.form))
+        found = pl.DataFrame({"text": texts.drop_nulls().unique(maintain_order=True)})
+        found = found.with_columns(own=_hashed(found["text"], key))
+        before = pl.DataFrame({"own": self.hashes(already), "tag": self.people["tag"]}).unique("own", keep="first")
+        found = found.join(before, on="own", how="left", maintain_order="left")
+        new = found.filter(pl.col("tag").is_null())["text"]
+        if already != folds:
+            self._refuse_open(keys.name, new, key)
+        of_text = found.select("text", tag=pl.coalesce("tag", "own"))
+        tags = pl.DataFrame({"text": texts}).join(of_text, on="text", how="left", maintain_order="left")["tag"]
+        return tags, self._joined(new, key)
+
+    def without(self, tags: pl.Series) -> Spellings:
+        """Return everybody but some."""
+        return replace(self, people=self.people.filter(~self.people["tag"].is_in(tags.implode())))
+
+    @property
+    def _active(self) -> set[str]:
+        return {kind for name in self.people.columns[1:] for kind in name.split()}
+
+    def _refuse_open(self, name: str, new: pl.Series, key: bytes) -> None:
+        _, folds = kinds_that(self.form)
+        alike = _hashed(folded(new, folds), key)
+        known = self.hashes(folds)
+        near = known.is_in(alike.implode())
+        people = pl.concat([_hashed(new, key), self.people["tag"].filter(near)])
+        question = in_question(people, pl.concat([alike, known.filter(near)]))
+        if not question.any():
+            return
+        texts, others = new.filter(question.head(len(new))), near.arg_true().filter(question.slice(len(new)))
+        them = replace(self, people=self.people[others])
+
+        def spelled(kinds: Collection[str]) -> pl.Series:
+            return pl.concat([_hashed(folded(texts, kinds), key), them.hashes(kinds)])
+
+        raise key_question(name, asked_by_kind(spelled, self.form))
+
+    def _joined(self, new: pl.Series, key: bytes) -> Spellings:
+        """Put people beside those who are known, with the spellings that somebody may ask for."""
+        already, folds = kinds_that(self.form)
+        is_open = [kind for kind in folds if kind not in already]
+        active = [kind for kind in KINDS if kind in self._active & {*folds} or kind in _changing(new, already, is_open)]
+        spelled = cache(lambda kinds: _hashed(folded(new, [*already, *kinds]), key))
+        own = spelled(())
+        columns, known = {"tag": own}, {"tag": self.people["tag"]}
+        for kinds in _subsets(active, [kind for kind in active if kind in already]):
+            of_new = spelled(tuple(kind for kind in kinds if kind in is_open))
+            columns[_column(kinds)] = pl.select(pl.when(of_new != own).then(of_new)).to_series()
+            others = self.hashes(kinds)
+            known[_column(kinds)] = pl.select(pl.when(others != self.people["tag"]).then(others)).to_series()
+        return replace(self, people=pl.concat([pl.DataFrame(known), pl.DataFrame(columns)]).sort("tag"))
+
+
+def _changing(texts: pl.Series, already: Sequence[str], is_open: Sequence[str]) -> set[str]:
+    """Return the open kinds that change a key, by themselves or behind all others."""
+    whole = folded(texts, [*already, *is_open])
+    texts, whole = texts.filter(texts != whole), whole.filter(texts != whole)
+    if not len(texts):
+        return set()
+    return {
+        kind
+        for kind in is_open
+        if (folded(texts, [*already, kind]) != texts).any()
+        or (folded(texts, [*already, *(each for each in is_open if each != kind)]) != whole).any()
+    }
+
+
+def _subsets(kinds: Sequence[str], always: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the sets of kinds that hold some of them, but for the one of none."""
+    return [
+        chosen
+        for size in range(1, len(kinds) + 1)
+        for chosen in combinations(kinds, size)
+        if all(kind in chosen for kind in always)
+    ]
+
+
+def _column(kinds: Collection[str]) -> str:
+    return " ".join(kind for kind in KINDS if kind in kinds)
 
 
 def known_among(tags: pl.Series, known: Sequence[pl.Series]) -> int:

@@ -184,6 +184,7 @@ class Series:
         *,
         policy: Policy | None = None,
         leave_out_known: bool = False,
+        key_form: str | None = None,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -201,6 +202,9 @@ class Series:
         leave_out_known
             Leave out records of people who are in the series already, who are refused otherwise. They stay as they were
             published first; a note says how many records were left out.
+        key_form
+            Whether keys that differ in capitals, blanks, leading zeros and the like are one person's, where this is
+            asked about: ``"exact"``, no; ``"fold"``, yes; or by kind. The series keeps the answer. None: as before.
         seed
             For tests and studies; None draws from the operating system. A seed is never written anywhere.
         threads
@@ -237,7 +241,7 @@ class Series:
         from sfumato.series.step import next_step
 
         how = Running(seed, threads, progress)
-        return next_step(self, table, APPEND, how, policy=policy, leave_out_known=leave_out_known)
+        return next_step(self, table, APPEND, how, policy=policy, leave_out_known=leave_out_known, key_form=key_form)
 
     def grow(
         self,
@@ -245,6 +249,7 @@ class Series:
         *,
         policy: Policy | None = None,
         leave_out_known: bool = False,
+        key_form: str | None = None,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -253,7 +258,7 @@ class Series:
 
         Parameters
         ----------
-        table, policy, leave_out_known, seed, threads, progress
+        table, policy, leave_out_known, key_form, seed, threads, progress
             As of :meth:`append`: newcomers alone, one record each. The records of everybody else are in the ledger.
 
         Returns
@@ -278,13 +283,14 @@ class Series:
         from sfumato.series.step import next_step
 
         how = Running(seed, threads, progress)
-        return next_step(self, table, GROW, how, policy=policy, leave_out_known=leave_out_known)
+        return next_step(self, table, GROW, how, policy=policy, leave_out_known=leave_out_known, key_form=key_form)
 
     def republish(
         self,
         table: object,
         *,
         most_counterfeits: float = 0.05,
+        key_form: str | None = None,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
@@ -299,7 +305,7 @@ class Series:
             change.
         most_counterfeits
             Invented rows that are allowed, as a share of all rows of the release.
-        seed, threads, progress
+        key_form, seed, threads, progress
             As of :meth:`append`.
 
         Returns
@@ -328,13 +334,16 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.step import next_step
 
-        return next_step(self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits))
+        return next_step(
+            self, table, "m-invariance", Running(seed, threads, progress, most_counterfeits), key_form=key_form
+        )
 
     def withdraw(
         self,
         people: object,
         *,
         most_lost: float = 0.1,
+        key_form: str | None = None,
         seed: int | None = None,
     ) -> Step:
         """Publish the next release of an appended series without people who withdrew their consent.
@@ -345,6 +354,8 @@ class Series:
             Their keys: a list, or a file or frame with the column of keys.
         most_lost
             Rows that may go with them, as a share of all rows: everybody whose class publishes the same goes, too.
+        key_form
+            As of :meth:`append`, for this list alone.
         seed
             As of :meth:`append`.
 
@@ -373,7 +384,7 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.withdrawing import withdraw
 
-        return withdraw(self, people, most_lost=most_lost, how=Running(seed))
+        return withdraw(self, people, most_lost=most_lost, how=Running(seed), key_form=key_form)
 
     @property
     def releases(self) -> tuple[Path, ...]:

@@ -115,11 +115,12 @@ def next_step(
     may_wait: bool = True,
     reading: Mapping[str, Any] | None = None,
     leave_out_known: bool = False,
+    key_form: str | None = None,
 ) -> Step:
     """Take newcomers in; see :meth:`sfumato.Series.append`.
 
     `reading` says how this table is written where that is not as the policy says, see
-    :func:`~sfumato.series.batch.read_otherwise`.
+    :func:`~sfumato.series.batch.read_otherwise`. `key_form` answers for spellings of keys; so does that of `policy`.
 
     Raises
     ------
@@ -137,7 +138,10 @@ def next_step(
         raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
         how.progress("reading", 0, 1)
         asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
-        batch = read_batch(table, asked, everybody=WAYS[way].everybody, leave_out_known=leave_out_known)
+        answer = key_form or (None if policy is None else policy.columns.key_form)
+        batch = read_batch(
+            table, asked, everybody=WAYS[way].everybody, leave_out_known=leave_out_known, key_form=answer
+        )
         try:
             step = _taken_in(SeriesFolder.open(series.folder), kept, batch, way, how)
         except UnsatisfiableError as error:
@@ -164,7 +168,8 @@ def _all_wait(ledger: Ledger, batch: Batch, reason: str) -> Step:
     waiting = _waiting(ledger, batch, everybody)
     # Grids are fixed by those who are published.
     frozen = ledger.state.frozen or replace(batch.frozen, grids={})
-    replace(ledger, state=replace(ledger.state, frozen=frozen, waiting=waiting)).write().clean()
+    keys = ledger.with_spellings(batch.spellings)
+    replace(ledger, state=replace(ledger.state, frozen=frozen, waiting=waiting, keys=keys)).write().clean()
     return Step(None, None, batch.newcomers, 0, waiting.people if waiting else 0, reason)
 
 
@@ -235,7 +240,8 @@ def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str
     losses = made.report.losses
     entry = Entry(release, way, came.n_unique(), losses.classes, losses.normalized_ncp, file, numbered)
     kept = None if made.kept is None else PrivateFile.write(ledger.files, "kept", made.kept)
-    return State(made.frozen or batch.frozen, (*ledger.state.entries, entry), _waiting(ledger, batch, ~shown), kept)
+    frozen, waiting = made.frozen or batch.frozen, _waiting(ledger, batch, ~shown)
+    return State(frozen, (*ledger.state.entries, entry), waiting, kept, ledger.with_spellings(batch.spellings))
 
 
 def _recount(newer: ReadRelease, made: Made, earlier: Sequence[ReadRelease], way: str) -> None:

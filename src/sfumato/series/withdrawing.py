@@ -29,7 +29,7 @@ from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.lock import locked
 from sfumato.series.next_release import Made, Running, class_sizes, losses_of_classes
-from sfumato.series.people import PeopleOfRelease, tags_of
+from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, write_next
 from sfumato.series.ways import APPEND, GROW, WITHDRAWAL
@@ -61,7 +61,7 @@ class _Leaving:
     labels: pl.DataFrame
 
 
-def withdraw(series: Series, people: object, *, most_lost: float, how: Running) -> Step:
+def withdraw(series: Series, people: object, *, most_lost: float, how: Running, key_form: str | None = None) -> Step:
     """Take people out of the series; see :meth:`sfumato.Series.withdraw`."""
     raise_all(PolicyError, [*seed_problems(how.seed), *_share_problems(most_lost)])
     ledger_kept(series)
@@ -70,7 +70,7 @@ def withdraw(series: Series, people: object, *, most_lost: float, how: Running) 
         if kept.way != APPEND:
             raise PolicyError(f"{series.folder}: is a series of the way {kept.way!r}; {_ELSEWHERE[kept.way]}")
         folder = SeriesFolder.open(series.folder)
-        step = _step(folder, kept, _tags(people, kept), most_lost, how)
+        step = _step(folder, kept, _tags(people, kept, key_form), most_lost, how)
     return step if note is None else replace(step, notes=(note, *step.notes))
 
 
@@ -78,7 +78,7 @@ def _share_problems(most_lost: float) -> list[str]:
     return [] if 0 <= most_lost <= 1 else ["most lost: must be a share of the rows, from 0 to 1"]
 
 
-def _tags(people: object, ledger: Ledger) -> pl.Series:
+def _tags(people: object, ledger: Ledger, key_form: str | None) -> pl.Series:
     """Read the keys of people: a list of them, or a table with the column of keys."""
     column, policy = ledger.column, ledger.policy
     if isinstance(people, (list, tuple, set, frozenset)):
@@ -91,7 +91,8 @@ def _tags(people: object, ledger: Ledger) -> pl.Series:
     keys = with_missing(kept_column(opened.read((column,))[0], reading), reading)
     if keys.null_count() or not len(keys):
         raise InputError(f"{label}: {counted(keys.null_count(), 'record')} without a key; name everybody who withdraws")
-    return tags_of(keys, ledger.key, ledger.policy.columns.key_form).unique(maintain_order=True)
+    tags, _ = ledger.tags(keys, key_form)
+    return tags.unique(maintain_order=True)
 
 
 def _step(series: SeriesFolder, ledger: Ledger, tags: pl.Series, most_lost: float, how: Running) -> Step:
@@ -103,6 +104,9 @@ def _step(series: SeriesFolder, ledger: Ledger, tags: pl.Series, most_lost: floa
     _refuse_unknown(tags.filter(~waits), earlier, people)
     state = replace(ledger.state, waiting=_still_waiting(ledger, waiting, tags))
     still = 0 if state.waiting is None else state.waiting.people
+    if ledger.key_rule is not None and waits.any():
+        # They are in no release, and may come back.
+        state = replace(state, keys=ledger.with_spellings(ledger.spellings().without(tags.filter(waits))))
     told = [f"{counted(int(waits.sum()), 'person')} of those who waited will not come"] if waits.any() else []
     inside = tags.filter(~waits)
     if not len(inside):

@@ -19,6 +19,7 @@ from sfumato.studio.history import Entry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
+from sfumato.table.person_keys import KINDS, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
 
@@ -55,6 +56,7 @@ class Desk:
     _sheet: Sheet | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
     _latest: int = 0
+    _asked: tuple[object, list[str]] | None = None
 
     @classmethod
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
@@ -137,6 +139,21 @@ class Desk:
         """Look at one column."""
         with self.lock:
             return profiled(self.preview, column, self.draft.kind(column))
+
+    def keys_asked(self) -> list[str]:
+        """Say of which keys of people nobody has said yet whether they are the same person's, with counts."""
+        names, form = self.draft.of_role("person"), self.draft.key_form
+        if not names:
+            return []
+        with self.lock:
+            asked = (self.source, names[0], form)
+            if self._asked is None or self._asked[0] != asked:
+                found = spellings_asked(self.table.texts(names[0]), form)
+                self._asked = (
+                    asked,
+                    [f"{many:,} differ from another only {KINDS[kind]}" for kind, many in found.items()],
+                )
+            return self._asked[1]
 
     def attributes(self, draft: Draft) -> dict[str, Attribute]:
         """Return the settings of the quasi-identifying columns."""

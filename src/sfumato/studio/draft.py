@@ -32,6 +32,8 @@ ROLES = {
 WITH_SETTINGS = ("quasi-identifying", "sensitive")
 SINGLE = ("person", "wished-k", "wished-l")
 _LISTS = ("identifying", "insensitive")
+KEY_FORM = "key-form"
+"""Setting of the column of people: which spellings of a key are one person's."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,12 @@ class Draft:
         """Columns without a role."""
         return [name for name, role in self.roles.items() if role == UNDECIDED]
 
+    @property
+    def key_form(self) -> str | None:
+        """What was answered about the spellings of keys."""
+        answers = (self.settings.get(name, {}).get(KEY_FORM) for name in self.of_role("person"))
+        return next(answers, None)
+
     def of_role(self, role: str) -> list[str]:
         """Columns of one role."""
         return [name for name, its in self.roles.items() if its == role]
@@ -126,9 +134,11 @@ class Draft:
         """Return the policy's plain values, whether or not they make one."""
         columns: dict[str, Any] = {role: names for role in _LISTS if (names := self.of_role(role))}
         for role in WITH_SETTINGS:
-            columns[role] = {name: dict(self.settings.get(name, {})) for name in self.of_role(role)}
+            columns[role] = {name: self._of_values(name) for name in self.of_role(role)}
         for role in SINGLE:
             columns |= dict(zip((role,), self.of_role(role), strict=False))
+        if self.key_form is not None:
+            columns[KEY_FORM] = self.key_form
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
         return {**self.rest, "columns": columns}
 
@@ -164,7 +174,7 @@ class Draft:
         SfumatoError
             When they contradict each other.
         """
-        return checked(Column, self.settings.get(column, {})).to_attribute()
+        return checked(Column, self._of_values(column)).to_attribute()
 
     def kind(self, column: str) -> Kind | None:
         """Return the declared kind of a column."""
@@ -185,6 +195,10 @@ class Draft:
         """Return the draft that :meth:`to_dict` wrote."""
         return cls(said["roles"], said.get("settings", {}), said.get("levels", {}), said.get("rest", {}))
 
+    def _of_values(self, column: str) -> dict[str, Any]:
+        """Return the settings of a column that are about its values."""
+        return {key: value for key, value in self.settings.get(column, {}).items() if key != KEY_FORM}
+
     def _check(self, column: str) -> None:
         if column not in self.roles:
             raise PolicyError("column: is not in the table")
@@ -198,6 +212,8 @@ def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Map
         if isinstance(named, Mapping):
             settings |= {name: its for name, its in named.items() if its}
         roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
+    if columns.get(KEY_FORM) and columns.get("person"):
+        settings[columns["person"]] = {KEY_FORM: columns[KEY_FORM]}
     return roles, settings
 
 

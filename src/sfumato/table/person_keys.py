@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SchemaError
@@ -30,6 +31,8 @@ KINDS: Mapping[str, str] = {
 _DECIMAL = re.compile(r"(-?(?:0|[1-9][0-9]*))\.([0-9]+)")
 _NUMBER = re.compile(r"([+-]?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,3}))?")
 _PLAIN = tuple(rf"\A(?:0|[1-9][0-9]*|[{case}][{case}0-9_:/-]*)\z" for case in ("a-z", "A-Z"))
+_PRINTABLE, _EXPONENT = r"\A[ -~]*\z", r"\A[0-9+. -]*[eE][0-9+. eE-]*\z"
+"""Texts that are folded by columns: printable ASCII, but for what may be a number with an exponent."""
 _VARIATIONS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
@@ -68,41 +71,120 @@ def person_keys(column: pl.Series, form: str | None, name: str | None = None) ->
         When keys differ only in spellings of a kind that nobody has answered for; says how many of each.
     """
     keys, distinct = _settled(column, form)
-    if not _plain_only(distinct) and (asked := keys_asked(distinct.to_list(), form)):
+    if not plain_only(distinct) and (asked := keys_asked(distinct, form)):
         raise key_question(name or column.name, asked)
     return keys
+
+
+def spellings_asked(column: pl.Series, form: str | None) -> dict[str, int]:
+    """Return what :func:`person_keys` asks: how many keys differ from another in a spelling alone, by kind."""
+    _, distinct = _settled(column, form)
+    return {} if plain_only(distinct) else keys_asked(distinct, form)
 
 
 def keys_with_buckets(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys as :func:`person_keys`, asking nothing; and texts that all keys share which would be asked about."""
     keys, distinct = _settled(column, form)
+    return keys, _replaced(keys, distinct, folded(distinct, kinds_that(form)[1]))
+
+
+def kinds_that(form: str | None) -> tuple[list[str], list[str]]:
+    """Return the kinds that are folded by an answer, and all that are or may still be."""
     answers = read_key_form(form)
-    folds = [kind for kind in KINDS if answers.get(kind) != "exact"]
-    return keys, _replaced(keys, distinct, [_folded(key, folds) for key in distinct])
+    return (
+        [kind for kind in KINDS if answers.get(kind) == "fold"],
+        [kind for kind in KINDS if answers.get(kind) != "exact"],
+    )
+
+
+def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: str | None = None) -> list[pl.Series]:
+    """Return keys of several tables as :func:`person_keys` those of one, in which those of one person are equal.
+
+    Raises
+    ------
+    InputError
+        As of :func:`person_keys`, also where keys of two tables are alike.
+    """
+    keys = person_keys(pl.concat([_texts(column) for column in columns]), form, name or columns[0].name)
+    ends = np.cumsum([len(column) for column in columns]).tolist()
+    return [keys.slice(end - len(column), len(column)) for end, column in zip(ends, columns, strict=True)]
 
 
 def _settled(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys, merged and folded as was answered; and the different ones."""
     texts = _texts(column)
     distinct = texts.drop_nulls().unique(maintain_order=True)
-    answers = read_key_form(form)
-    if _plain_only(distinct):
+    chosen = kinds_that(form)[0]
+    if plain_only(distinct):
         # Capitals are the only thing to fold; other kinds change no such key.
-        upper = answers.get("capitals") == "fold"
-        return (texts.str.to_lowercase(), distinct.str.to_lowercase().unique()) if upper else (texts, distinct)
-    chosen = [kind for kind in KINDS if answers.get(kind) == "fold"]
-    new = [_folded(text, chosen) for text in distinct]
-    return _replaced(texts, distinct, new), pl.Series(list(dict.fromkeys(new)), dtype=pl.String)
+        return (
+            (texts.str.to_lowercase(), distinct.str.to_lowercase().unique())
+            if "capitals" in chosen
+            else (texts, distinct)
+        )
+    new = folded(distinct, chosen)
+    return _replaced(texts, distinct, new), new.unique(maintain_order=True)
 
 
-def _replaced(texts: pl.Series, distinct: pl.Series, new: list[str]) -> pl.Series:
-    values = pl.Series(new, dtype=pl.String)
-    return texts.replace_strict(distinct, values, default=None, return_dtype=pl.String)
+def _replaced(texts: pl.Series, distinct: pl.Series, new: pl.Series) -> pl.Series:
+    if len(texts) == len(distinct):
+        return new.alias(texts.name)
+    return texts.replace_strict(distinct, new, default=None, return_dtype=pl.String)
 
 
-def _plain_only(distinct: pl.Series) -> bool:
+def plain_only(distinct: pl.Series) -> bool:
     """Tell whether no key can be a spelling of another: plain numbers, and ASCII names in letters of one case."""
     return any(bool(distinct.str.contains(pattern).all()) for pattern in _PLAIN)
+
+
+def folded(texts: pl.Series, kinds: Collection[str]) -> pl.Series:
+    """Fold kinds of spellings, and merge what is one without a question. Cost O(n)."""
+    chosen = [kind for kind in KINDS if kind in kinds]
+    simple = texts.str.contains(_PRINTABLE) & ~texts.str.contains(_EXPONENT)
+    if simple.all():
+        return _folded_column(texts, chosen)
+    others = (~simple).arg_true()
+    one_by_one = pl.Series([_folded(text, chosen) for text in texts.gather(others)], dtype=pl.String)
+    together = _folded_column(pl.select(pl.when(simple).then(texts)).to_series(), chosen)
+    return together.scatter(others, one_by_one).alias(texts.name)
+
+
+def _folded_column(texts: pl.Series, kinds: list[str]) -> pl.Series:
+    """Fold printable ASCII texts without an exponent as :func:`_folded` does."""
+    key, step = pl.col("key"), pl.col("key")
+    for kind in kinds:
+        step = _COLUMN_FOLDS.get(kind, _unchanged)(step)
+    found = pl.DataFrame({"key": texts}).select(_merged(key))
+    for _ in range(8 if kinds else 0):
+        before, found = found, found.select(_merged(step))
+        if found.equals(before):
+            break
+    return found["key"].alias(texts.name)
+
+
+def _merged(key: pl.Expr) -> pl.Expr:
+    key = key.str.strip_chars(" ")
+    decimal = key.str.contains(r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$")
+    whole = key.str.strip_chars_end("0").str.strip_chars_end(".")
+    return pl.when(decimal).then(whole).otherwise(key).str.replace("^-0$", "0").alias("key")
+
+
+def _unchanged(key: pl.Expr) -> pl.Expr:
+    return key
+
+
+def _unsigned(key: pl.Expr) -> pl.Expr:
+    without_plus = key.str.replace(r"^\+([0-9]+(?:\.[0-9]+)?)$", "$1")
+    return without_plus.str.replace(r"^-(0+(?:\.0+)?)$", "$1")
+
+
+_COLUMN_FOLDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
+    "capitals": lambda key: key.str.to_lowercase(),
+    "blanks": lambda key: key.str.replace_all(" ", "", literal=True),
+    "zeros": lambda key: key.str.replace("^([+-]?)0+([0-9])", "$1$2"),
+    "signs": _unsigned,
+}
+"""What changes printable ASCII; nothing in it is invisible or has another form."""
 
 
 def merged_key(text: str) -> str:
@@ -174,33 +256,46 @@ def _without_sign(text: str) -> str:
     return f"{minus}{whole}.{fraction}" if fraction else f"{minus}{whole}"
 
 
-def keys_asked(keys: list[str], form: str | None) -> dict[str, int]:
-    """Count the keys that equal another once kinds without an answer are folded, by the kinds that tell them apart."""
-    answers = read_key_form(form)
-    open_kinds = [kind for kind in KINDS if kind not in answers]
-    folds = [kind for kind in KINDS if answers.get(kind) != "exact"]
-    if not open_kinds:
+def keys_asked(keys: pl.Series, form: str | None) -> dict[str, int]:
+    """Count the keys that equal another once kinds without an answer are folded, by the kinds that tell them apart.
+
+    They have to be folded as was answered.
+    """
+    already, folds = kinds_that(form)
+    if already == folds:
         return {}
-    already = [kind for kind in folds if kind in answers]
-    groups: dict[str, set[str]] = {}
-    for key in keys:
-        groups.setdefault(_folded(key, folds), set()).add(_folded(key, already))
-    several = [sorted(group) for group in groups.values() if len(group) > 1]
-    found: dict[str, int] = {}
-    for kind in open_kinds:
-        rest = [other for other in folds if other != kind]
-        # Keys count under each kind without which some of them would stay apart.
-        apart = (len(group) for group in several if len({_folded(key, rest) for key in group}) > 1)
-        if number := sum(apart):
-            found[kind] = number
-    if several and not found:
+    few = keys.filter(in_question(keys, folded(keys, folds)))
+    return asked_by_kind(lambda kinds: folded(few, kinds), form) if len(few) else {}
+
+
+def in_question(people: pl.Series, alike: pl.Series) -> pl.Series:
+    """Tell which spellings are alike and of several people; Boolean (n,)."""
+    frame = pl.DataFrame({"person": people, "alike": alike})
+    return frame.select((pl.col("person").min() != pl.col("person").max()).over("alike")).to_series()
+
+
+def asked_by_kind(spelled: Callable[[Collection[str]], pl.Series], form: str | None) -> dict[str, int]:
+    """Count people, all of whom are alike once open kinds are folded, by the kinds that tell them apart.
+
+    `spelled` returns their spellings with some kinds folded.
+    """
+    already, folds = kinds_that(form)
+    kinds = [kind for kind in folds if kind not in already]
+    people = pl.DataFrame({"person": spelled(already), "alike": spelled(folds)})
+
+    def apart(by: Collection[str]) -> pl.DataFrame:
+        columns = pl.col("person").n_unique().over("alike"), pl.col("by").n_unique().over("alike").alias("parts")
+        return people.with_columns(by=spelled(by)).unique("person").with_columns(columns[0].alias("size"), columns[1])
+
+    # They count under each kind without which some of them would stay apart.
+    needed = {kind: apart([fold for fold in folds if fold != kind]) for kind in kinds}
+    found = {kind: number for kind, each in needed.items() if (number := each.filter(pl.col("parts") > 1).height)}
+    if not found:
         # Either of two kinds joins them, so that none is needed: both are named.
-        found = {
-            kind: number
-            for kind in open_kinds
-            if (number := sum(len(g) for g in several if len({_folded(k, [*already, kind]) for k in g}) < len(g)))
-        }
-    return found or (dict.fromkeys(open_kinds, sum(map(len, several))) if several else {})
+        joins = {kind: apart([*already, kind]) for kind in kinds}
+        joined = pl.col("parts") < pl.col("size")
+        found = {kind: number for kind, each in joins.items() if (number := each.filter(joined).height)}
+    return found or dict.fromkeys(kinds, people["person"].n_unique())
 
 
 def key_question(name: str, asked: Mapping[str, int]) -> InputError:

@@ -155,3 +155,22 @@ def test_records_without_a_value_count_nowhere_if_a_column_is_complete():
     assert task.incomplete == 1
     assert task.counts(("sex",)).tolist() == [1, 0]
     assert task.counts(("age",)).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("pair", "form"), [(["7", "7.0"], None), (["7", "\u00a07"], None), (["A1", "a1"], "fold"), (["007", "7"], "fold")]
+)
+def test_spellings_of_one_person_count_together(pair: list[str], form: str | None) -> None:
+    frame = pl.DataFrame({"sex": ["f", "m", "f"], "who": [*pair, "other"]})
+    quasi = {"sex": sf.Attribute("categorical", domain=("f", "m"))}
+
+    def counted(key_form: str | None) -> int:
+        read = sf.read_table(frame, sf.Schema(quasi_identifying=quasi, person="who", key_form=key_form))
+        task = private_task(read, sf.DifferentialPrivacy(1, max_records=1), Counting(marginals=(("sex",),)))
+        return len(task.codes)
+
+    assert counted(form) == 2
+    if form is not None:
+        assert counted("exact") == 3
+        with pytest.raises(sf.InputError, match="--key-form fold"):
+            counted(None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -67,6 +68,23 @@ class TestThesis:
         assert (result.people, result.in_table, result.matched, result.singled_out) == (4, 1, 1, 1)
         assert (result.false_matches, result.missed) == (0, 0)
         assert rates(result) == (1, 1, 1.0)
+
+    @pytest.mark.parametrize(("name", "form"), [("Paul ", None), ("PAUL", "fold"), ("Pa ul", "fold:blanks")])
+    def test_names_of_two_tables_are_compared_as_keys_are_everywhere(self, name: str, form: str | None) -> None:
+        voters = VOTERS.with_columns(pl.col("name").replace("Paul", name))
+        schema = replace(THESIS, key_form=form)
+        result = linking_attack(PATIENTS.drop("name"), voters, schema, truth=PATIENTS)
+        assert (result.in_table, rates(result)) == (1, (1, 1, 1.0))
+        release = sf.anonymize(sf.read_table(PATIENTS, THESIS), sf.KAnonymity(2))
+        known = {"schema": schema, "register": voters, "attacks": "linkage"}
+        assert sf.attack(release, PATIENTS, **known)["linkage"][0].success.people == 1
+        if form is not None:
+            with pytest.raises(InputError, match="--key-form fold"):
+                linking_attack(PATIENTS.drop("name"), voters, THESIS, truth=PATIENTS)
+            with pytest.raises(InputError, match="--key-form fold"):
+                sf.attack(release, PATIENTS, **{**known, "schema": THESIS})
+            exact = linking_attack(PATIENTS.drop("name"), voters, replace(THESIS, key_form="exact"), truth=PATIENTS)
+            assert exact.in_table == 0
 
     def test_two_anonymity_halves_the_certainty(self) -> None:
         result = linking_attack(TWO_ANONYMOUS, VOTERS, THESIS, truth=PATIENTS)

@@ -25,6 +25,7 @@ from sfumato.recoding.choice import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
 from sfumato.table.person_column import number_people
+from sfumato.table.person_keys import keys_of_tables
 from sfumato.table.schema import Schema, text_of
 
 
@@ -105,6 +106,7 @@ def linking_attack(
     shared = register_attributes(published, register, schema)
     raise_all(InputError, _problems(published, register, schema, shared, sensitive))
     several = identity is not None and identity == schema.person
+    register, truth = _with_keys(register, truth, identity, schema.key_form)
     raise_all(
         InputError, [] if truth is None else _truth_problems(register, truth, identity, sensitive, several=several)
     )
@@ -250,6 +252,20 @@ def _problems(
     return problems
 
 
+def _with_keys(
+    register: pl.DataFrame, truth: pl.DataFrame | None, identity: str | None, form: str | None
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return both with names that are compared as everywhere."""
+    tables = [table for table in (register, truth) if table is not None and identity in table.columns]
+    if identity is None or not tables:
+        return register, truth
+    keys = keys_of_tables([table[identity] for table in tables], form)
+    named = iter([table.with_columns(own.alias(identity)) for table, own in zip(tables, keys, strict=True)])
+    first, other = (next(named) if any(table is each for each in tables) else table for table in (register, truth))
+    assert first is not None
+    return first, other
+
+
 def _truth_problems(
     register: pl.DataFrame, truth: pl.DataFrame, identity: str | None, sensitive: str, *, several: bool
 ) -> list[str]:
@@ -386,9 +402,9 @@ def _true_people(
     """
     code_of = {value: code for code, value in enumerate(values)}
     codes = np.array([code_of.get(text, -1) for text in text_of(truth[sensitive]).to_list()], dtype=np.int64)
-    rows = zip(text_of(names).to_list(), owner.tolist(), strict=True)
+    rows = zip(names.to_list(), owner.tolist(), strict=True)
     place_of = {name: place for name, place in rows if name is not None}
-    person = np.array([place_of.get(name, -1) for name in text_of(truth[names.name]).to_list()], dtype=np.int64)
+    person = np.array([place_of.get(name, -1) for name in truth[names.name].to_list()], dtype=np.int64)
     there = person >= 0
     return _TruePeople(person[there], codes[there], int(owner.max()) + 1)
 

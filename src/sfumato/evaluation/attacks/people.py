@@ -19,6 +19,7 @@ from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.protocol import RecordsKnown, Target
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import columns_of, exactly
+from sfumato.table.person_keys import keys_of_tables
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Schema, text_of
 from sfumato.table.table import Table
@@ -224,7 +225,7 @@ def _matched(register: pl.DataFrame, original: Table) -> tuple[NDArray[np.int64]
             "original as a frame or file, with a schema that names the column as identifying"
         )
     name = shared[0]
-    asked, truth = text_of(register[name]), text_of(frame[name])
+    asked, truth = keys_of_tables([register[name], frame[name]], schema.key_form)
     raise_all(InputError, _naming_problems(name, asked, truth, original))
     # Who has no name is a person of its own, and nobody knows which.
     numbers = asked.drop_nulls().unique(maintain_order=True)

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from sfumato.errors import InputError
 from sfumato.evaluation.preview import ClassSizes
 from sfumato.studio.desk import Desk
-from sfumato.studio.draft import WITH_SETTINGS, Draft
+from sfumato.studio.draft import KEY_FORM, WITH_SETTINGS, Draft
 from sfumato.studio.grid import MOST_ROWS, Sheet, ordered
 from sfumato.studio.layout import SEPARATORS, is_text
 from sfumato.studio.pages import answering, desk_of, entry_of, fragment, page, reading, text, whole
@@ -52,6 +52,7 @@ def columns(request: Request) -> Response:
         heights=heights,
         sizes=shown,
         with_settings=WITH_SETTINGS,
+        keys_asked=desk.keys_asked(),
     )
 
 
@@ -129,9 +130,11 @@ def change_column(request: Request, sent: FormData) -> str:
             return draft.with_setting(column, "kind", value or None)
         if what == "weight":
             return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
+        if what == KEY_FORM:
+            return draft.with_setting(column, KEY_FORM, value or None)
         if what == "level":
             return draft.with_level(column, whole(value, "level"))
-        raise InputError("what: is none of role, kind, weight and level")
+        raise InputError("what: is none of role, kind, weight, level and key-form")
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]

@@ -93,7 +93,7 @@ class KeyFiles:
             before += len(keys)
         asked: Counter[str] = Counter()
         for bucket in files.parts():
-            asked.update(keys_asked(bucket["key"].unique().to_list(), self._form))
+            asked.update(keys_asked(bucket["key"].unique(), self._form))
             found = bucket.select("row", first=pl.col("row").min().over("key"))
             first[found["row"].to_numpy()] = found["first"].to_numpy()
         if asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -13,6 +13,7 @@ from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, raise_together
+from sfumato.table.person_column import keys_read
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.schema import text_of
@@ -24,7 +25,12 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+\s*")
 
 
 def read_long(
-    source: TableSource, parts: Sequence[str | None], time: str | None, reading: ValueReading, header: Header
+    source: TableSource,
+    parts: Sequence[str | None],
+    time: str | None,
+    reading: ValueReading,
+    header: Header,
+    key_form: str | None = None,
 ) -> Entries:
     """Read users, issues and ratings.
 
@@ -40,6 +46,8 @@ def read_long(
         How values are read.
     header
         The names, and which of them a message may show.
+    key_form
+        Which spellings of a key are one user's.
 
     Raises
     ------
@@ -51,8 +59,8 @@ def read_long(
     if not len(users):
         raise InputError("there are no ratings")
     errors: list[SfumatoError] = []
-    user = _identified(users, "user", reading, errors)
-    issue = _identified(issues, "issue", reading, errors)
+    user = _identified(lambda: keys_read(users, reading, key_form), "user", errors)
+    issue = _identified(lambda: typed_column(issues, None, reading)[0], "issue", errors)
     rating = _rated(ratings, reading, header, errors)
     kept_times = _time(times[0], reading, errors) if times else None
     raise_together(errors)
@@ -80,9 +88,9 @@ def _column_problems(names: Sequence[str], wanted: dict[str, str]) -> list[str]:
     return problems
 
 
-def _identified(column: pl.Series, part: str, reading: ValueReading, errors: list[SfumatoError]) -> Distinct | None:
+def _identified(read: Callable[[], pl.Series], part: str, errors: list[SfumatoError]) -> Distinct | None:
     try:
-        distinct = distinct_of(typed_column(column, None, reading)[0])
+        distinct = distinct_of(read())
     except SfumatoError as error:
         errors.append(error)
         return None

@@ -9,6 +9,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import Header, check_names, said_of
+from sfumato.table.person_keys import read_key_form
 from sfumato.table.ratings.assembly import Entries, assembled
 from sfumato.table.ratings.long_form import read_long
 from sfumato.table.ratings.netflix_form import PARTS, TIME, netflix_source
@@ -49,6 +50,7 @@ def read_ratings(
     sheet: str | None = None,
     range: str | None = None,
     codes: Sequence[str] = (),
+    key_form: str | None = None,
 ) -> Ratings:
     """Read ratings of issues by people.
 
@@ -79,6 +81,8 @@ def read_ratings(
         How a file is read, as :func:`sfumato.read_table` takes it.
     missing
         Texts that stand for "not rated", such as ``"99"``, beside the empty field.
+    key_form
+        Which spellings of a key are one user's, as :class:`sfumato.Schema` takes it; None asks, by an error.
 
     Returns
     -------
@@ -120,7 +124,8 @@ def read_ratings(
         # Only the first row of a text may be a record.
         names = Header(opened.names, frozenset(given if opened.is_text else opened.names))
         check_names(names)
-        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names)
+        read_key_form(key_form)
+        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names, key_form)
         return assembled(entries, known, choice, label)
     except SfumatoError as error:
         raise said_of(label, error) from None
@@ -133,14 +138,15 @@ def _entries(
     issues: Sequence[str] | None,
     reading: ValueReading,
     header: Header,
+    key_form: str | None,
 ) -> Entries:
     _refuse_foreign(form, dict(zip(("user", "issue", "rating", "time", "issues"), (*parts, issues), strict=True)))
     user, issue, rating, time = parts
     if form == "wide":
-        return read_wide(source, user, issues, reading, header)
+        return read_wide(source, user, issues, reading, header, key_form)
     if form == "netflix":
-        return read_long(source, PARTS, TIME if time else None, reading, header)
-    return read_long(source, (user, issue, rating), time, reading, header)
+        return read_long(source, PARTS, TIME if time else None, reading, header, key_form)
+    return read_long(source, (user, issue, rating), time, reading, header, key_form)
 
 
 def _refuse_foreign(form: Form, named: Mapping[str, object]) -> None:

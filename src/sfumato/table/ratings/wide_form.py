@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.columns import ValueReading
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header, raise_together
+from sfumato.table.person_column import keys_read
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.ratings.sensitive import select
@@ -18,7 +19,12 @@ from sfumato.table.sources import TableSource
 
 
 def read_wide(
-    source: TableSource, user: str | None, issues: Sequence[str] | None, reading: ValueReading, header: Header
+    source: TableSource,
+    user: str | None,
+    issues: Sequence[str] | None,
+    reading: ValueReading,
+    header: Header,
+    key_form: str | None = None,
 ) -> Entries:
     """Read one record per row.
 
@@ -34,6 +40,8 @@ def read_wide(
         How values are read.
     header
         The names, and which of them a message may show.
+    key_form
+        Which spellings of a key are one user's.
 
     Raises
     ------
@@ -47,7 +55,7 @@ def read_wide(
     errors: list[SfumatoError] = []
     rated = [_rated(column, reading, header, errors) for column in columns[: len(names)]]
     if user is not None:
-        _refuse_repeated(columns[-1], reading, errors)
+        _refuse_repeated(columns[-1], reading, key_form, errors)
     raise_together(errors)
     return _entries(names, rated)
 
@@ -70,9 +78,9 @@ def _rated(column: pl.Series, reading: ValueReading, header: Header, errors: lis
         return pl.Series(column.name, [], dtype=pl.Float64)
 
 
-def _refuse_repeated(users: pl.Series, reading: ValueReading, errors: list[SfumatoError]) -> None:
+def _refuse_repeated(users: pl.Series, reading: ValueReading, key_form: str | None, errors: list[SfumatoError]) -> None:
     try:
-        known = typed_column(users, None, reading)[0]
+        known = keys_read(users, reading, key_form)
     except SfumatoError as error:
         errors.append(error)
         return

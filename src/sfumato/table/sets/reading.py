@@ -20,6 +20,8 @@ from sfumato.table.columns import ValueReading, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names, raise_together, said_of
+from sfumato.table.person_column import keys_read
+from sfumato.table.person_keys import read_key_form
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.sets.sets import Sets
@@ -74,6 +76,7 @@ def read_sets(
     sheet: str | None = None,
     range: str | None = None,
     codes: Sequence[str] = (),
+    key_form: str | None = None,
 ) -> Sets:
     """Read the sets of items that people have.
 
@@ -99,6 +102,8 @@ def read_sets(
         How a file is read, as :func:`sfumato.read_table` takes it.
     missing
         Texts that stand for "no item", beside the empty field.
+    key_form
+        Which spellings of a key are one person's, as :class:`sfumato.Schema` takes it; None asks, by an error.
 
     Returns
     -------
@@ -128,7 +133,10 @@ def read_sets(
         given = [name for name in (person, item, *(columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))
         is_long = form == "long"
-        members = _long(opened, person, item, reading) if is_long else _wide(opened, item, item_separator, reading)
+        read_key_form(key_form)
+        members = (
+            _long(opened, person, item, reading, key_form) if is_long else _wide(opened, item, item_separator, reading)
+        )
         tree = None if hierarchy is None else hierarchy.build(members.items.values, name="items")
     except SfumatoError as error:
         raise said_of(label, error) from None
@@ -156,14 +164,16 @@ def _refuse_unknown(form: object, person: object, item_separator: object, schema
     raise_together(errors)
 
 
-def _long(source: TableSource, person: str | None, item: str | None, reading: ValueReading) -> _Members:
+def _long(
+    source: TableSource, person: str | None, item: str | None, reading: ValueReading, key_form: str | None
+) -> _Members:
     names = source.names
     if len(names) < 2:
         raise InputError("the long form needs a column for people and one for items; check the separator")
     wanted = {"person": person or names[0], "item": item or names[1]}
     _refuse_absent(wanted, names)
     keys, held_items = source.read(list(wanted.values()))
-    people, items = _keys(keys, reading), typed_column(held_items, None, reading)[0]
+    people, items = keys_read(keys, reading, key_form), typed_column(held_items, None, reading)[0]
     if not len(people):
         raise InputError("there are no records")
     whose = distinct_of(people)
@@ -175,12 +185,6 @@ def _long(source: TableSource, person: str | None, item: str | None, reading: Va
     held = items.is_not_null().to_numpy()
     first_rows = np.flatnonzero(np.diff(np.maximum.accumulate(row_of), prepend=-1))
     return _Members(len(whose.values), row_of[held], distinct_of(items.drop_nulls()), first_rows, row_of)
-
-
-def _keys(column: pl.Series, reading: ValueReading) -> pl.Series:
-    """Return keys of people as numbers if they are whole ones, else as they are written: floats may be rounded."""
-    keys = typed_column(column, None, reading)[0]
-    return typed_column(column, Kind.CATEGORICAL, reading)[0] if keys.dtype.is_float() else keys
 
 
 def _wide(source: TableSource, item: str | None, item_separator: str, reading: ValueReading) -> _Members:
