@@ -10,11 +10,10 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.ratings.rows import number_by_appearance
-from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header
 from sfumato.table.kinds import text_of
-from sfumato.table.person_column import keys_read
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import ValueReading
+from sfumato.table.columns import ValueReading, keys_read
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header
-from sfumato.table.person_column import keys_read
 from sfumato.table.problems import raise_together
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column

@@ -16,12 +16,11 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of
 from sfumato.kernels.sets.rows import relabelled_rows
 from sfumato.numbers import counted
-from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.kinds import text_of
-from sfumato.table.person_column import keys_read
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.problems import raise_together, said_of
 from sfumato.table.reading import label_of, missing_texts, read_table
