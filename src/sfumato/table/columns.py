@@ -11,6 +11,7 @@ import polars as pl
 from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
+from sfumato.table.person_keys import person_keys
 from sfumato.table.questions import ask, proposals, question_of_codes, question_of_text, remark_on_codes
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
@@ -85,6 +86,19 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
         return column
     texts = column.cast(pl.String)
     return texts.set(texts.is_in(list(reading.missing)).fill_null(True), None)
+
+
+def keys_read(column: pl.Series, reading: ValueReading, form: str | None) -> pl.Series:
+    """Return the keys of people, null where there is none, in which those of one person are equal.
+
+    Raises
+    ------
+    InputError
+        As of :func:`~sfumato.table.person_keys.person_keys`.
+    """
+    kept = with_missing(kept_column(column, reading), reading)
+    # Whole numbers have one spelling; they are numbered faster than texts.
+    return kept if kept.dtype.is_integer() else person_keys(kept, form)
 
 
 def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) -> TypedColumn:

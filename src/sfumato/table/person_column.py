@@ -9,9 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.distinct import distinct_of
-from sfumato.table.person_keys import person_keys
 
 STEPS = (1, 2, 3, 5, 10, 20, 50, 100)
 """What classes promise to those who wish for a k of their own; above the last one, multiples of it."""
@@ -29,19 +27,6 @@ def number_people(column: pl.Series) -> NDArray[np.int32]:
     # The missing value has the number after the last.
     people: NDArray[np.int32] = np.where(missing, numbers + np.cumsum(missing) - 1, numbers).astype(np.int32)
     return people
-
-
-def keys_read(column: pl.Series, reading: ValueReading, form: str | None) -> pl.Series:
-    """Return the keys of people, null where there is none, in which those of one person are equal.
-
-    Raises
-    ------
-    InputError
-        As of :func:`~sfumato.table.person_keys.person_keys`.
-    """
-    kept = with_missing(kept_column(column, reading), reading)
-    # Whole numbers have one spelling; they are numbered faster than texts.
-    return kept if kept.dtype.is_integer() else person_keys(kept, form)
 
 
 def compared(column: pl.Series) -> pl.Series:

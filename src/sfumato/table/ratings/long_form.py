@@ -10,7 +10,7 @@ import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.ratings.rows import number_by_appearance
-from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, raise_together
 from sfumato.table.person_column import keys_read

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.table.columns import ValueReading
+from sfumato.table.columns import ValueReading, keys_read
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header, raise_together
 from sfumato.table.person_column import keys_read

@@ -16,7 +16,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of
 from sfumato.kernels.sets.support import relabelled_rows
 from sfumato.numbers import counted
-from sfumato.table.columns import ValueReading, typed_column
+from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names, raise_together, said_of
