@@ -6,10 +6,13 @@ is that of what it holds (:mod:`sfumato.release.content`), and whoever reads one
 
 from __future__ import annotations
 
+import logging
+import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +30,9 @@ from sfumato.release.description import Description, TableFacts, own_kind, read_
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
-from sfumato.release.text_files import texts_of
-from sfumato.table.databases.address import Address, address_of
+from sfumato.release.text_files import hash_of, texts_of
+from sfumato.release.transaction import new_file, settle
+from sfumato.table.databases.address import Address, address_of, existing_file
 from sfumato.table.databases.protocol import Connector, Session, connector
 from sfumato.table.databases.storable import storable
 from sfumato.table.problems import said_of
@@ -40,6 +44,10 @@ if TYPE_CHECKING:
 DESCRIPTION = "description"
 """The table that holds what a folder holds beside its tables: rows of a name and a text."""
 _COLUMNS = ("name", "content")
+
+Ready = Callable[[TableFacts, Content, dict[str, Any]], None]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -123,14 +131,94 @@ def check_shelf(shelf: Shelf, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to a schema, before any work is done."""
     with _named(shelf):
         try:
-            with shelf.connector.writing(shelf.address) as session:
+            with _writing(shelf) as session:
                 _make_room(session, shelf.schema, overwrite=overwrite)
                 raise _OnlyTried
         except _OnlyTried:
             return
 
 
-def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tuple[TableFacts, Content]:
+@contextmanager
+def _writing(shelf: Shelf) -> Iterator[Session]:
+    """Open a database for one transaction; a file that is not there yet appears whole, or not at all."""
+    address = shelf.address
+    file = None if address.kind == "postgresql" else Path(os.path.realpath(address.target))
+    for line in [] if file is None else settle(file):
+        log.warning("%s", line)
+    if file is None or file.exists() or not file.parent.is_dir():
+        with shelf.connector.writing(address) as session:
+            yield session
+        return
+    try:
+        with new_file(file) as part, shelf.connector.writing(replace(address, target=str(part))) as session:
+            yield session
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"the database file cannot be written ({reason}); nothing was changed") from None
+
+
+def holds(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:
+    """Tell whether a database holds a release; what :func:`_mark` has said of it is given.
+
+    It is opened for writing, so that what a killed run has left in it is rolled back.
+
+    Raises
+    ------
+    InputError
+        When the database cannot be asked.
+    """
+    shelf = Shelf(Address(kind, target, f"{kind} database" if kind == "postgresql" else target), schema)
+    if kind != "postgresql":
+        settle(Path(target))
+        if is_new and not os.path.exists(target):
+            return False
+        existing_file(shelf.address)
+    found = None
+    with suppress(_OnlyTried), _named(shelf), shelf.connector.writing(shelf.address) as session:
+        held = session.held(schema)
+        if held is None:
+            # Who is about to make it, and has not committed, is waited for.
+            session.create_schema(schema)
+        found = _texts(session, schema, held or ())
+        raise _OnlyTried
+    return found is not None and hash_of(found[MARK]) == sha256
+
+
+def settle_stored(url: str) -> tuple[list[str], str]:
+    """Have a database roll back what a killed run has left in it; return what became of that, and what it holds.
+
+    Raises
+    ------
+    SfumatoError
+        When the URL names no schema, or the database cannot be opened.
+    """
+    shelf = Shelf.of(url, None)
+    found, texts = [], None
+    if shelf.address.kind != "postgresql":
+        file = Path(os.path.realpath(shelf.address.target))
+        found = settle(file)
+        if any(file.with_name(file.name + end).exists() for end in ("-journal", "-wal", ".wal")):
+            found.append(
+                f"{shelf.address.shown}: a run was interrupted here; the database has finished or rolled it back"
+            )
+    with suppress(_OnlyTried), _named(shelf):
+        if shelf.address.kind != "postgresql":
+            existing_file(shelf.address)
+        with shelf.connector.writing(shelf.address) as session:
+            texts = _texts(session, shelf.schema, session.held(shelf.schema) or ())
+            raise _OnlyTried
+    return found, f"{shelf}: holds {'no' if texts is None else 'a'} release"
+
+
+def _mark(shelf: Shelf, text: str, *, is_new: bool) -> dict[str, Any]:
+    """Return by what a release is found: its database, without a password, and the hash of its ``release.json``."""
+    address = shelf.address
+    target = address.target if address.kind == "postgresql" else os.path.realpath(address.target)
+    found = {"kind": address.kind, "target": target, "schema": shelf.schema, "sha256": hash_of(text)}
+    return {**found, "is_new": is_new}
+
+
+def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: Ready | None = None) -> None:
     """Write a release in one transaction.
 
     Parameters
@@ -140,11 +228,9 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
     shelf
     overwrite
         Replace a release that is there. Anything else is never replaced.
-
-    Returns
-    -------
-    tuple
-        What ``release.json`` says of the first table, and what that holds.
+    ready
+        Called before the database commits, with what ``release.json`` says of the first table, what that holds, and by
+        what the release is found.
 
     Raises
     ------
@@ -155,7 +241,8 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
         tables = release.published.tables
         frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
         check_names(shelf, frames.values())
-        with shelf.connector.writing(shelf.address) as session:
+        is_new = shelf.address.kind != "postgresql" and not os.path.exists(shelf.address.target)
+        with _writing(shelf) as session:
             _make_room(session, shelf.schema, overwrite=overwrite)
             # While the database takes the rows, they are hashed.
             _, contents = both(
@@ -170,8 +257,9 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
             texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
             rows = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
             _write(session, shelf.schema, {DESCRIPTION: rows})
-    first = next(iter(facts))
-    return facts[first], contents[first]
+            if ready is not None:
+                first = next(iter(facts))
+                ready(facts[first], contents[first], _mark(shelf, texts[MARK], is_new=is_new))
 
 
 def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:

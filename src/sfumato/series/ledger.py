@@ -12,7 +12,6 @@ import hmac
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -30,7 +29,7 @@ from sfumato.series.encryption import LedgerCipher, check_key_place, cipher_of
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.frozen import Frozen
 from sfumato.series.lock import FILE as LOCK_FILE
-from sfumato.series.lock import locked
+from sfumato.series.lock import locked, unchanged
 from sfumato.series.people import PeopleOfRelease, mark_of_series
 from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, said_plainly
 from sfumato.series.ways import APPEND
@@ -320,15 +319,22 @@ class Ledger:
         VerificationError
             When the folder has other releases than the ledger.
         """
-        settled, series = self, SeriesFolder.open(folder)
+        series = SeriesFolder.open(folder)
         number = len((self.next or self.state).entries) + (self.next is None)
         recover(Path(os.path.realpath(series.release(number))))
+        whole = self.as_arrived(series)
         if self.next is not None:
-            arrived = series.hash_of(number) == self.next.entries[-1].release
-            settled = replace(self, state=self.next if arrived else self.state, next=None).write()
-        settled.clean()
-        settled.check(series)
-        return settled
+            whole.write()
+        whole.clean()
+        whole.check(series)
+        return whole
+
+    def as_arrived(self, series: SeriesFolder) -> Ledger:
+        """Return it with the one state that the folder shows; nothing is written."""
+        if self.next is None:
+            return self
+        arrived = series.hash_of(len(self.next.entries)) == self.next.entries[-1].release
+        return replace(self, state=self.next if arrived else self.state, next=None)
 
     def clean(self) -> None:
         """Take away what killed runs have left."""
@@ -446,7 +452,37 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
     state = Ledger.read(folder, cipher)
     if state.next is not None or state.state != State():
         raise InputError(f"{folder}: is the ledger of another series; name another folder for the ledger")
-    shutil.rmtree(folder)
+    _remove(folder)
+
+
+def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> None:
+    """Take away the ledger of a start that was killed before its series was there.
+
+    Raises
+    ------
+    InputError
+        When it is the ledger of a series that lies elsewhere, or none.
+    """
+    names = {path.name for path in folder.iterdir()}
+    if FILE in names:
+        state = Ledger.read(folder, cipher)
+        with unchanged(folder) as killed:
+            begun = killed or LOCK_FILE not in names
+        if state.next is not None or state.state != State() or not begun:
+            raise InputError(
+                f"{folder}: is the ledger of a series that does not lie at {series}; name both: sfumato settle SERIES "
+                f"--ledger {folder}"
+            )
+    elif not all(name == LOCK_FILE or name.endswith(".part") for name in names):
+        raise InputError(f"{folder}: is no ledger; name the folder of the series, or its ledger")
+    _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Take a ledger away; what says that it is one goes last, so that a kill leaves what is known."""
+    for path in sorted(folder.iterdir(), key=lambda each: each.name == FILE):
+        path.unlink()
+    folder.rmdir()
 
 
 def check_ledger_place(ledger: Path, series: Path) -> None:

@@ -21,6 +21,7 @@ from sfumato.series.acceptable import key_column, published_policy, refuse, sett
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
 from sfumato.series.ledger import check_ledger_place, new_ledger
+from sfumato.series.lock import locked
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
@@ -72,7 +73,8 @@ def _made(series: Series, policy: Policy, column: str, way: str) -> None:
     ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher_of(series.ledger_key))
     published = tomllib.loads(published_policy(policy, way))
     description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
-    with whole_folder(series.folder) as part:
+    # A run that is killed here is known by its lock.
+    with locked(ledger.folder), whole_folder(series.folder) as part:
         (part / FILE).write_text(description.text(), encoding="utf-8")
 
 
