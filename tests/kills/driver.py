@@ -18,8 +18,8 @@ from pkgutil import walk_packages
 import polars as pl
 
 import sfumato as sf
-from sfumato.anonymizers.private.core import opendp
 from series.tables import SCHEMA, people
+from sfumato.anonymizers.private.core import opendp
 
 SEVERAL = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], person="who")
 DOMAINS = sf.Schema(quasi_identifying={"sex": sf.Attribute("categorical", domain=("f", "m"))})
@@ -87,7 +87,7 @@ def start_ledger(place: Path) -> None:
     """Start a ledger of budgets."""
     from sfumato.release.private.ledger import PrivacyLedger
 
-    PrivacyLedger.start(place / "private" / "budget.json", 4.0, 1e-3)
+    PrivacyLedger.start(place / "private" / "budget.json", 8.0, 1e-3)
 
 
 def start(place: Path, way: str) -> sf.Series:

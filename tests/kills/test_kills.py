@@ -180,18 +180,20 @@ def check(flow: Flow, at: int, *, again: bool) -> None:
     assert all(path.stat().st_mode & 0o777 == 0o700 for path in holders), last
     code, said = verified(flow.name, place)
     left = names(place) not in flow.states
-    # Where there was nothing before, there may be nothing to verify.
-    assert "sfumato settle" in said or not (left or code == 1), (last, sorted(names(place)), said)
+    published = any(name.endswith(("release.json", "held.db")) for name in names(place))
+    assert "sfumato settle" in said or not (left or (code == 1 and published)), (last, sorted(names(place)), said)
     if again:
         # Who had got through is refused, or does the same once more.
         flow.killer.run(flow.name, place)
     else:
-        named = place / NAMED[flow.name][at % len(NAMED[flow.name])]
+        # A ledger of budgets is written before the release is; each is brought to its end by itself.
+        which = "/private" in last if flow.name in PAID else at
+        named = place / NAMED[flow.name][which % len(NAMED[flow.name])]
         code, said = sfumato("settle", named)
         assert code == 0, (last, said)
         assert "no run was interrupted" in said or "interrupted here" in said, said
         if flow.name == "parquet" and named.name == "who.json":
-            # An audit file elsewhere is right by now, and knows nothing yet, or any more, of what lies beside the folder.
+            # An audit file elsewhere is right by now, and knows nothing of what may lie beside the folder.
             assert is_consistent(flow.name, place), last
             sfumato("settle", place / "out")
         assert "no run was interrupted" not in said or not left or flow.name == "parquet", (last, names(place))

@@ -105,6 +105,6 @@ def _budget(path: Path) -> str | None:
     except InputError:
         return None
     return (
-        f"{path}: ε = {spent.epsilon:g}, δ = {spent.delta:g} of {counted(spent.release, 'release')} stay spent, also of "
-        "one that was interrupted before it was published"
+        f"{path}: ε = {spent.epsilon:g}, δ = {spent.delta:g} of {counted(spent.release, 'release')} stay spent, also "
+        "of one that was interrupted before it was published"
     )

@@ -99,10 +99,10 @@ class Audit:
 
 
 @contextmanager
-def audit_written(path: Path, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
-    """Give a private file for a release in a database, and what is called before that commits.
+def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
+    """Give a private file for a release in a database (its file, if it is one), and what is called before that commits.
 
-    The file takes its place at `path` when the database holds the release.
+    It takes its place at `path` when the database holds the release.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def audit_written(path: Path, *, overwrite: bool) -> Iterator[tuple[Path, Decide
     check_audit_place(path, None, overwrite=overwrite)
     with ExitStack() as stack:
         with _said_plainly(path):
-            both = stack.enter_context(beside_database(path, overwrite=overwrite))
+            both = stack.enter_context(beside_database(path, file, overwrite=overwrite))
         yield both
 
 

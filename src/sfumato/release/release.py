@@ -251,7 +251,8 @@ class Release:
             save_in_database(written, shelf, overwrite=overwrite)
             return
         pseudonyms = self.audit.pseudonyms
-        with audit_written(Path(audit), overwrite=overwrite) as (secret, decide):
+        file = None if shelf.file is None else (shelf.address.kind, str(shelf.file))
+        with audit_written(Path(audit), file, overwrite=overwrite) as (secret, decide):
 
             def ready(facts: TableFacts, content: Content, mark: dict[str, Any]) -> None:
                 secret.write_text(Audit(pseudonyms[content.order]).text(facts.file, facts.sha256), encoding="utf-8")

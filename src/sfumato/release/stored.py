@@ -32,7 +32,7 @@ from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
 from sfumato.release.text_files import hash_of, texts_of
 from sfumato.release.transaction import new_file, settle
-from sfumato.table.databases.address import Address, address_of, existing_file
+from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector
 from sfumato.table.databases.storable import storable
 from sfumato.table.problems import said_of
@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 DESCRIPTION = "description"
 """The table that holds what a folder holds beside its tables: rows of a name and a text."""
 _COLUMNS = ("name", "content")
+
+_BESIDE = ("-journal", "-wal", ".wal")
+"""How names of files end that databases have beside theirs while they write."""
 
 Ready = Callable[[TableFacts, Content, dict[str, Any]], None]
 
@@ -85,6 +88,11 @@ class Shelf:
     def connector(self) -> Connector:
         """The module that knows the database."""
         return connector(self.address)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the database is, without links; None of a server."""
+        return None if self.address.kind == "postgresql" else Path(os.path.realpath(self.address.target))
 
     def __str__(self) -> str:
         """Return what messages call it."""
@@ -141,8 +149,7 @@ def check_shelf(shelf: Shelf, *, overwrite: bool) -> None:
 @contextmanager
 def _writing(shelf: Shelf) -> Iterator[Session]:
     """Open a database for one transaction; a file that is not there yet appears whole, or not at all."""
-    address = shelf.address
-    file = None if address.kind == "postgresql" else Path(os.path.realpath(address.target))
+    address, file = shelf.address, shelf.file
     for line in [] if file is None else settle(file):
         log.warning("%s", line)
     if file is None or file.exists() or not file.parent.is_dir():
@@ -168,19 +175,10 @@ def holds(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> 
         When the database cannot be asked.
     """
     shelf = Shelf(Address(kind, target, f"{kind} database" if kind == "postgresql" else target), schema)
-    if kind != "postgresql":
-        settle(Path(target))
-        if is_new and not os.path.exists(target):
-            return False
-        existing_file(shelf.address)
-    found = None
-    with suppress(_OnlyTried), _named(shelf), shelf.connector.writing(shelf.address) as session:
-        held = session.held(schema)
-        if held is None:
-            # Who is about to make it, and has not committed, is waited for.
-            session.create_schema(schema)
-        found = _texts(session, schema, held or ())
-        raise _OnlyTried
+    if shelf.file is not None and is_new and not shelf.file.exists():
+        settle(shelf.file)
+        return False
+    found = _settled(shelf)
     return found is not None and hash_of(found[MARK]) == sha256
 
 
@@ -193,28 +191,51 @@ def settle_stored(url: str) -> tuple[list[str], str]:
         When the URL names no schema, or the database cannot be opened.
     """
     shelf = Shelf.of(url, None)
-    found, texts = [], None
-    if shelf.address.kind != "postgresql":
-        file = Path(os.path.realpath(shelf.address.target))
-        found = settle(file)
-        if any(file.with_name(file.name + end).exists() for end in ("-journal", "-wal", ".wal")):
-            found.append(
-                f"{shelf.address.shown}: a run was interrupted here; the database has finished or rolled it back"
-            )
-    with suppress(_OnlyTried), _named(shelf):
-        if shelf.address.kind != "postgresql":
-            existing_file(shelf.address)
-        with shelf.connector.writing(shelf.address) as session:
-            texts = _texts(session, shelf.schema, session.held(shelf.schema) or ())
-            raise _OnlyTried
+    found = [] if shelf.file is None else settle(shelf.file)
+    if shelf.file is not None and any(Path(f"{shelf.file}{end}").exists() for end in _BESIDE):
+        found.append(f"{shelf.file}: a run was interrupted here; the database finished it or rolled it back")
+    texts = _settled(shelf)
     return found, f"{shelf}: holds {'no' if texts is None else 'a'} release"
+
+
+def end_in_file(kind: str, target: str) -> None:
+    """Have a database that is a file, and what was to become one, end what a killed run has left.
+
+    Raises
+    ------
+    InputError
+        When it cannot be opened for writing, or is not there.
+    """
+    settle(Path(target))
+    address = Address(kind, target, target)
+    connector(address).end_interrupted(address)
+
+
+def _settled(shelf: Shelf) -> dict[str, str] | None:
+    """Have a database end what was interrupted in it, as it does when it is opened; return the texts of a release."""
+    texts = None
+    with suppress(_OnlyTried), _named(shelf):
+        if shelf.file is not None:
+            end_in_file(shelf.address.kind, str(shelf.file))
+        with shelf.connector.writing(shelf.address) as session:
+            held = session.held(shelf.schema)
+            if held is None:
+                # Who is about to make it, and has not committed, is waited for.
+                session.create_schema(shelf.schema)
+            texts = _texts(session, shelf.schema, held or ())
+            raise _OnlyTried
+    return texts
 
 
 def _mark(shelf: Shelf, text: str, *, is_new: bool) -> dict[str, Any]:
     """Return by what a release is found: its database, without a password, and the hash of its ``release.json``."""
     address = shelf.address
-    target = address.target if address.kind == "postgresql" else os.path.realpath(address.target)
-    found = {"kind": address.kind, "target": target, "schema": shelf.schema, "sha256": hash_of(text)}
+    found = {
+        "kind": address.kind,
+        "target": str(shelf.file or address.target),
+        "schema": shelf.schema,
+        "sha256": hash_of(text),
+    }
     return {**found, "is_new": is_new}
 
 
@@ -241,7 +262,7 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: 
         tables = release.published.tables
         frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
         check_names(shelf, frames.values())
-        is_new = shelf.address.kind != "postgresql" and not os.path.exists(shelf.address.target)
+        is_new = shelf.file is not None and not shelf.file.exists()
         with _writing(shelf) as session:
             _make_room(session, shelf.schema, overwrite=overwrite)
             # While the database takes the rows, they are hashed.

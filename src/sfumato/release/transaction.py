@@ -86,10 +86,11 @@ Decide = Callable[[dict[str, Any]], None]
 
 
 @contextmanager
-def beside_database(audit: Path, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
+def beside_database(audit: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
     """Give a private file to write, and what decides; it takes its place when the database holds what was decided.
 
-    Nobody else puts an audit file into that folder from the decision to the end.
+    Where the database is a `file`, of a kind and a path, what a kill leaves in it and beside it ends, too. Nobody else
+    puts an audit file into the folder from the decision to the end.
     """
     holder = _holder(audit)
     with _locked(holder), ExitStack() as stack:
@@ -101,7 +102,7 @@ def beside_database(audit: Path, *, overwrite: bool) -> Iterator[tuple[Path, Dec
             _decide(holder, {"database": release})
 
         try:
-            _write(holder / PLAN, json.dumps({"audit": audit.name}))
+            _write(holder / PLAN, json.dumps({"audit": audit.name, "file": file}))
             os.close(os.open(holder / NEW, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             yield holder / NEW, decide
         except BaseException:
@@ -109,7 +110,8 @@ def beside_database(audit: Path, *, overwrite: bool) -> Iterator[tuple[Path, Dec
             with suppress(SfumatoError):
                 _end(holder)
             raise
-        _end(holder)
+        _put_audit(holder, audit)
+        _take_away(holder, {})
 
 
 @contextmanager
@@ -348,6 +350,12 @@ def _end(holder: Path) -> bool:
             new.replace(said["audit"])
             sync(said["audit"].parent)
         _take_private(said)
+    elif said.get("file"):
+        from sfumato.release.stored import end_in_file
+
+        # A database that is not there any more, or is in use, has nothing to do with a run that is taken back.
+        with suppress(SfumatoError):
+            end_in_file(*said["file"])
     if decided:
         (holder / JOURNAL).unlink()
         sync(holder)
@@ -360,13 +368,18 @@ def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
     # Only such a run needs what reads databases.
     from sfumato.release.stored import holds
 
-    found = holds(holder.parent, **said["database"])
-    if found and (holder / NEW).is_file():
-        (holder / NEW).replace(said["audit"])
-        sync(holder.parent)
-    elif not found:
+    found = holds(**said["database"])
+    if found:
+        _put_audit(holder, said["audit"])
+    else:
         (holder / JOURNAL).unlink()
     return found
+
+
+def _put_audit(holder: Path, audit: Path) -> None:
+    if (holder / NEW).is_file():
+        (holder / NEW).replace(audit)
+        sync(holder.parent)
 
 
 def _arrive(holder: Path, target: Path, inode: int) -> None:

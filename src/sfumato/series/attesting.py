@@ -12,9 +12,9 @@ from sfumato.numbers import counted
 from sfumato.registry import loaded
 from sfumato.release.transaction import left, line_of, settle
 from sfumato.series.batch import TAG
-from sfumato.series.folder import SeriesFolder
 from sfumato.series.description import FILE as SERIES_FILE
 from sfumato.series.encryption import cipher_of
+from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Ledger, ledger_kept, take_back_start
 from sfumato.series.lock import locked, unchanged
 from sfumato.series.people import PeopleOfRelease, known_among
@@ -77,12 +77,12 @@ def settle_series(series: Series) -> list[str]:
         When folder and ledger do not belong together, or one of them is damaged.
     """
     line, where = interrupted_series(series), series.folder
+    settle(where)
     if (where / SERIES_FILE).is_file():
         with locked(series.ledger):
             last = len(ledger_kept(series).recovered(where).state.entries)
         became = f"the series is whole, and its last release is {last}" if last else "the series has no release yet"
     else:
-        settle(where)
         if series.ledger.is_dir():
             take_back_start(series.ledger, where, cipher_of(series.ledger_key))
         became = "the start was taken back"

@@ -12,8 +12,8 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -418,10 +418,11 @@ def _listed(numbers: tuple[int, ...] | list[int]) -> str:
     return f"release {numbers[0]}" if len(numbers) == 1 else f"releases {', '.join(map(str, numbers))}"
 
 
+@contextmanager
 def new_ledger(
     folder: Path, series: str, column: str, policy: Policy, way: str = APPEND, cipher: LedgerCipher | None = None
-) -> Ledger:
-    """Make the folder of a new ledger, for its owner alone.
+) -> Iterator[Ledger]:
+    """Make the folder of a new ledger, for its owner alone; its lock is held for a block, and tells of a kill in it.
 
     Raises
     ------
@@ -435,7 +436,8 @@ def new_ledger(
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
     made = Ledger(folder, series, secrets.token_bytes(KEY_BYTES), column, policy, State(), way=way, cipher=cipher)
-    return made.write()
+    with locked(folder):
+        yield made.write()
 
 
 def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
@@ -445,7 +447,8 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
     if folder.is_symlink() or not folder.is_dir():
         raise InputError(f"{folder}: is a file or a link; name a folder for the ledger")
     names = {path.name for path in folder.iterdir()}
-    if names <= {LOCK_FILE} or all(name.endswith(".part") for name in names):
+    if _only_begun(names):
+        _remove(folder)
         return
     if FILE not in names:
         raise InputError(f"{folder}: is not empty and no ledger; name another folder for the ledger")
@@ -473,9 +476,13 @@ def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> 
                 f"{folder}: is the ledger of a series that does not lie at {series}; name both: sfumato settle SERIES "
                 f"--ledger {folder}"
             )
-    elif not all(name == LOCK_FILE or name.endswith(".part") for name in names):
+    elif not _only_begun(names):
         raise InputError(f"{folder}: is no ledger; name the folder of the series, or its ledger")
     _remove(folder)
+
+
+def _only_begun(names: set[str]) -> bool:
+    return all(name == LOCK_FILE or name.endswith(".part") for name in names)
 
 
 def _remove(folder: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers.mondrian import Mondrian
@@ -16,12 +18,11 @@ from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
-from sfumato.release.folder import check_target, whole_folder
+from sfumato.release.folder import check_target, recover, whole_folder
 from sfumato.series.acceptable import key_column, published_policy, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
 from sfumato.series.ledger import check_ledger_place, new_ledger
-from sfumato.series.lock import locked
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
@@ -62,6 +63,7 @@ def started(
 
 
 def _check_places(series: Series) -> None:
+    recover(Path(os.path.realpath(series.folder)))
     if (series.folder / FILE).is_file():
         raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
     check_target(series.folder, overwrite=False)
@@ -70,12 +72,11 @@ def _check_places(series: Series) -> None:
 
 
 def _made(series: Series, policy: Policy, column: str, way: str) -> None:
-    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher_of(series.ledger_key))
-    published = tomllib.loads(published_policy(policy, way))
-    description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
-    # A run that is killed here is known by its lock.
-    with locked(ledger.folder), whole_folder(series.folder) as part:
-        (part / FILE).write_text(description.text(), encoding="utf-8")
+    cipher, published = cipher_of(series.ledger_key), tomllib.loads(published_policy(policy, way))
+    with new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher) as ledger:
+        description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
+        with whole_folder(series.folder) as part:
+            (part / FILE).write_text(description.text(), encoding="utf-8")
 
 
 def _taken_back(series: Series) -> None:
