@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -97,6 +98,12 @@ def start(place: Path, way: str) -> sf.Series:
     return sf.Series.start(place / "s", SCHEMA, models, table=month(12), way=way, threads=1)
 
 
+def refuse(place: Path) -> None:
+    """Start a series that has too few people, so that it is taken back."""
+    with suppress(sf.UnsatisfiableError):
+        sf.Series.start(place / "s", SCHEMA, [sf.KAnonymity(40)], table=month(12), threads=1)
+
+
 def month(count: int, first: int = 0) -> pl.DataFrame:
     """Return a month's people, of four diseases in turn."""
     rows = [(name, age, city, ("flu", "cold", "gout", "none")[number % 4]) for number, (name, age, city, _) in
@@ -141,6 +148,7 @@ RUNS: dict[str, Callable[[Path], object]] = {
     "new-sqlite": lambda place: store(place, "sqlite", 0),
     "new-duckdb": lambda place: store(place, "duckdb", 0),
     "start": lambda place: start(place, "append"),
+    "refused": refuse,
     "append": lambda place: sf.Series.open(place / "s").append(month(9, 300), threads=1),
     "wait": lambda place: sf.Series.open(place / "s").append(month(1, 300), threads=1),
     "grow": lambda place: sf.Series.open(place / "s").grow(month(9, 300), threads=1),

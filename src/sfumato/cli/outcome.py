@@ -76,7 +76,7 @@ def explained(error: BaseException) -> tuple[list[str], int]:
             message = message.replace(technical, plain)
         return [f"{message} (--help shows an example)"] if message else [], INPUT
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return [SENTENCE], STOPPED
+        return [_stopped()], STOPPED
     if isinstance(error, MemoryError):
         return ["not enough memory; close other programs, or take fewer columns or records at a time"], INPUT
     if isinstance(error, BrokenPipeError):
@@ -86,6 +86,13 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
+
+
+def _stopped() -> str:
+    """Say what an interruption has left; what has not been loaded has written nothing."""
+    writing = sys.modules.get("sfumato.release.transaction")
+    said = None if writing is None else writing.after_stop()
+    return SENTENCE if said is None else f"stopped; {said}"
 
 
 def complain(lines: Sequence[str], *, is_error: bool = False) -> None:

@@ -31,7 +31,7 @@ from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
 from sfumato.release.text_files import hash_of, texts_of
-from sfumato.release.transaction import new_file, settle
+from sfumato.release.transaction import WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector
 from sfumato.table.databases.storable import storable
@@ -281,6 +281,7 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: 
             if ready is not None:
                 first = next(iter(facts))
                 ready(facts[first], contents[first], _mark(shelf, texts[MARK], is_new=is_new))
+    WRITTEN.append((str(shelf), None))
 
 
 def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:

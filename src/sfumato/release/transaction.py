@@ -20,6 +20,7 @@ import secrets
 import shutil
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -33,6 +34,13 @@ AUDIT = ".audit.json"
 """How the name of an audit file ends that lies beside its release."""
 PATIENCE = 60.0
 """Seconds that a run waits for another one that puts its release in place in the same folder."""
+
+WRITTEN: deque[tuple[str, Path | None]] = deque(maxlen=8)
+"""Releases that this program has put in place, and their folders, for who is interrupted afterwards."""
+SPENT: deque[str] = deque(maxlen=8)
+"""Ledgers of budgets into which it has written what a release costs."""
+BEGUN: list[Path] = []
+"""What it is about to write."""
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +63,8 @@ def together(target: Path, audit: Path | None, around: Path | None, *, overwrite
     holder = _holder(_beside(target, around))
     lock = _made(holder)
     private = None if audit is None else _holder(audit)
+    inode = None
+    BEGUN.append(target)
     try:
         _write(holder / PLAN, _plan(holder, target, audit, private))
         if private is not None:
@@ -72,13 +82,19 @@ def together(target: Path, audit: Path | None, around: Path | None, *, overwrite
             if not overwrite and target.is_dir() and any(target.iterdir()):
                 raise InputError(f"{target}: another run wrote a release there meanwhile; name another folder")
             _refuse_taken(audit, overwrite=overwrite)
-            _decide(holder, {"inode": (holder / NEW).stat().st_ino})
+            inode = (holder / NEW).stat().st_ino
+            _decide(holder, {"inode": inode})
             _end(holder)
     finally:
         # Whatever interrupted it: what was decided is finished, all else taken back.
-        _end(holder)
-        if lock is not None:
-            os.close(lock)
+        try:
+            _end(holder)
+            BEGUN.remove(target)
+        finally:
+            if inode is not None and _arrived(target, inode):
+                WRITTEN.append((str(target), target))
+            if lock is not None:
+                os.close(lock)
 
 
 Decide = Callable[[dict[str, Any]], None]
@@ -181,6 +197,15 @@ def is_used(folder: Path) -> bool:
     if (descriptor := lock_folder(folder)) is not None:
         os.close(descriptor)
     return descriptor is None
+
+
+def after_stop() -> str | None:
+    """Say what an interruption has found done or begun; None where there is nothing."""
+    written = [name for name, folder in WRITTEN if folder is None or folder.exists()]
+    said = [f"{name} was written before" for name in written] or ["no release was written"]
+    said += [f"what it was to cost stays spent in {name}" for name in SPENT]
+    said += [f"sfumato settle {target} ends what was begun" for target in BEGUN]
+    return "; ".join(said) if WRITTEN or SPENT or BEGUN else None
 
 
 def sync(path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,9 @@ def settle_series(series: Series) -> list[str]:
     else:
         if series.ledger.is_dir():
             take_back_start(series.ledger, where, cipher_of(series.ledger_key))
+            with suppress(OSError):
+                # An empty folder is what a start leaves that is being taken back.
+                where.rmdir()
         became = "the start was taken back"
     return [] if line is None else [f"{where}: a run was interrupted here; {became}"]
 

@@ -448,14 +448,14 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
         raise InputError(f"{folder}: is a file or a link; name a folder for the ledger")
     names = {path.name for path in folder.iterdir()}
     if _only_begun(names):
-        _remove(folder)
+        remove_ledger(folder)
         return
     if FILE not in names:
         raise InputError(f"{folder}: is not empty and no ledger; name another folder for the ledger")
     state = Ledger.read(folder, cipher)
     if state.next is not None or state.state != State():
         raise InputError(f"{folder}: is the ledger of another series; name another folder for the ledger")
-    _remove(folder)
+    remove_ledger(folder)
 
 
 def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> None:
@@ -478,14 +478,14 @@ def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> 
             )
     elif not _only_begun(names):
         raise InputError(f"{folder}: is no ledger; name the folder of the series, or its ledger")
-    _remove(folder)
+    remove_ledger(folder)
 
 
 def _only_begun(names: set[str]) -> bool:
     return all(name == LOCK_FILE or name.endswith(".part") for name in names)
 
 
-def _remove(folder: Path) -> None:
+def remove_ledger(folder: Path) -> None:
     """Take a ledger away; what says that it is one goes last, so that a kill leaves what is known."""
     for path in sorted(folder.iterdir(), key=lambda each: each.name == FILE):
         path.unlink()

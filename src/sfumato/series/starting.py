@@ -22,7 +22,8 @@ from sfumato.release.folder import check_target, recover, whole_folder
 from sfumato.series.acceptable import key_column, published_policy, refuse, settled
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
-from sfumato.series.ledger import check_ledger_place, new_ledger
+from sfumato.series.ledger import check_ledger_place, new_ledger, remove_ledger
+from sfumato.series.lock import locked
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
@@ -81,10 +82,11 @@ def _made(series: Series, policy: Policy, column: str, way: str) -> None:
 
 def _taken_back(series: Series) -> None:
     """Remove a series that has no release."""
-    with suppress(SfumatoError, OSError):
+    # A run that is killed here is known by the lock.
+    with suppress(SfumatoError, OSError), locked(series.ledger):
         if not series.releases:
             shutil.rmtree(series.folder)
-            shutil.rmtree(series.ledger)
+            remove_ledger(series.ledger)
 
 
 def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyModel) -> Policy:

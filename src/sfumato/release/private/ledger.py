@@ -17,7 +17,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.private import SeriesSpent
 from sfumato.release.description import unambiguous
-from sfumato.release.transaction import alone, new_file, settle
+from sfumato.release.transaction import SPENT, alone, new_file, settle
 from sfumato.settings import is_finite_number
 from sfumato.whole_files import read_regular_text, write_whole
 
@@ -132,6 +132,7 @@ class PrivacyLedger:
                     "was drawn"
                 )
             after._write(real)
+            SPENT.append(str(path))
         return spent
 
     def to_dict(self) -> dict[str, Any]:
