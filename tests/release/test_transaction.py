@@ -26,6 +26,7 @@ import sfumato as sf
 from kills import driver
 from sfumato.release.private.ledger import PrivacyLedger
 place = Path(sys.argv[1])
+driver.release(0)
 print("ready", flush=True)
 sys.stdin.readline()
 try:
@@ -65,6 +66,9 @@ def at_once(place: Path, *works: str) -> list[tuple[int, str]]:
     return ended
 
 
+TAKEN = ("already holds a release", "is the audit file of another release", "another run wrote")
+
+
 def one_is_refused(ended: Sequence[tuple[int, str]], words: Sequence[str]) -> None:
     assert sorted(code for code, _ in ended) == [0, 2]
     (said,) = [said for code, said in ended if code]
@@ -74,11 +78,13 @@ def one_is_refused(ended: Sequence[tuple[int, str]], words: Sequence[str]) -> No
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     (tmp_path / "private").mkdir()
+    transaction.WRITTEN.clear()
+    transaction.SPENT.clear()
     return tmp_path
 
 
 def test_two_runs_cannot_both_write_a_new_release(place: Path) -> None:
-    one_is_refused(at_once(place, *["driver.save(place, 0)"] * 2), ("already holds a release", "another run wrote"))
+    one_is_refused(at_once(place, *["driver.save(place, 0)"] * 2), TAKEN)
     assert sf.verify(place / "out", audit=place / "out.audit.json").ok
     assert sorted(os.listdir(place)) == ["out", "out.audit.json", "private"]
 
@@ -86,7 +92,7 @@ def test_two_runs_cannot_both_write_a_new_release(place: Path) -> None:
 def test_two_runs_cannot_both_write_an_audit_file(place: Path) -> None:
     save = "driver.release(0).save(place / '{}', audit=place / 'private' / 'who.json')"
     ended = at_once(place, save.format("one"), save.format("two"))
-    one_is_refused(ended, ("is the audit file of another release", "another run wrote an audit file"))
+    one_is_refused(ended, TAKEN)
     (written,) = [name for name in ("one", "two") if (place / name).exists()]
     assert sf.verify(place / written, audit=place / "private" / "who.json").ok
     assert len(os.listdir(place)) == 2
@@ -159,18 +165,18 @@ def anonymized(place: Path) -> tuple[int, str]:
     ("where", "said"), [("_decide", "no release was written"), ("_arrive", "out was written before")]
 )
 def test_an_interruption_says_what_became_of_the_release(where: str, said: str, place: Path) -> None:
-    transaction.WRITTEN.clear()
-    transaction.SPENT.clear()
     real = getattr(transaction, where)
 
+    calls: list[object] = []
+
     def interrupted(*arguments: object) -> None:
-        once.stop()
+        calls.append(arguments)
         if where == "_arrive":
             real(*arguments)
-        raise KeyboardInterrupt
+        if len(calls) == 1:
+            raise KeyboardInterrupt
 
-    once = patch.object(transaction, where, interrupted)
-    with once:
+    with patch.object(transaction, where, interrupted):
         code, output = anonymized(place)
     assert code == 130
     assert said in output

@@ -158,14 +158,18 @@ def settle(path: Path) -> list[str]:
     found = []
     for holder in left(path):
         main = _main(holder)
-        if main is None or is_used(main):
-            continue
         if holder.is_dir() and not main.is_dir():
             raise InputError(
                 f"{path}: a run was interrupted here, and {main}, where it left its release, is gone; put that back, "
                 f"or delete {holder}"
             )
-        decided = _end(main)
+        # While it is brought to its end, no other command does the same.
+        if (lock := lock_folder(main)) is None:
+            continue
+        try:
+            decided = _end(main)
+        finally:
+            os.close(lock)
         found.append(f"{path}: a run was interrupted here; it was {'finished' if decided else 'taken back'}")
     return list(dict.fromkeys(found))
 
@@ -250,8 +254,19 @@ def _holders(path: Path) -> list[Path]:
 
 
 def _made(holder: Path) -> int | None:
-    holder.mkdir(mode=0o700)
-    return lock_folder(holder)
+    """Make a holder and lock it; return the lock, or None where the system has none."""
+    for _ in range(5):
+        with suppress(FileExistsError):
+            holder.mkdir(mode=0o700)
+        # Until its lock is there, whoever ends interrupted runs may take it for the holder of one, and away.
+        lock = lock_folder(holder)
+        if lock is not None and holder.exists():
+            return lock
+        if lock is not None:
+            os.close(lock)
+        time.sleep(0.01)
+    holder.mkdir(mode=0o700, exist_ok=True)
+    return None
 
 
 @contextmanager
@@ -323,12 +338,13 @@ def _read(holder: Path) -> dict[str, Any]:
     return {}
 
 
-def _main(holder: Path) -> Path | None:
+def _main(holder: Path) -> Path:
     """Return the holder of the folder that a holder belongs to: itself, or what the one of a private file names."""
     with suppress(OSError, ValueError):
         named = (holder / OF).read_text(encoding="utf-8")
-        return Path(os.path.normpath(holder.parent / named))
-    return None if (holder / OF).exists() else holder
+        # What was killed while it wrote the name had begun nothing else there.
+        return Path(os.path.normpath(holder.parent / named)) if named else holder
+    return holder
 
 
 def _write(path: Path, text: str) -> None:
