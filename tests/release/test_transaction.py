@@ -154,6 +154,14 @@ def test_settling_leaves_a_run_alone_that_goes_on(place: Path) -> None:
         assert secret.exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("anonymize",), ("private", "publish"), ("series", "append"), ("series", "withdraw"), ("sets", "anonymize")],
+)
+def test_commands_name_what_ends_them(words: tuple[str, ...]) -> None:
+    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help"], terminal_width=200).output
+
+
 def anonymized(place: Path) -> tuple[int, str]:
     pl.DataFrame({"age": [1, 1, 2, 2]}).write_csv(place / "t.csv")
     words = ["anonymize", str(place / "t.csv"), "--quasi", "age", "-k", "2", "--out", str(place / "out")]
