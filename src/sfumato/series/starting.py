@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
+import logging
 import secrets
 import shutil
 import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sfumato.anonymizers.mondrian import Mondrian
@@ -18,8 +17,9 @@ from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
-from sfumato.release.folder import check_target, recover, whole_folder
+from sfumato.release.folder import check_target, whole_folder
 from sfumato.series.acceptable import key_column, published_policy, refuse, settled
+from sfumato.series.attesting import settle_series
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
 from sfumato.series.ledger import check_ledger_place, new_ledger, remove_ledger
@@ -32,6 +32,9 @@ from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
+
+
+log = logging.getLogger(__name__)
 
 
 def started(
@@ -64,7 +67,10 @@ def started(
 
 
 def _check_places(series: Series) -> None:
-    recover(Path(os.path.realpath(series.folder)))
+    # A start that was killed comes to its end before this one is refused, or begins.
+    with suppress(SfumatoError):
+        for line in settle_series(series):
+            log.warning("%s", line)
     if (series.folder / FILE).is_file():
         raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
     check_target(series.folder, overwrite=False)
