@@ -78,8 +78,6 @@ def one_is_refused(ended: Sequence[tuple[int, str]], words: Sequence[str]) -> No
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     (tmp_path / "private").mkdir()
-    transaction.WRITTEN.clear()
-    transaction.SPENT.clear()
     return tmp_path
 
 

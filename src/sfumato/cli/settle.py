@@ -74,6 +74,7 @@ def _ended(target: str, ledger: Path | None, ledger_key: Path | None) -> tuple[l
 
 def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series | None:
     """Return the series that a folder or a ledger belongs to; None where it is neither."""
+    from sfumato.release.folder import MARK
     from sfumato.series.description import FILE as SERIES_FILE
     from sfumato.series.ledger import FILE as LEDGER_FILE
     from sfumato.series.series import Series, ledger_of
@@ -87,7 +88,7 @@ def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series 
         if path != ledger_of(folder):
             raise InputError(f"{path}: is the ledger of a series; name both: sfumato settle SERIES --ledger {path}")
         return Series(folder, path, ledger_key)
-    if (path / SERIES_FILE).is_file() or ledger_of(path).is_dir():
+    if (path / SERIES_FILE).is_file() or (ledger_of(path).is_dir() and not (path / MARK).is_file()):
         if not ledger_of(path).is_dir():
             raise InputError(f"{path}: is a series whose ledger lies elsewhere; name it with --ledger")
         return Series(path, ledger_of(path), ledger_key)

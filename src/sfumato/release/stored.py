@@ -164,7 +164,7 @@ def _writing(shelf: Shelf) -> Iterator[Session]:
         raise InputError(f"the database file cannot be written ({reason}); nothing was changed") from None
 
 
-def holds(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:
+def holds_release(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:
     """Tell whether a database holds a release; what :func:`_mark` has said of it is given.
 
     It is opened for writing, so that what a killed run has left in it is rolled back.

@@ -180,7 +180,7 @@ def left(path: Path) -> list[Path]:
     Beside a release, too, of which the path is the audit file by its name: its own holder comes a moment later.
     """
     path = Path(os.path.realpath(path))
-    places = dict.fromkeys((path, path.parent, path.with_name(path.name.removesuffix(AUDIT) or path.name)))
+    places = dict.fromkeys((path, path.parent, path.parent / path.name.removesuffix(AUDIT)))
     return [holder for place in places for holder in _holders(place) if not is_used(holder)]
 
 
@@ -201,6 +201,12 @@ def is_used(folder: Path) -> bool:
     if (descriptor := lock_folder(folder)) is not None:
         os.close(descriptor)
     return descriptor is None
+
+
+def new_command() -> None:
+    """Forget what an earlier command of this program has done."""
+    for done in (WRITTEN, SPENT):
+        done.clear()
 
 
 def after_stop() -> str | None:
@@ -407,9 +413,9 @@ def _end(holder: Path) -> bool:
 def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
     """Put the audit file in place if the database holds its release."""
     # Only such a run needs what reads databases.
-    from sfumato.release.stored import holds
+    from sfumato.release.stored import holds_release
 
-    found = holds(**said["database"])
+    found = holds_release(**said["database"])
     if found:
         _put_audit(holder, said["audit"])
     else:
