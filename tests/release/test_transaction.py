@@ -1,85 +1,203 @@
-"""A run with people is killed at each step: release and audit file agree after one more command, nothing is left."""
+"""Two runs at once, and an interruption: one waits or is refused in words, and what is said about it is true."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato.release.audit import folder_with_audit
-from sfumato.release.transaction import interrupted, settle
+from kills import driver
+from sfumato.cli.app import app
+from sfumato.release import transaction
+from sfumato.release.private.ledger import PrivacyLedger
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked there")
-
-EVENTS = ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "shutil.rmtree", "ctypes.dlsym")
-KILLED = 77
-
-
-def release_of(shift: int) -> sf.Release:
-    frame = pl.DataFrame(
-        {
-            "who": [row // 2 for row in range(40)],
-            "age": [row // 2 % 4 + shift for row in range(40)],
-            "disease": ["flu", "cold"] * 20,
-        }
-    )
-    schema = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], person="who")
-    return sf.anonymize(sf.read_table(frame, schema), [sf.KAnonymity(3)], seed=1)
-
-
-def killed(new: dict[str, bytes], place: Path, step: int) -> bool:
-    """Write a release that is ready in a child that dies before its file operation of a number; tell whether it did."""
-    if not (child := os.fork()):
-        left = [step]
-
-        def counting(event: str, arguments: tuple[object, ...]) -> None:
-            if event in EVENTS:
-                left[0] -= 1
-                if left[0] == -1:
-                    os._exit(KILLED)
-
-        sys.addaudithook(counting)
-        # No threads are in a forked child, so that it only writes bytes.
-        with folder_with_audit(place / "out", place / "private" / "who.json", overwrite=True) as (part, secret):
-            for name, content in new.items():
-                (secret if name == "audit" else part / name).write_bytes(content)
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == KILLED
+PROGRAM = """
+import sys
+from pathlib import Path
+import sfumato as sf
+from kills import driver
+from sfumato.release.private.ledger import PrivacyLedger
+place = Path(sys.argv[1])
+driver.release(0)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    exec(sys.argv[2])
+except sf.SfumatoError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
 
 
-def settled_everywhere(base: Path, every: int, named: str) -> list[bytes]:
-    old, new = release_of(0), release_of(7)
-    new.save(base / "new", audit=base / "new.json")
-    ready = {path.name: path.read_bytes() for path in (base / "new").iterdir()}
-    ready["audit"] = (base / "new.json").read_bytes()
-    marks = []
-    for step in range(0, 5000, every):
-        place = base / str(step)
-        (place / "private").mkdir(parents=True)
-        old.save(place / "out", audit=place / "private" / "who.json")
-        went_on = killed(ready, place, step)
-        # A kill leaves one release or the other; what is left is in folders of their owner alone.
-        assert sf.verify(place / "out").ok
-        holders = [path for path in place.rglob(".*.part") if path.parent in (place, place / "private")]
-        assert all(path.stat().st_mode & 0o777 == 0o700 for path in holders)
-        assert (interrupted(place / "out") is None) or holders
-        settle(place / ("out" if named == "folder" else "private/who.json"))
-        settle(place / ("out" if named == "folder" else "private/who.json"))
-        assert sf.verify(place / "out", audit=place / "private" / "who.json").ok
-        names = sorted(os.listdir(place)) + os.listdir(place / "private")
-        assert names == ["out", "private", "who.json"], (step, names)
-        marks.append((place / "out" / "release.json").read_bytes())
-        if not went_on:
-            return marks
-    raise AssertionError("the run never ended")
+def at_once(place: Path, *works: str) -> list[tuple[int, str]]:
+    """Do each work in a process of its own, all at the same time; return how they ended, and what they said."""
+    paths = os.pathsep.join([str(Path(sf.__file__).parents[1]), str(Path(__file__).parents[1])])
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, place, work],
+            env={**os.environ, "PYTHONPATH": paths},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for work in works
+    ]
+    for run in runs:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        assert run.stdin is not None
+        run.stdin.write("go\n")
+        run.stdin.flush()
+    ended = []
+    for run in runs:
+        said, errors = run.communicate(timeout=120)
+        assert "Traceback" not in errors
+        ended.append((run.returncode, said))
+    return ended
 
 
-@pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.slow)])
-def test_release_and_audit_file_agree_after_any_kill(tmp_path, every):
-    marks = settled_everywhere(tmp_path, every, "folder")
-    print(len(marks), "points")
-    assert len(set(marks)) == 2
+TAKEN = ("already holds a release", "is the audit file of another release", "another run wrote")
+
+
+def one_is_refused(ended: Sequence[tuple[int, str]], words: Sequence[str]) -> None:
+    assert sorted(code for code, _ in ended) == [0, 2]
+    (said,) = [said for code, said in ended if code]
+    assert any(word in said for word in words), said
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "private").mkdir()
+    return tmp_path
+
+
+def test_two_runs_cannot_both_write_a_new_release(place: Path) -> None:
+    one_is_refused(at_once(place, *["driver.save(place, 0)"] * 2), TAKEN)
+    assert sf.verify(place / "out", audit=place / "out.audit.json").ok
+    assert sorted(os.listdir(place)) == ["out", "out.audit.json", "private"]
+
+
+def test_two_runs_cannot_both_write_an_audit_file(place: Path) -> None:
+    save = "driver.release(0).save(place / '{}', audit=place / 'private' / 'who.json')"
+    ended = at_once(place, save.format("one"), save.format("two"))
+    one_is_refused(ended, TAKEN)
+    (written,) = [name for name in ("one", "two") if (place / name).exists()]
+    assert sf.verify(place / written, audit=place / "private" / "who.json").ok
+    assert len(os.listdir(place)) == 2
+
+
+def test_a_folder_and_an_audit_file_are_of_one_run(place: Path) -> None:
+    driver.save(place, 0)
+    assert [code for code, _ in at_once(place, "driver.save(place, 7)", "driver.save(place, 9)")] == [0, 0]
+    assert sf.verify(place / "out", audit=place / "out.audit.json").ok
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_database_and_an_audit_file_are_of_one_run(kind: str, before: bool, place: Path) -> None:
+    if before:
+        driver.store(place, kind, 0)
+    ended = at_once(place, *(f"driver.store(place, {kind!r}, {shift})" for shift in (7, 9)))
+    assert 0 in {code for code, _ in ended}
+    words = ("another program", "another run", "cannot be read or written")
+    assert all(any(word in said for word in words) for code, said in ended if code), ended
+    url = f"{kind}:///{place}/held.db"
+    assert sf.verify(url, schema="r", audit=place / "private" / "who.json").ok
+    assert sorted(os.listdir(place)) == ["held.db", "private"]
+
+
+def test_a_budget_is_spent_once(place: Path) -> None:
+    PrivacyLedger.start(place / "budget.json", 1.0)
+    (place / "link.json").symlink_to("budget.json")
+    (place / "private" / "far.json").symlink_to("../budget.json")
+    spend = "for _ in range(4): PrivacyLedger.spend(place / {!r}, sf.DifferentialPrivacy(0.1))"
+    ended = at_once(place, *map(spend.format, ("budget.json", "link.json", "private/far.json")))
+    assert PrivacyLedger.read(place / "budget.json").spent.release == 10
+    assert sorted(code for code, _ in ended)[-1] == 1
+    assert all("more than its total" in said for code, said in ended if code)
+
+
+def test_a_ledger_of_two_names_is_refused(place: Path) -> None:
+    PrivacyLedger.start(place / "budget.json", 1.0)
+    os.link(place / "budget.json", place / "private" / "other.json")
+    with pytest.raises(sf.InputError, match="has a second name"):
+        PrivacyLedger.spend(place / "private" / "other.json", sf.DifferentialPrivacy(0.1))
+
+
+def test_one_run_at_a_time_works_on_a_series(place: Path) -> None:
+    series = driver.start(place, "append")
+    append = "sf.Series.open(place / 's').append(driver.month(9, {}), threads=1)"
+    ended = at_once(place, append.format(300), append.format(600))
+    assert 0 in {code for code, _ in ended}
+    assert all("another run is working on this series" in said for code, said in ended if code)
+    assert series.verify(ledger=True).ok
+    assert len(series.releases) == 1 + sum(code == 0 for code, _ in ended)
+
+
+def test_settling_leaves_a_run_alone_that_goes_on(place: Path) -> None:
+    with transaction.together(place / "out", place / "who.json", None, overwrite=False) as (part, secret):
+        (part / "release.json").write_text("{}")
+        for path in (place / "out", place / "who.json"):
+            assert "no run was interrupted here" in CliRunner().invoke(app, ["settle", str(path)]).output
+        assert secret.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("anonymize",), ("private", "publish"), ("series", "append"), ("series", "withdraw"), ("sets", "anonymize")],
+)
+def test_commands_name_what_ends_them(words: tuple[str, ...]) -> None:
+    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help"], terminal_width=200).output
+
+
+def anonymized(place: Path) -> tuple[int, str]:
+    pl.DataFrame({"age": [1, 1, 2, 2]}).write_csv(place / "t.csv")
+    words = ["anonymize", str(place / "t.csv"), "--quasi", "age", "-k", "2", "--out", str(place / "out")]
+    done = CliRunner().invoke(app, words)
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(
+    ("where", "said"), [("_decide", "no release was written"), ("_arrive", "out was written before")]
+)
+def test_an_interruption_says_what_became_of_the_release(where: str, said: str, place: Path) -> None:
+    real = getattr(transaction, where)
+
+    calls: list[object] = []
+
+    def interrupted(*arguments: object) -> None:
+        calls.append(arguments)
+        if where == "_arrive":
+            real(*arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    with patch.object(transaction, where, interrupted):
+        code, output = anonymized(place)
+    assert code == 130
+    assert said in output
+    assert (place / "out").exists() == (where == "_arrive")
+    assert not [name for name in os.listdir(place) if name.startswith(".")]
+
+
+def test_an_interruption_says_what_is_spent(place: Path) -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
+    driver.start_ledger(place)
+    budget = str(place / "private" / "budget.json")
+    pl.DataFrame({"sex": ["f", "m"] * 20}).write_csv(place / "t.csv")
+    words = ["private", "publish", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1", "--ledger", budget]
+    words += ["--domain", "sex=f,m", "--out", str(place / "out")]
+    with patch("sfumato.release.private.publish.solve_private", side_effect=KeyboardInterrupt):
+        done = CliRunner().invoke(app, words)
+    assert (done.exit_code, PrivacyLedger.read(budget).spent.epsilon) == (130, 1.0), done.output
+    assert f"no release was written; what it was to cost stays spent in {budget}" in done.output

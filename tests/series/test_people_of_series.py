@@ -17,6 +17,7 @@ from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
 from sfumato.series.appended import attest_append, order_of_content
+from sfumato.series.attesting import settle_series
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.overview import overview_of
 from sfumato.series.people import tags_of
@@ -269,6 +270,8 @@ def test_files_of_rows_are_kept_like_all_others(series: sf.Series) -> None:
     stray = series.ledger / "rows-0badbad0"
     stray.write_bytes(b"of a run that was killed")
     assert series.verify(ledger=True).ok
+    assert stray.exists()
+    settle_series(series)
     assert not stray.exists()
     files = sorted(path.name for path in series.ledger.iterdir() if path.name.startswith("rows-"))
     assert len(files) == 3

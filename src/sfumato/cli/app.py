@@ -65,6 +65,11 @@ GROUPS = {
 }
 """The same for the commands of a group, whose help stands in the module of its name."""
 
+WRITERS = {"anonymize", "publish", "sample", "start", "append", "grow", "republish", "withdraw", "encrypt"}
+"""Commands, of groups, too, that change more than one file: what ends one that was interrupted stands in their help."""
+
+SETTLE = "After a run that was killed, sfumato settle PATH brings together what it has left (PATH: what it writes)."
+
 TOUR = """
 Publish a table about people so that no single person can be picked out of it.
 
@@ -140,16 +145,18 @@ def _group(group: str) -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
     home = import_module(f"sfumato.cli.{module}")
     command = getattr(home, name.replace("-", "_"))
-    app.command(name, help=_help(command), epilog=home.EXAMPLE)(_nothing if listed else spread(command))
+    app.command(name, help=_help(command, SETTLE if name in WRITERS else ""), epilog=home.EXAMPLE)(
+        _nothing if listed else spread(command)
+    )
 
 
 def _nothing() -> None:
     """Stand for a command that is listed only."""
 
 
-def _help(command: Callable[..., None]) -> str:
-    """Return a command's docstring with each paragraph as one line, so that the terminal can wrap it."""
-    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+def _help(command: Callable[..., None], more: str) -> str:
+    """Return a command's docstring, and more, with each paragraph as one line, so that the terminal can wrap it."""
+    paragraphs = [*(inspect.getdoc(command) or "").split("\n\n"), *([more] if more else [])]
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 

@@ -21,6 +21,9 @@ from sfumato.errors import SfumatoError, without_credentials
 
 INPUT = 2
 
+WRITING = "sfumato.release.transaction"
+"""The module that knows what was written; who has not loaded it has written nothing."""
+
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 _PLAIN = {
@@ -43,6 +46,8 @@ class CommandGroup(TyperGroup):
 
 def outcome(work: Callable[[], Any]) -> int:
     """Do `work`, report what went wrong on stderr, and return the exit code."""
+    if WRITING in sys.modules:
+        sys.modules[WRITING].new_command()
     try:
         code = work()
         sys.stdout.flush()
@@ -76,7 +81,7 @@ def explained(error: BaseException) -> tuple[list[str], int]:
             message = message.replace(technical, plain)
         return [f"{message} (--help shows an example)"] if message else [], INPUT
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return [SENTENCE], STOPPED
+        return [_stopped()], STOPPED
     if isinstance(error, MemoryError):
         return ["not enough memory; close other programs, or take fewer columns or records at a time"], INPUT
     if isinstance(error, BrokenPipeError):
@@ -86,6 +91,13 @@ def explained(error: BaseException) -> tuple[list[str], int]:
         return [_about_system(error, error.errno)], INPUT
     hint = "set SFUMATO_DEBUG=1 to see where in the program"
     return [f"unexpected {type(error).__name__}, a fault in this program; {hint}"], INPUT
+
+
+def _stopped() -> str:
+    """Say what an interruption has left; what has not been loaded has written nothing."""
+    writing = sys.modules.get(WRITING)
+    said = None if writing is None else writing.after_stop()
+    return SENTENCE if said is None else f"stopped; {said}"
 
 
 def complain(lines: Sequence[str], *, is_error: bool = False) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import PRIVACY, AsJson
+from sfumato.cli.outcome import complain
 from sfumato.errors import PolicyError
 
 EXAMPLE = """\b
@@ -35,11 +36,14 @@ def ledger(
     would go beyond the total.
     """
     from sfumato.release.private.ledger import PrivacyLedger
+    from sfumato.release.transaction import interrupted
 
     if total_epsilon is not None:
         PrivacyLedger.start(file, total_epsilon, 0.0 if total_delta is None else total_delta)
         return
     if total_delta is not None:
         raise PolicyError("--total-delta: starts a ledger together with --total-epsilon; add it, or leave this out")
+    if line := interrupted(file):
+        complain([line])
     found = PrivacyLedger.read(file)
     say_result({**found.to_dict(), "spent": found.spent.to_dict()}, str(found), as_json=as_json)

@@ -367,8 +367,12 @@ def verify(
     exchanged, or is of another series; or the head that was given is not in this series, so that the series was cut off
     or forked.
     """
-    from sfumato.series.series import Series
+    from sfumato.series.attesting import interrupted_series
+    from sfumato.series.series import Series, ledger_of
 
+    private = ledger_of(folder) if ledger is None else ledger
+    if line := interrupted_series(Series(folder, private, ledger_key)):
+        complain([line])
     found = Series.open(folder, ledger=ledger, ledger_key=ledger_key).verify(ledger=ledger is not None, head=head)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:

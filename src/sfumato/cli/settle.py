@@ -3,33 +3,109 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson
-from sfumato.errors import without_credentials
+from sfumato.errors import InputError, PolicyError, without_credentials
+from sfumato.numbers import counted
+
+if TYPE_CHECKING:
+    from sfumato.series.series import Series
 
 EXAMPLE = """\b
 Example:
   sfumato settle patients-release/
   sfumato settle patients-release.audit.json
+  sfumato settle monthly/
+  sfumato settle clinic.budget.json
+  sfumato settle 'sqlite:///releases.db?schema=r'
 """
 
 
 def settle(
-    path: Annotated[
-        Path, typer.Argument(metavar="PATH", show_default=False, help="Release folder, series folder or audit file.")
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH",
+            show_default=False,
+            help="Release folder, folder of a series, audit file or ledger; or the URL of a database.",
+        ),
     ],
+    ledger: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Of a series whose ledger does not lie beside it.")
+    ] = None,
+    ledger_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With the key that encrypts the ledger of a series; default as the series."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run that was interrupted after it had decided to publish, or take it back if it had not.
 
-    Every command that writes to the same place does so by itself; verify writes nothing, and names this command.
+    Every command that writes to the same place does so by itself; verify writes nothing, and names this command. Of a
+    release and its private file, name the one that you have; the folder is the better one. Of a release in a database,
+    name its audit file. What a ledger of budgets says was spent stays spent.
     """
-    from sfumato.release.transaction import settle as brought_to_end
+    found, state = _ended(target, ledger, ledger_key)
+    shown = without_credentials(target)
+    lines = [*(found or [f"{shown}: no run was interrupted here"]), *([] if state is None else [state])]
+    say_result({"settled": found, "state": state}, "\n".join(lines), as_json=as_json)
 
+
+def _ended(target: str, ledger: Path | None, ledger_key: Path | None) -> tuple[list[str], str | None]:
+    """Return what became of interrupted runs, and what holds now where that is worth saying."""
+    from sfumato.release.transaction import settle as brought_to_end
+    from sfumato.series.attesting import settle_series
+    from sfumato.table.databases.address import is_database
+
+    if is_database(target):
+        from sfumato.release.stored import settle_stored
+
+        return settle_stored(target)
+    path = Path(target)
+    if series := _series(path, ledger, ledger_key):
+        return settle_series(series), None
     found = brought_to_end(path)
-    nothing = without_credentials(f"{path}: no run was interrupted here")
-    say_result({"settled": found}, "\n".join(found) or nothing, as_json=as_json)
+    return found, _budget(path)
+
+
+def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series | None:
+    """Return the series that a folder or a ledger belongs to; None where it is neither."""
+    from sfumato.release.folder import MARK
+    from sfumato.series.description import FILE as SERIES_FILE
+    from sfumato.series.ledger import FILE as LEDGER_FILE
+    from sfumato.series.series import Series, ledger_of
+
+    if (path.parent / SERIES_FILE).is_file():
+        path = path.parent
+    if ledger is not None:
+        return Series(path, ledger, ledger_key)
+    if (path / LEDGER_FILE).is_file() or (path.is_dir() and path == ledger_of(path.with_name(path.stem))):
+        folder = path.with_name(path.stem)
+        if path != ledger_of(folder):
+            raise InputError(f"{path}: is the ledger of a series; name both: sfumato settle SERIES --ledger {path}")
+        return Series(folder, path, ledger_key)
+    if (path / SERIES_FILE).is_file() or (ledger_of(path).is_dir() and not (path / MARK).is_file()):
+        if not ledger_of(path).is_dir():
+            raise InputError(f"{path}: is a series whose ledger lies elsewhere; name it with --ledger")
+        return Series(path, ledger_of(path), ledger_key)
+    if ledger_key is not None:
+        raise PolicyError("--ledger-key: is for a series; leave it out, or name one")
+    return None
+
+
+def _budget(path: Path) -> str | None:
+    """Return what a ledger of budgets says; None where it is none."""
+    from sfumato.release.private.ledger import PrivacyLedger
+
+    try:
+        spent = PrivacyLedger.read(path).spent
+    except InputError:
+        return None
+    return (
+        f"{path}: ε = {spent.epsilon:g}, δ = {spent.delta:g} of {counted(spent.release, 'release')} stay spent, also "
+        "of one that was interrupted before it was published"
+    )

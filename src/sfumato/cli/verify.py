@@ -67,8 +67,8 @@ def verify(
     elsewhere = engine == "spark" or scheme_of(release)
     if not elsewhere and (problem := release_problem(release)):
         raise InputError(problem)
-    if not elsewhere and not is_database(release) and (line := interrupted(Path(release))):
-        complain([line])
+    named = ([] if elsewhere or is_database(release) else [Path(release)]) + ([] if audit is None else [audit])
+    complain(list(dict.fromkeys(line for path in named if (line := interrupted(path))))[:1])
     if audit is not None and not elsewhere:
         _refuse_audit_of_series(release)
     if policy is not None and population is None:

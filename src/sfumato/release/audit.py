@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
 from sfumato.release.folder import MARK, folder_and_audit, recover
-from sfumato.release.transaction import private_file
+from sfumato.release.transaction import Decide, beside_database
 from sfumato.table.row_order import rising_order
 from sfumato.whole_files import read_regular_text
 
@@ -99,8 +99,10 @@ class Audit:
 
 
 @contextmanager
-def audit_written(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a private file for a release in a database; it takes its place at `path` when the block ends well.
+def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
+    """Give a private file for a release in a database (its file, if it is one), and what is called before that commits.
+
+    It takes its place at `path` when the database holds the release.
 
     Raises
     ------
@@ -110,8 +112,8 @@ def audit_written(path: Path, *, overwrite: bool) -> Iterator[Path]:
     check_audit_place(path, None, overwrite=overwrite)
     with ExitStack() as stack:
         with _said_plainly(path):
-            secret = stack.enter_context(private_file(path))
-        yield secret
+            both = stack.enter_context(beside_database(path, file, overwrite=overwrite))
+        yield both
 
 
 @contextmanager

@@ -141,10 +141,10 @@ def recover(target: Path) -> None:
     for line in settle(target):
         log.warning("%s", line)
     with suppress(OSError):
-        name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.(part|old)")
+        name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.old")
         left = sorted(path for path in target.parent.iterdir() if name.fullmatch(path.name))
         for path in left:
-            if path.suffix == ".old" and not target.exists() and not is_used(path.with_suffix(".part")):
+            if not target.exists() and not is_used(path.with_suffix(".part")):
                 path.rename(target)
         for path in left:
             if path.is_dir() and not is_used(path.with_suffix(".part")):

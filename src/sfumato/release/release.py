@@ -14,13 +14,15 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
 from sfumato.recoding.notation import MISSING_MEMBER, STAR
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
-from sfumato.release.description import Description
+from sfumato.release.content import Content
+from sfumato.release.description import Description, TableFacts
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
 from sfumato.release.stored import Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
+from sfumato.release.transaction import AUDIT
 from sfumato.table.databases.address import is_database
 from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 
@@ -336,12 +338,17 @@ class Release:
         if self.audit is None or audit is None:
             save_in_database(written, shelf, overwrite=overwrite)
             return
-        with audit_written(Path(audit), overwrite=overwrite) as secret:
-            facts, content = save_in_database(written, shelf, overwrite=overwrite)
-            ordered = Audit(self.audit.pseudonyms[content.order])
-            secret.write_text(ordered.text(facts.file, facts.sha256), encoding="utf-8")
+        pseudonyms = self.audit.pseudonyms
+        file = None if shelf.file is None else (shelf.address.kind, str(shelf.file))
+        with audit_written(Path(audit), file, overwrite=overwrite) as (secret, decide):
+
+            def ready(facts: TableFacts, content: Content, mark: dict[str, Any]) -> None:
+                secret.write_text(Audit(pseudonyms[content.order]).text(facts.file, facts.sha256), encoding="utf-8")
+                decide(mark)
+
+            save_in_database(written, shelf, overwrite=overwrite, ready=ready)
 
 
 def audit_file(folder: Path) -> Path:
     """Return where the audit file of a release folder lies unless it is said otherwise: beside it."""
-    return folder.parent / f"{folder.name}.audit.json"
+    return folder.parent / f"{folder.name}{AUDIT}"

@@ -6,10 +6,13 @@ is that of what it holds (:mod:`sfumato.release.content`), and whoever reads one
 
 from __future__ import annotations
 
+import logging
+import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +30,8 @@ from sfumato.release.description import Description, TableFacts, own_kind, read_
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
-from sfumato.release.text_files import texts_of
+from sfumato.release.text_files import hash_of, texts_of
+from sfumato.release.transaction import WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable
 from sfumato.table.header import said_of
@@ -39,6 +43,13 @@ if TYPE_CHECKING:
 DESCRIPTION = "description"
 """The table that holds what a folder holds beside its tables: rows of a name and a text."""
 _COLUMNS = ("name", "content")
+
+_BESIDE = ("-journal", "-wal", ".wal")
+"""How names of files end that databases have beside theirs while they write."""
+
+Ready = Callable[[TableFacts, Content, dict[str, Any]], None]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,11 @@ class Shelf:
     def connector(self) -> Connector:
         """The module that knows the database."""
         return connector(self.address)
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the database is, without links; None of a server."""
+        return None if self.address.kind == "postgresql" else Path(os.path.realpath(self.address.target))
 
     def __str__(self) -> str:
         """Return what messages call it."""
@@ -122,14 +138,107 @@ def check_shelf(shelf: Shelf, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to a schema, before any work is done."""
     with _named(shelf):
         try:
-            with shelf.connector.writing(shelf.address) as session:
+            with _writing(shelf) as session:
                 _make_room(session, shelf.schema, overwrite=overwrite)
                 raise _OnlyTried
         except _OnlyTried:
             return
 
 
-def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tuple[TableFacts, Content]:
+@contextmanager
+def _writing(shelf: Shelf) -> Iterator[Session]:
+    """Open a database for one transaction; a file that is not there yet appears whole, or not at all."""
+    address, file = shelf.address, shelf.file
+    for line in [] if file is None else settle(file):
+        log.warning("%s", line)
+    if file is None or file.exists() or not file.parent.is_dir():
+        with shelf.connector.writing(address) as session:
+            yield session
+        return
+    try:
+        with new_file(file) as part, shelf.connector.writing(replace(address, target=str(part))) as session:
+            yield session
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else "unknown reason"
+        raise InputError(f"the database file cannot be written ({reason}); nothing was changed") from None
+
+
+def holds_release(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:
+    """Tell whether a database holds a release; what :func:`_mark` has said of it is given.
+
+    It is opened for writing, so that what a killed run has left in it is rolled back.
+
+    Raises
+    ------
+    InputError
+        When the database cannot be asked.
+    """
+    shelf = Shelf(Address(kind, target, f"{kind} database" if kind == "postgresql" else target), schema)
+    if shelf.file is not None and is_new and not shelf.file.exists():
+        settle(shelf.file)
+        return False
+    found = _settled(shelf)
+    return found is not None and hash_of(found[MARK]) == sha256
+
+
+def settle_stored(url: str) -> tuple[list[str], str]:
+    """Have a database roll back what a killed run has left in it; return what became of that, and what it holds.
+
+    Raises
+    ------
+    SfumatoError
+        When the URL names no schema, or the database cannot be opened.
+    """
+    shelf = Shelf.of(url, None)
+    found = [] if shelf.file is None else settle(shelf.file)
+    if shelf.file is not None and any(Path(f"{shelf.file}{end}").exists() for end in _BESIDE):
+        found.append(f"{shelf.file}: a run was interrupted here; the database finished it or rolled it back")
+    texts = _settled(shelf)
+    return found, f"{shelf}: holds {'no' if texts is None else 'a'} release"
+
+
+def end_in_file(kind: str, target: str) -> None:
+    """Have a database that is a file, and what was to become one, end what a killed run has left.
+
+    Raises
+    ------
+    InputError
+        When it cannot be opened for writing, or is not there.
+    """
+    settle(Path(target))
+    address = Address(kind, target, target)
+    connector(address).end_interrupted(address)
+
+
+def _settled(shelf: Shelf) -> dict[str, str] | None:
+    """Have a database end what was interrupted in it, as it does when it is opened; return the texts of a release."""
+    texts = None
+    with suppress(_OnlyTried), _named(shelf):
+        if shelf.file is not None:
+            end_in_file(shelf.address.kind, str(shelf.file))
+        with shelf.connector.writing(shelf.address) as session:
+            held = session.held(shelf.schema)
+            if held is None:
+                # Who is about to make it, and has not committed, is waited for.
+                session.create_schema(shelf.schema)
+            texts = _texts(session, shelf.schema, held or ())
+            raise _OnlyTried
+    return texts
+
+
+def _mark(shelf: Shelf, text: str, *, is_new: bool) -> dict[str, Any]:
+    """Return by what a release is found: its database, without a password, and the hash of its ``release.json``."""
+    address = shelf.address
+    found = {
+        "kind": address.kind,
+        "target": str(shelf.file or address.target),
+        "schema": shelf.schema,
+        "sha256": hash_of(text),
+    }
+    return {**found, "is_new": is_new}
+
+
+def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: Ready | None = None) -> None:
     """Write a release in one transaction.
 
     Parameters
@@ -139,11 +248,9 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
     shelf
     overwrite
         Replace a release that is there. Anything else is never replaced.
-
-    Returns
-    -------
-    tuple
-        What ``release.json`` says of the first table, and what that holds.
+    ready
+        Called before the database commits, with what ``release.json`` says of the first table, what that holds, and by
+        what the release is found.
 
     Raises
     ------
@@ -154,7 +261,8 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
         tables = release.published.tables
         frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
         check_names(shelf, frames.values())
-        with shelf.connector.writing(shelf.address) as session:
+        is_new = shelf.file is not None and not shelf.file.exists()
+        with _writing(shelf) as session:
             _make_room(session, shelf.schema, overwrite=overwrite)
             # While the database takes the rows, they are hashed.
             _, contents = both(
@@ -169,8 +277,10 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool) -> tupl
             texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
             rows = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
             _write(session, shelf.schema, {DESCRIPTION: rows})
-    first = next(iter(facts))
-    return facts[first], contents[first]
+            if ready is not None:
+                first = next(iter(facts))
+                ready(facts[first], contents[first], _mark(shelf, texts[MARK], is_new=is_new))
+    WRITTEN.append((str(shelf), None))
 
 
 def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:

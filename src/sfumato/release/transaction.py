@@ -1,9 +1,12 @@
-"""One transaction: a release folder and the private file that belongs to it change together, or neither does.
+"""One transaction: what is published and the private file that belongs to it change together, or neither does.
 
 Unfinished work lies in a *holder*, a folder of mode 0700 beside the target: ``new`` is to become the target, ``plan``
 says what belongs together. The audit file has a holder beside its own place, which names the first. Once all of it is
 on the disk a ``journal`` is put there: from then on the step is decided. A kill before leaves what was, a kill
 after what is to be; :func:`settle` brings either to its end.
+
+Of a release in a database only the audit file has a holder. Its journal is written before the database commits, and
+says which release that is: whether the database holds it decides.
 """
 
 from __future__ import annotations
@@ -17,16 +20,27 @@ import secrets
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SfumatoError
 from sfumato.whole_files import lock_folder
 
 NEW, OLD, PLAN, JOURNAL, OF = "new", "old", "plan", "journal", "of"
+AUDIT = ".audit.json"
+"""How the name of an audit file ends that lies beside its release."""
 PATIENCE = 60.0
 """Seconds that a run waits for another one that puts its release in place in the same folder."""
+
+WRITTEN: deque[tuple[str, Path | None]] = deque(maxlen=8)
+"""Releases that this program has put in place, and their folders, for who is interrupted afterwards."""
+SPENT: deque[str] = deque(maxlen=8)
+"""Ledgers of budgets into which it has written what a release costs."""
+BEGUN: list[Path] = []
+"""What it is about to write."""
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +63,8 @@ def together(target: Path, audit: Path | None, around: Path | None, *, overwrite
     holder = _holder(_beside(target, around))
     lock = _made(holder)
     private = None if audit is None else _holder(audit)
+    inode = None
+    BEGUN.append(target)
     try:
         _write(holder / PLAN, _plan(holder, target, audit, private))
         if private is not None:
@@ -62,60 +78,119 @@ def together(target: Path, audit: Path | None, around: Path | None, *, overwrite
         _sync(holder)
         if private is not None:
             _sync(private)
-        with _alone(target.parent):
+        with alone(target.parent, *([] if audit is None else [audit.parent])):
             if not overwrite and target.is_dir() and any(target.iterdir()):
                 raise InputError(f"{target}: another run wrote a release there meanwhile; name another folder")
-            _decide(holder)
+            _refuse_taken(audit, overwrite=overwrite)
+            inode = (holder / NEW).stat().st_ino
+            _decide(holder, {"inode": inode})
             _end(holder)
     finally:
         # Whatever interrupted it: what was decided is finished, all else taken back.
-        _end(holder)
-        if lock is not None:
-            os.close(lock)
+        try:
+            _end(holder)
+            BEGUN.remove(target)
+        finally:
+            if inode is not None and _arrived(target, inode):
+                WRITTEN.append((str(target), target))
+            if lock is not None:
+                os.close(lock)
+
+
+Decide = Callable[[dict[str, Any]], None]
+"""What is called with the release that a database is about to commit."""
 
 
 @contextmanager
-def private_file(path: Path) -> Iterator[Path]:
-    """Give a private file to write beside `path`; it takes that place when the block ends well."""
+def beside_database(audit: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
+    """Give a private file to write, and what decides; it takes its place when the database holds what was decided.
+
+    Where the database is a `file`, of a kind and a path, what a kill leaves in it and beside it ends, too. Nobody else
+    puts an audit file into the folder from the decision to the end.
+    """
+    holder = _holder(audit)
+    with _locked(holder), ExitStack() as stack:
+
+        def decide(release: dict[str, Any]) -> None:
+            stack.enter_context(alone(audit.parent))
+            _refuse_taken(audit, overwrite=overwrite)
+            _sync(holder)
+            _decide(holder, {"database": release})
+
+        try:
+            _write(holder / PLAN, json.dumps({"audit": audit.name, "file": file}))
+            os.close(os.open(holder / NEW, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            yield holder / NEW, decide
+        except BaseException:
+            # The database may have committed before it went away: where it cannot be asked, a later command does.
+            with suppress(SfumatoError):
+                _end(holder)
+            raise
+        _put_audit(holder, audit)
+        _take_away(holder, {})
+
+
+@contextmanager
+def new_file(path: Path, *, replaces: bool = False) -> Iterator[Path]:
+    """Give the path of a file that is not there; what is written to it takes its place when the block ends well."""
     holder = _holder(path)
     with _locked(holder):
         try:
-            os.close(os.open(holder / NEW, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             yield holder / NEW
             _sync(holder)
-            (holder / NEW).replace(path)
+            if replaces:
+                (holder / NEW).replace(path)
+            else:
+                _put(holder / NEW, path)
             sync(path.parent)
         finally:
             shutil.rmtree(holder, ignore_errors=True)
 
 
 def settle(path: Path) -> list[str]:
-    """Bring what a killed run has left of a folder or private file to its end; say what became of it."""
+    """Bring what a killed run has left of a folder or file to its end; say what became of it.
+
+    Raises
+    ------
+    InputError
+        When that cannot be known before something else is there again: a database, or a folder that was moved.
+    """
     found = []
     for holder in left(path):
         main = _main(holder)
-        if main is not None and main.is_dir():
-            if is_used(main):
-                continue
-            decided = (main / JOURNAL).is_file()
-            _end(main)
-            done = "it was finished" if decided else "it was taken back"
-            found.append(f"{path}: a run was interrupted here; {done}")
-        if holder.is_dir() and not is_used(holder):
-            shutil.rmtree(holder, ignore_errors=True)
-    return found
+        if holder.is_dir() and not main.is_dir():
+            raise InputError(
+                f"{path}: a run was interrupted here, and {main}, where it left its release, is gone; put that back, "
+                f"or delete {holder}"
+            )
+        # While it is brought to its end, no other command does the same.
+        if (lock := lock_folder(main)) is None:
+            continue
+        try:
+            decided = _end(main)
+        finally:
+            os.close(lock)
+        found.append(f"{path}: a run was interrupted here; it was {'finished' if decided else 'taken back'}")
+    return list(dict.fromkeys(found))
 
 
 def left(path: Path) -> list[Path]:
-    """Return the holders of runs that ended before their time, beside a path or the folder around it."""
+    """Return the holders of runs that ended before their time, beside a path or the folder around it.
+
+    Beside a release, too, of which the path is the audit file by its name: its own holder comes a moment later.
+    """
     path = Path(os.path.realpath(path))
-    return [holder for place in (path, path.parent) for holder in _holders(place) if not is_used(holder)]
+    places = dict.fromkeys((path, path.parent, path.parent / path.name.removesuffix(AUDIT)))
+    return [holder for place in places for holder in _holders(place) if not is_used(holder)]
 
 
 def interrupted(path: Path) -> str | None:
     """Say that a run was interrupted at a path and what to do, or return None; changes nothing."""
-    if not left(path):
-        return None
+    return line_of(path) if left(path) else None
+
+
+def line_of(path: Path) -> str:
+    """Return the line that names what brings an interrupted run to its end."""
     return f"{path}: a run was interrupted here; sfumato settle {path} finishes it or takes it back"
 
 
@@ -126,6 +201,21 @@ def is_used(folder: Path) -> bool:
     if (descriptor := lock_folder(folder)) is not None:
         os.close(descriptor)
     return descriptor is None
+
+
+def new_command() -> None:
+    """Forget what an earlier command of this program has done."""
+    for done in (WRITTEN, SPENT):
+        done.clear()
+
+
+def after_stop() -> str | None:
+    """Say what an interruption has found done or begun; None where there is nothing."""
+    written = [name for name, folder in WRITTEN if folder is None or folder.exists()]
+    said = [f"{name} was written before" for name in written] or ["no release was written"]
+    said += [f"what it was to cost stays spent in {name}" for name in SPENT]
+    said += [f"sfumato settle {target} ends what was begun" for target in BEGUN]
+    return "; ".join(said) if WRITTEN or SPENT or BEGUN else None
 
 
 def sync(path: Path) -> None:
@@ -170,8 +260,19 @@ def _holders(path: Path) -> list[Path]:
 
 
 def _made(holder: Path) -> int | None:
-    holder.mkdir(mode=0o700)
-    return lock_folder(holder)
+    """Make a holder and lock it; return the lock, or None where the system has none."""
+    for _ in range(5):
+        with suppress(FileExistsError):
+            holder.mkdir(mode=0o700)
+        # Until its lock is there, whoever ends interrupted runs may take it for the holder of one, and away.
+        lock = lock_folder(holder)
+        if lock is not None and holder.exists():
+            return lock
+        if lock is not None:
+            os.close(lock)
+        time.sleep(0.01)
+    holder.mkdir(mode=0o700, exist_ok=True)
+    return None
 
 
 @contextmanager
@@ -185,20 +286,42 @@ def _locked(holder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other run puts a release in place in a folder."""
+def alone(*folders: Path) -> Iterator[None]:
+    """Wait until no other run puts something in place in some folders, and keep others out.
+
+    Raises
+    ------
+    InputError
+        When the other run takes too long.
+    """
     until = time.monotonic() + PATIENCE
-    lock = lock_folder(folder)
-    while lock is None and sys.platform != "win32" and time.monotonic() < until:
-        time.sleep(0.02)
-        lock = lock_folder(folder)
-    if lock is None and sys.platform != "win32":
-        raise InputError(f"{folder}: another run writes there; wait until it has ended, and start again")
-    try:
+    with ExitStack() as stack:
+        # In one order for all runs, so that no two wait for each other.
+        for folder in sorted({Path(os.path.realpath(folder)) for folder in folders}):
+            lock = lock_folder(folder)
+            while lock is None and sys.platform != "win32" and time.monotonic() < until:
+                time.sleep(0.02)
+                lock = lock_folder(folder)
+            if lock is not None:
+                stack.callback(os.close, lock)
+            elif sys.platform != "win32":
+                raise InputError(f"{folder}: another run writes there; wait until it has ended, and start again")
         yield
-    finally:
-        if lock is not None:
-            os.close(lock)
+
+
+def _refuse_taken(audit: Path | None, *, overwrite: bool) -> None:
+    if audit is not None and not overwrite and audit.exists():
+        raise InputError(f"{audit.name}: another run wrote an audit file there meanwhile; name another place")
+
+
+def _put(new: Path, path: Path) -> None:
+    """Give a file its name, which nobody else has taken in the meantime."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        raise InputError(f"{path.name}: another program has made this file meanwhile; start again") from None
+    except OSError:  # no links on that file system
+        new.rename(path)
 
 
 def _plan(holder: Path, target: Path, audit: Path | None, private: Path | None) -> str:
@@ -207,24 +330,27 @@ def _plan(holder: Path, target: Path, audit: Path | None, private: Path | None) 
     return json.dumps({name: path and os.path.relpath(path, holder.parent) for name, path in names.items()})
 
 
-def _read(holder: Path) -> dict[str, Path]:
+def _read(holder: Path) -> dict[str, Any]:
+    """Return what the journal says, or the plan: paths by name, and what else there is."""
     for name in (JOURNAL, PLAN):
         with suppress(OSError, ValueError, AttributeError, TypeError):
             listed = json.loads((holder / name).read_text(encoding="utf-8"))
-            return {
-                key: Path(os.path.normpath(holder.parent / value))
-                for key, value in listed.items()
-                if isinstance(value, str)
+            paths = {
+                key: Path(os.path.normpath(holder.parent / listed[key]))
+                for key in ("target", "audit", "private")
+                if isinstance(listed.get(key), str)
             }
+            return {**listed, **paths}
     return {}
 
 
-def _main(holder: Path) -> Path | None:
+def _main(holder: Path) -> Path:
     """Return the holder of the folder that a holder belongs to: itself, or what the one of a private file names."""
     with suppress(OSError, ValueError):
         named = (holder / OF).read_text(encoding="utf-8")
-        return Path(os.path.normpath(holder.parent / named))
-    return None if (holder / OF).exists() else holder
+        # What was killed while it wrote the name had begun nothing else there.
+        return Path(os.path.normpath(holder.parent / named)) if named else holder
+    return holder
 
 
 def _write(path: Path, text: str) -> None:
@@ -241,38 +367,66 @@ def _sync(folder: Path) -> None:
         sync(path)
 
 
-def _decide(holder: Path) -> None:
-    """Turn the plan into a journal, with the mark by which the new folder is known wherever it lies."""
+def _decide(holder: Path, mark: dict[str, Any]) -> None:
+    """Turn the plan into a journal, with the mark by which what is new is known."""
     content = json.loads((holder / PLAN).read_text(encoding="utf-8"))
     next_one = holder / "next"
-    _write(next_one, json.dumps({**content, "inode": (holder / NEW).stat().st_ino}))
+    _write(next_one, json.dumps({**content, **mark}))
     next_one.replace(holder / JOURNAL)
     sync(holder)
 
 
-def _end(holder: Path) -> None:
-    """Finish what was decided, take back all else, and leave nothing."""
+def _end(holder: Path) -> bool:
+    """Finish what was decided, take back all else, and leave nothing; tell whether it was finished."""
     if not holder.is_dir():
-        return
-    names = _read(holder)
-    if (holder / JOURNAL).is_file() and "target" in names:
-        inode = json.loads((holder / JOURNAL).read_text(encoding="utf-8"))["inode"]
+        return False
+    said, decided = _read(holder), (holder / JOURNAL).is_file()
+    if decided and "database" in said:
+        decided = _end_beside_database(holder, said)
+    elif decided and "target" in said:
         try:
-            _arrive(holder, names["target"], inode)
+            _arrive(holder, said["target"], said["inode"])
         except BaseException:
             # Interrupted, or the system refuses: what has not arrived is not to.
-            if _arrived(names["target"], inode):
+            if _arrived(said["target"], said["inode"]):
                 raise
             (holder / JOURNAL).unlink()
-            _take_away(holder, names)
+            _take_away(holder, said)
             raise
-        if "private" in names and (new := names["private"] / NEW).is_file():
-            new.replace(names["audit"])
-            sync(names["audit"].parent)
-        _take_private(names)
+        if isinstance(said.get("private"), Path) and (new := said["private"] / NEW).is_file():
+            new.replace(said["audit"])
+            sync(said["audit"].parent)
+        _take_private(said)
+    elif said.get("file"):
+        from sfumato.release.stored import end_in_file
+
+        # A database that is not there any more, or is in use, has nothing to do with a run that is taken back.
+        with suppress(SfumatoError):
+            end_in_file(*said["file"])
+    if decided:
         (holder / JOURNAL).unlink()
         sync(holder)
-    _take_away(holder, names)
+    _take_away(holder, said)
+    return decided
+
+
+def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
+    """Put the audit file in place if the database holds its release."""
+    # Only such a run needs what reads databases.
+    from sfumato.release.stored import holds_release
+
+    found = holds_release(**said["database"])
+    if found:
+        _put_audit(holder, said["audit"])
+    else:
+        (holder / JOURNAL).unlink()
+    return found
+
+
+def _put_audit(holder: Path, audit: Path) -> None:
+    if (holder / NEW).is_file():
+        (holder / NEW).replace(audit)
+        sync(holder.parent)
 
 
 def _arrive(holder: Path, target: Path, inode: int) -> None:
@@ -298,13 +452,13 @@ def _arrived(target: Path, inode: int) -> bool:
     return target.exists() and target.stat().st_ino == inode
 
 
-def _take_private(names: dict[str, Path]) -> None:
-    if "private" in names:
-        shutil.rmtree(names["private"], ignore_errors=True)
+def _take_private(said: dict[str, Any]) -> None:
+    if isinstance(said.get("private"), Path):
+        shutil.rmtree(said["private"], ignore_errors=True)
 
 
-def _take_away(holder: Path, names: dict[str, Path]) -> None:
-    _take_private(names)
+def _take_away(holder: Path, said: dict[str, Any]) -> None:
+    _take_private(said)
     # The plan goes last: without it nobody knew of the private file's holder.
     for path in (holder / NEW, holder / OLD):
         shutil.rmtree(path, ignore_errors=True)

@@ -1,18 +1,23 @@
-"""What the steward's ledger attests, checked against the folder that it belongs to."""
+"""What the steward's ledger attests, checked against the folder that it belongs to; and both brought together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sfumato.errors import InputError
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.registry import loaded
+from sfumato.release.transaction import left, line_of, settle
 from sfumato.series.batch import TAG
+from sfumato.series.description import FILE as SERIES_FILE
+from sfumato.series.encryption import cipher_of
 from sfumato.series.folder import SeriesFolder
-from sfumato.series.ledger import Ledger, ledger_kept
-from sfumato.series.lock import locked
+from sfumato.series.ledger import Ledger, ledger_kept, take_back_start
+from sfumato.series.lock import locked, unchanged
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.series.verify import SeriesVerification, verify_series
@@ -26,7 +31,7 @@ WAITS = "nobody who waits is in a release"
 
 
 def attested(series: Series, *, head: str | None = None) -> SeriesVerification:
-    """Recount a series, and check what its ledger attests; what a killed run has left is put right before.
+    """Recount a series, and check what its ledger attests; nothing is written, also where a run was killed.
 
     `head` is as of :func:`~sfumato.series.verify.verify_series`.
 
@@ -38,12 +43,54 @@ def attested(series: Series, *, head: str | None = None) -> SeriesVerification:
         When it is damaged, or knows other releases than the folder.
     """
     ledger_kept(series)
-    with locked(series.ledger):
-        kept = ledger_kept(series).recovered(series.folder)
+    with unchanged(series.ledger):
+        folder = SeriesFolder.open(series.folder)
+        kept = ledger_kept(series).as_arrived(folder)
+        kept.check(folder)
         people = kept.people()
         checks = [Check(TOGETHER, Outcome.HOLDS), *_waiting(kept, people)]
-        checks += _of_ways(SeriesFolder.open(series.folder), kept, people)
+        checks += _of_ways(folder, kept, people)
         return replace(verify_series(series.folder, head=head), ledger=tuple(checks))
+
+
+def interrupted_series(series: Series) -> str | None:
+    """Say that a run of a series was interrupted and what to do, or return None; changes nothing."""
+    found = bool(left(series.folder))
+    if series.ledger.is_dir():
+        try:
+            with unchanged(series.ledger) as killed:
+                names = [path.name for path in series.ledger.iterdir()]
+                no_series = not (series.folder / SERIES_FILE).is_file()
+                found |= killed or no_series or any(name.endswith(".part") for name in names)
+        except InputError:
+            return None
+    return line_of(series.folder) if found else None
+
+
+def settle_series(series: Series) -> list[str]:
+    """Bring the folder of a series and its ledger to one state after a killed run; say what became of it.
+
+    Raises
+    ------
+    InputError
+        When a run is working on the series, or the ledger is of a series that lies elsewhere.
+    VerificationError
+        When folder and ledger do not belong together, or one of them is damaged.
+    """
+    line, where = interrupted_series(series), series.folder
+    settle(where)
+    if (where / SERIES_FILE).is_file():
+        with locked(series.ledger):
+            last = len(ledger_kept(series).recovered(where).state.entries)
+        became = f"the series is whole, and its last release is {last}" if last else "the series has no release yet"
+    else:
+        if series.ledger.is_dir():
+            take_back_start(series.ledger, where, cipher_of(series.ledger_key))
+            with suppress(OSError):
+                # An empty folder is what a start leaves that is being taken back.
+                where.rmdir()
+        became = "the start was taken back"
+    return [] if line is None else [f"{where}: a run was interrupted here; {became}"]
 
 
 def _waiting(ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.release.folder import MARK
+from sfumato.release.transaction import interrupted
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
@@ -42,7 +43,8 @@ class SeriesFolder:
             When its ``series.json`` is damaged.
         """
         if not path.is_dir():
-            raise InputError(f"{path}: no such folder; start a series there with sfumato series start")
+            begun = interrupted(path)
+            raise InputError(begun or f"{path}: no such folder; start a series there with sfumato series start")
         if not (path / FILE).is_file():
             told = "it is a single release" if (path / MARK).is_file() else "it is not a series"
             raise InputError(f"{path}: holds no {FILE}, so {told}; give the folder that holds the numbered releases")

@@ -12,9 +12,8 @@ import hmac
 import json
 import os
 import secrets
-import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -30,7 +29,7 @@ from sfumato.series.encryption import LedgerCipher, check_key_place, cipher_of
 from sfumato.series.folder import SeriesFolder
 from sfumato.series.frozen import Frozen
 from sfumato.series.lock import FILE as LOCK_FILE
-from sfumato.series.lock import locked
+from sfumato.series.lock import locked, unchanged
 from sfumato.series.people import PeopleOfRelease, Spellings, mark_of_series, tags_of
 from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, said_plainly
 from sfumato.series.ways import APPEND
@@ -345,15 +344,22 @@ class Ledger:
         VerificationError
             When the folder has other releases than the ledger.
         """
-        settled, series = self, SeriesFolder.open(folder)
+        series = SeriesFolder.open(folder)
         number = len((self.next or self.state).entries) + (self.next is None)
         recover(Path(os.path.realpath(series.release(number))))
+        whole = self.as_arrived(series)
         if self.next is not None:
-            arrived = series.hash_of(number) == self.next.entries[-1].release
-            settled = replace(self, state=self.next if arrived else self.state, next=None).write()
-        settled.clean()
-        settled.check(series)
-        return settled
+            whole.write()
+        whole.clean()
+        whole.check(series)
+        return whole
+
+    def as_arrived(self, series: SeriesFolder) -> Ledger:
+        """Return it with the one state that the folder shows; nothing is written."""
+        if self.next is None:
+            return self
+        arrived = series.hash_of(len(self.next.entries)) == self.next.entries[-1].release
+        return replace(self, state=self.next if arrived else self.state, next=None)
 
     def clean(self) -> None:
         """Take away what killed runs have left."""
@@ -470,10 +476,11 @@ def _listed(numbers: tuple[int, ...] | list[int]) -> str:
     return f"release {numbers[0]}" if len(numbers) == 1 else f"releases {', '.join(map(str, numbers))}"
 
 
+@contextmanager
 def new_ledger(
     folder: Path, series: str, column: str, policy: Policy, way: str = APPEND, cipher: LedgerCipher | None = None
-) -> Ledger:
-    """Make the folder of a new ledger, for its owner alone.
+) -> Iterator[Ledger]:
+    """Make the folder of a new ledger, for its owner alone; its lock is held for a block, and tells of a kill in it.
 
     Raises
     ------
@@ -487,7 +494,9 @@ def new_ledger(
         folder.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         folder.chmod(PRIVATE_FOLDER)
     key = secrets.token_bytes(KEY_BYTES)
-    return Ledger(folder, series, key, column, policy, State(), way=way, cipher=cipher, key_rule=KEY_RULE).write()
+    made = Ledger(folder, series, key, column, policy, State(), way=way, cipher=cipher, key_rule=KEY_RULE)
+    with locked(folder):
+        yield made.write()
 
 
 def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
@@ -497,14 +506,49 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
     if folder.is_symlink() or not folder.is_dir():
         raise InputError(f"{folder}: is a file or a link; name a folder for the ledger")
     names = {path.name for path in folder.iterdir()}
-    if names <= {LOCK_FILE} or all(name.endswith(".part") for name in names):
+    if _only_begun(names):
+        remove_ledger(folder)
         return
     if FILE not in names:
         raise InputError(f"{folder}: is not empty and no ledger; name another folder for the ledger")
     state = Ledger.read(folder, cipher)
     if state.next is not None or state.state != State():
         raise InputError(f"{folder}: is the ledger of another series; name another folder for the ledger")
-    shutil.rmtree(folder)
+    remove_ledger(folder)
+
+
+def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> None:
+    """Take away the ledger of a start that was killed before its series was there.
+
+    Raises
+    ------
+    InputError
+        When it is the ledger of a series that lies elsewhere, or none.
+    """
+    names = {path.name for path in folder.iterdir()}
+    if FILE in names:
+        state = Ledger.read(folder, cipher)
+        with unchanged(folder) as killed:
+            begun = killed or LOCK_FILE not in names
+        if state.next is not None or state.state != State() or not begun:
+            raise InputError(
+                f"{folder}: is the ledger of a series that does not lie at {series}; name both: sfumato settle SERIES "
+                f"--ledger {folder}"
+            )
+    elif not _only_begun(names):
+        raise InputError(f"{folder}: is no ledger; name the folder of the series, or its ledger")
+    remove_ledger(folder)
+
+
+def _only_begun(names: set[str]) -> bool:
+    return all(name == LOCK_FILE or name.endswith(".part") for name in names)
+
+
+def remove_ledger(folder: Path) -> None:
+    """Take a ledger away; what says that it is one goes last, so that a kill leaves what is known."""
+    for path in sorted(folder.iterdir(), key=lambda each: each.name == FILE):
+        path.unlink()
+    folder.rmdir()
 
 
 def check_ledger_place(ledger: Path, series: Path) -> None:

@@ -50,6 +50,32 @@ def locked(ledger: Path) -> Iterator[str | None]:
             path.unlink(missing_ok=True)
 
 
+@contextmanager
+def unchanged(ledger: Path) -> Iterator[bool]:
+    """Keep runs out while somebody reads; nothing is written. Give whether a run was killed that held the lock.
+
+    Raises
+    ------
+    InputError
+        When a run holds it.
+    """
+    path = ledger / FILE
+    before = _said(path)
+    if not path.exists():
+        yield False
+        return
+    if sys.platform == "win32":
+        raise InputError(_busy(ledger, before, f"; if none is, sfumato settle {ledger}"))
+    with said_plainly(path):
+        descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if not _taken(descriptor, alone=False):
+            raise InputError(_busy(ledger, before, ""))
+        yield bool(_said(path))
+    finally:
+        os.close(descriptor)
+
+
 def _busy(ledger: Path, owner: str, cure: str) -> str:
     named = f" ({owner})" if owner else ""
     return f"{ledger}: another run is working on this series{named}; start again when it has ended{cure}"
@@ -68,13 +94,13 @@ def _say(descriptor: int, text: str) -> None:
     os.write(descriptor, text.encode())
 
 
-def _taken(descriptor: int) -> bool:
+def _taken(descriptor: int, *, alone: bool = True) -> bool:
     if sys.platform == "win32":
         return True
     import fcntl
 
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

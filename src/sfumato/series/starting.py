@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 import tomllib
@@ -18,9 +19,11 @@ from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
 from sfumato.series.acceptable import key_column, published_policy, refuse, settled
+from sfumato.series.attesting import settle_series
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
-from sfumato.series.ledger import check_ledger_place, new_ledger
+from sfumato.series.ledger import check_ledger_place, new_ledger, remove_ledger
+from sfumato.series.lock import locked
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
 from sfumato.series.step import Step, next_step
@@ -29,6 +32,9 @@ from sfumato.table.schema import Schema
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
+
+
+log = logging.getLogger(__name__)
 
 
 def started(
@@ -64,6 +70,10 @@ def started(
 
 
 def _check_places(series: Series) -> None:
+    # A start that was killed comes to its end before this one is refused, or begins.
+    with suppress(SfumatoError):
+        for line in settle_series(series):
+            log.warning("%s", line)
     if (series.folder / FILE).is_file():
         raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
     check_target(series.folder, overwrite=False)
@@ -72,19 +82,20 @@ def _check_places(series: Series) -> None:
 
 
 def _made(series: Series, policy: Policy, column: str, way: str) -> None:
-    ledger = new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher_of(series.ledger_key))
-    published = tomllib.loads(published_policy(policy, way))
-    description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
-    with whole_folder(series.folder) as part:
-        (part / FILE).write_text(description.text(), encoding="utf-8")
+    cipher, published = cipher_of(series.ledger_key), tomllib.loads(published_policy(policy, way))
+    with new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher) as ledger:
+        description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
+        with whole_folder(series.folder) as part:
+            (part / FILE).write_text(description.text(), encoding="utf-8")
 
 
 def _taken_back(series: Series) -> None:
     """Remove a series that has no release."""
-    with suppress(SfumatoError, OSError):
+    # A run that is killed here is known by the lock.
+    with suppress(SfumatoError, OSError), locked(series.ledger):
         if not series.releases:
             shutil.rmtree(series.folder)
-            shutil.rmtree(series.ledger)
+            remove_ledger(series.ledger)
 
 
 def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyModel) -> Policy:

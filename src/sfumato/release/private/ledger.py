@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +17,13 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.private import SeriesSpent
 from sfumato.release.description import unambiguous
+from sfumato.release.transaction import SPENT, alone, new_file, settle
 from sfumato.settings import is_finite_number
-from sfumato.whole_files import lock_folder, read_regular_text, write_whole
+from sfumato.whole_files import read_regular_text, write_whole
 
 FORMAT = 1
-PATIENCE = 30.0
-"""Seconds for which a run waits for another one that writes into the folder of a ledger."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class PrivacyLedger:
             When there is a file already, or it cannot be written.
         """
         ledger = cls(epsilon, delta)
-        with _alone(Path(path)):
-            if Path(path).exists():
+        with _alone(Path(path)) as real:
+            if real.exists():
                 raise InputError(f"{path}: is there already; a ledger is never started anew over another one")
-            ledger._write(path)
+            ledger._write(real)
         return ledger
 
     @classmethod
@@ -116,7 +116,7 @@ class PrivacyLedger:
         UnsatisfiableError
             When the release would go beyond the total.
         """
-        with _alone(Path(path)):
+        with _alone(Path(path)) as real:
             ledger = cls.read(path)
             after = cls(ledger.epsilon, ledger.delta, (*ledger.releases, model))
             if any((each.max_records is None) != (model.max_records is None) for each in ledger.releases):
@@ -131,7 +131,8 @@ class PrivacyLedger:
                     f"{spent.delta:g}, more than its total of ε = {ledger.epsilon:g}, δ = {ledger.delta:g}; nothing "
                     "was drawn"
                 )
-            after._write(path)
+            after._write(real)
+            SPENT.append(str(path))
         return spent
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,9 +152,11 @@ class PrivacyLedger:
         )
         return "\n".join([total, *(f"  {each}" for each in self.releases)])
 
-    def _write(self, path: str | os.PathLike[str]) -> None:
+    def _write(self, path: Path) -> None:
+        """Replace the file once the new one is on the disk: what is spent is never forgotten."""
         try:
-            write_whole(path, json.dumps(self.to_dict(), indent=2) + "\n")
+            with new_file(path, replaces=True) as part:
+                write_whole(part, json.dumps(self.to_dict(), indent=2) + "\n")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -165,18 +168,20 @@ def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other runs out of the folder of a ledger, which could forget what this one spends."""
-    folder = path.parent
-    if not folder.is_dir():
+def _alone(path: Path) -> Iterator[Path]:
+    """Keep other runs out of the folder of a ledger, which could forget what this one spends; give where it lies.
+
+    Raises
+    ------
+    InputError
+        When it lies under two names, of which each could be spent anew, or the other run takes too long.
+    """
+    real = Path(os.path.realpath(path))
+    if not real.parent.is_dir():
         raise InputError(f"{path}: its folder is not there")
-    deadline = time.monotonic() + PATIENCE
-    while (descriptor := lock_folder(folder)) is None and sys.platform != "win32":
-        if time.monotonic() > deadline:
-            raise InputError(f"{path}: another run writes into its folder; try again")
-        time.sleep(0.05)
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
+    with alone(real.parent):
+        if real.exists() and real.stat().st_nlink > 1:
+            raise InputError(f"{path}: the file has a second name (a hard link), which would not learn what is spent")
+        for line in settle(real):
+            log.warning("%s", line)
+        yield real

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,17 @@ def writing(address: Address) -> Iterator[DuckdbSession]:
             for file in (address.target, f"{address.target}.wal"):
                 with suppress(OSError):
                     os.unlink(file)
+
+
+def end_interrupted(address: Address) -> None:
+    """Take in what a killed program has committed, and have the log taken away that it has left."""
+    with _connected(existing_file(address), read_only=False) as connection, in_own_words(_explained):
+        connection.rollback()
+        connection.execute("FORCE CHECKPOINT")
+        if os.path.exists(f"{address.target}.wal"):
+            # A log without a whole commit goes with the next one.
+            trial = quoted(f"sfumato_{token_hex(4)}")
+            connection.execute(f"CREATE SCHEMA {trial}; DROP SCHEMA {trial}; FORCE CHECKPOINT")
 
 
 @contextmanager

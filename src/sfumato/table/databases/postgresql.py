@@ -229,6 +229,10 @@ def writing(address: Address) -> Iterator[PostgresSession]:
         connection.commit()
 
 
+def end_interrupted(address: Address) -> None:
+    """Do nothing: a server ends what its clients have left."""
+
+
 @contextmanager
 def _connected(address: Address) -> Iterator[Any]:
     try:

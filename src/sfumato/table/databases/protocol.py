@@ -143,6 +143,10 @@ class Connector(Protocol):
         """Open it for writing; all is there when the block ends well, and nothing of it otherwise."""
         ...
 
+    def end_interrupted(self, address: Address) -> None:
+        """Have a database that is a file finish, or roll back, what a killed program has left, by its own means."""
+        ...
+
 
 def connector(address: Address) -> Connector:
     """Return the module that knows a database."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any
 from urllib.parse import quote
 
@@ -161,6 +162,13 @@ def writing(address: Address) -> Iterator[SqliteSession]:
         if is_new:
             with suppress(OSError):
                 os.unlink(address.target)
+
+
+def end_interrupted(address: Address) -> None:
+    """Roll back what a killed program has left: whoever writes does so, and takes the journal away."""
+    with _connected(f"file:{quote(existing_file(address))}?mode=rw") as (connection, cursor), in_own_words(_explained):
+        cursor.execute(f"CREATE TABLE sfumato_{token_hex(4)} (a)")
+        connection.rollback()
 
 
 @contextmanager

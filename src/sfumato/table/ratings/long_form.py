@@ -13,7 +13,6 @@ from sfumato.kernels.ratings.rows import number_by_appearance
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, raise_together
-from sfumato.table.person_column import keys_read
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.schema import text_of

@@ -11,7 +11,6 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.table.columns import ValueReading, keys_read
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import Header, raise_together
-from sfumato.table.person_column import keys_read
 from sfumato.table.ratings.assembly import Entries
 from sfumato.table.ratings.column import rating_column
 from sfumato.table.ratings.sensitive import select

@@ -20,7 +20,6 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names, raise_together, said_of
-from sfumato.table.person_column import keys_read
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema, text_of
