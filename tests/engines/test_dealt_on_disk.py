@@ -56,7 +56,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spill, "HELD", 200)
     monkeypatch.setattr(spill, "HELD_FOR_A_PART", 20)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
-    monkeypatch.setattr(checks_in_parts, "BUCKET", 6)
+    monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 6)
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
@@ -127,7 +127,7 @@ def in_parts(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     for module, name in ((batches, "ROWS"), (checks_in_parts, "BLOCK")):
         monkeypatch.setattr(module, name, 200)
     monkeypatch.setattr(batches, "BYTES", 1 << 12)
-    monkeypatch.setattr(checks_in_parts, "BUCKET", 300)
+    monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 300)
     monkeypatch.setattr(publishing, "PART", 170)
     town(400).write_csv(tmp_path / "town.csv")
     way = WAYS[request.node.callspec.params["way"]]

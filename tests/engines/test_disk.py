@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laying_out, "BLOCK", 4)
     monkeypatch.setattr(laying_out, "BUCKET", 6)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
-    monkeypatch.setattr(checks_in_parts, "BUCKET", 6)
+    monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 6)
     for module in (mondrian, solving):
         monkeypatch.setattr(module, "MOST_RETRIED", 0)
 
@@ -66,7 +65,8 @@ def pieces_of_a_town(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tables of hundreds of records: several pieces of everything, not hundreds."""
     monkeypatch.setattr(batches, "BYTES", 2000)
     monkeypatch.setattr(batches, "ROWS", 60)
-    for module, name in product((laying_out, checks_in_parts), ("BLOCK", "BUCKET")):
+    for module, name in ((laying_out, "BUCKET"), (checks_in_parts, "SORTED_AT_ONCE")):
+        monkeypatch.setattr(module, "BLOCK", 60)
         monkeypatch.setattr(module, name, 60)
 
 
@@ -358,7 +358,7 @@ def in_parts(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(module, name, 400)
     monkeypatch.setattr(batches, "BYTES", 1 << 14)
     monkeypatch.setattr(publishing, "PART", 700)
-    monkeypatch.setattr(checks_in_parts, "BUCKET", 1000)
+    monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 1000)
     sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[1]), tmp_path / "parts", seed=1)
     return tmp_path / "parts"
 

@@ -276,7 +276,7 @@ def test_counted_statistics_are_those_of_the_records(rows: list[tuple[int, str, 
 def test_counts_are_dealt_to_files(spark: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = in_parts(town(), tmp_path / "release", "csv")
     before = sf.verify(folder, engine="spark")
-    monkeypatch.setattr(counting, "BUCKET", 5)
+    monkeypatch.setattr(counting, "SORTED_AT_ONCE", 5)
     monkeypatch.setattr(counting, "BLOCK", 7)
     after = sf.verify(folder, engine="spark")
     assert after.ok
