@@ -14,8 +14,8 @@ from benchmarks.series_recount import Label, Person, Row, label
 from sfumato.series.growing import Grown, Roster, grow
 from sfumato.series.invariance import Present, keep_invariant
 from sfumato.series.labels import arrival_labels
+from sfumato.series.recount.histories import SensitiveValues
 from sfumato.series.recount.released import Boxes, Released
-from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 
 Numbers = NDArray[np.int64]

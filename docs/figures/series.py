@@ -22,7 +22,7 @@ from sfumato.series.growing_ground import tight_boxes
 from sfumato.series.invariance import Present, keep_invariant
 from sfumato.series.recount.pair import recount_pair
 from sfumato.series.recount.released import Released
-from sfumato.series.recount.remaining import SensitiveValues
+from sfumato.series.recount.histories import SensitiveValues
 from sfumato.table.encoding import EncodedTable, encode
 
 MONTHS, SEEDS = 12, (0, 1, 2, 3, 4)

@@ -220,7 +220,7 @@ def test_quiet_commands_draw_no_compiling_either(monkeypatch):
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
-from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.cli.app import stop_compiling_at_interrupt
 from sfumato.kernels.announcing import compiling
 stop_compiling_at_interrupt()
 compiling.append("cut")

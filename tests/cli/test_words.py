@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from sfumato.anonymizers import Mondrian
-from sfumato.cli.hierarchy_files import hierarchy_files
-from sfumato.cli.words import Words, model_words, names_in, policy_of, source_words
+from sfumato.cli.words import Words, hierarchy_files, model_words, names_in, policy_of, source_words
 from sfumato.errors import InputError, PolicyError
 from sfumato.models import (
     AlphaKAnonymity,

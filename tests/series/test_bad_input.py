@@ -11,7 +11,7 @@ import pytest
 
 import sfumato as sf
 from series.tables import HEADER, SCHEMA, people, write_csv
-from sfumato.series.lock import locked
+from sfumato.series.private_files import locked
 
 MANY = people(30)
 

@@ -16,9 +16,8 @@ from sfumato.kernels import choice
 from sfumato.kernels.series import flows
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
-from sfumato.series.carried import CarriedOver
-from sfumato.series.counted_rows import CountedRows
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.carried import CarriedOver, CountedRows
+from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import Ledger
 from sfumato.table.schema import Attribute, Kind
 

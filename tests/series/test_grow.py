@@ -18,7 +18,7 @@ from series.tables import HEADER, SCHEMA, Person, chain_is_whole, covers, people
 from sfumato.cli.app import app
 from sfumato.hierarchy import HierarchySpecification
 from sfumato.models.protocol import PrivacyModel
-from sfumato.series.growing_state import GrowingState
+from sfumato.series.grow_release import GrowingState
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import tags_of
 

@@ -23,7 +23,7 @@ from sfumato.series.grown import NODES as LIE_UNDER
 from sfumato.series.grown import recount_grown
 from sfumato.series.labels import Labelled, LabelReader, covered_labels, nodes_under, recipients
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.meeting import meeting
+from sfumato.series.recount.released import meeting
 from sfumato.table.schema import Kind
 
 CITIES = sf.groups({node: list(cities) for node, cities in NODES.items()})

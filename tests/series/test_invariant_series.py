@@ -23,7 +23,7 @@ from series.test_bad_input import listing
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
 from sfumato.release.loss_report import Report
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.description import SeriesFolder
 from sfumato.series.invariant_recount import attest_invariant, recount_invariant
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import PeopleOfRelease, tags_of

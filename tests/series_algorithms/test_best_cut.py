@@ -10,8 +10,7 @@ import sfumato as sf
 from sfumato.kernels import choice
 from sfumato.kernels.series.growing import MOST_MOVED, Chains, Histories, People, best_cut, loss_of, part_allowed
 from sfumato.models.compiled import compile_rules
-from sfumato.series.growing_chains import NO_CHAINS
-from sfumato.series.growing_ground import axes_of, tight_boxes
+from sfumato.series.growing_ground import NO_CHAINS, axes_of, tight_boxes
 from sfumato.series.recount.released import Boxes
 from sfumato.table.encoding import encode
 

@@ -13,9 +13,9 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
 from sfumato.series.growing import Grown, Roster, grow
 from sfumato.series.growing_ground import tight_boxes
+from sfumato.series.recount.histories import SensitiveValues
 from sfumato.series.recount.pair import recount_pair
 from sfumato.series.recount.released import Boxes, Released
-from sfumato.series.recount.remaining import SensitiveValues
 from sfumato.table.encoding import encode
 
 

@@ -6,8 +6,7 @@ import pytest
 from naive.release_worlds import joint_counts
 from series_algorithms.small_releases import labelled, released
 from sfumato.kernels import choice
-from sfumato.series.recount.histories import follow_all
-from sfumato.series.recount.joined import Chains, chains_to, follow_chains, joined, steps_of
+from sfumato.series.recount.histories import Chains, chains_to, follow_all, follow_chains, joined, steps_of
 from sfumato.series.recount.released import any_month, dated
 
 

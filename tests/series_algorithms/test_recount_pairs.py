@@ -9,9 +9,8 @@ from naive.release_worlds import pair_counts, pair_worlds
 from series_algorithms.small_releases import drawn_series, released
 from sfumato.errors import InputError
 from sfumato.kernels import choice
-from sfumato.series.recount.meeting import meeting
 from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Boxes
+from sfumato.series.recount.released import Boxes, meeting
 
 SERIES = 1500
 

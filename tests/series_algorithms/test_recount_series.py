@@ -11,7 +11,7 @@ from naive.release_worlds import history_counts
 from series_algorithms.small_releases import labelled, released
 from sfumato.errors import PolicyError
 from sfumato.kernels import choice
-from sfumato.series.recount.remaining import SensitiveValues, check_models, holds_on
+from sfumato.series.recount.histories import SensitiveValues, check_models, holds_on
 from sfumato.series.recount.several import recount_series
 from sfumato.table.encoding import encode
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from sfumato.cli.kernels import say_json
 from sfumato.cli.options import (
     ANONYMIZERS,
     METHOD,
@@ -31,7 +30,7 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import Progressing, Told, progress_bar
+from sfumato.cli.progress import Progressing, Told, progress_bar, say_json
 from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import is_database
 

@@ -7,21 +7,72 @@ import contextlib
 import inspect
 import logging
 import os
+import signal
+import socket
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from importlib import import_module
+from types import FrameType
 from typing import Annotated
 
 import typer
 
-from sfumato.cli import log_lines
-from sfumato.cli.kernels import announce_compiling
+from sfumato.cli import interrupted
+from sfumato.cli.interrupted import STOPPED, is_default
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup, Warnings, complain
-from sfumato.cli.stopping import stop_compiling_at_interrupt
+from sfumato.cli.outcome import CommandGroup, Warnings, complain, explained
+from sfumato.cli.progress import announce_compiling, restore_terminal
+from sfumato.kernels.announcing import compiling
 from sfumato.table.announcing import listeners
+
+# Ctrl-C while kernels are compiled: it ends the program, whichever thread compiles.
+
+
+PATIENCE = 0.1
+"""Seconds for the main thread to take the interruption by itself."""
+
+
+def stop_compiling_at_interrupt() -> None:
+    """Watch for interruptions; call it from the main thread.
+
+    The interpreter passes an interruption to the main thread alone, once that runs Python again. The main thread may be
+    waiting for another thread, or be inside the compiler for many seconds. The compiler itself calls Python: an
+    exception that is raised there is printed and forgotten, or becomes another one. So the program ends without one.
+    """
+    with suppress(ValueError, OSError):
+        heard, told = socket.socketpair()
+        told.setblocking(False)
+        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+        if is_default():
+            signal.signal(signal.SIGINT, _interrupted)
+        threading.Thread(target=_watch, args=(heard, told), daemon=True, name="sfumato-stop").start()
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    """End the program while it compiles; else let it end itself."""
+    _end_if_compiling()
+    signal.default_int_handler(number, frame)
+
+
+def _end_if_compiling() -> None:
+    if compiling:
+        with suppress(RuntimeError):  # the main thread may be printing
+            restore_terminal()
+            complain(explained(KeyboardInterrupt())[0], is_error=True)
+        os._exit(STOPPED)
+
+
+def _watch(heard: socket.socket, told: socket.socket) -> None:
+    while number := heard.recv(1):
+        if number[0] == signal.SIGINT:
+            time.sleep(PATIENCE)
+            _end_if_compiling()
+    told.close()
+
 
 COMMANDS = {
     "demo": "demo",
@@ -46,9 +97,9 @@ COMMANDS = {
 """Command → the module whose function of the same name it runs."""
 
 GROUPS = {
-    "ratings": {"check": "ratings", "anonymize": "rating_anonymize", "attack": "rating_attack"},
-    "sets": {"check": "sets", "anonymize": "set_anonymize", "attack": "set_attack"},
-    "private": {"publish": "private", "sample": "private_sample", "ledger": "private_ledger"},
+    "ratings": {"check": "ratings", "anonymize": "ratings", "attack": "ratings"},
+    "sets": {"check": "sets", "anonymize": "sets", "attack": "sets"},
+    "private": {"publish": "private", "sample": "private", "ledger": "private"},
     "series": {
         "start": "series",
         "append": "series",
@@ -145,9 +196,11 @@ def _group(group: str) -> typer.Typer:
 def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
     home = import_module(f"sfumato.cli.{module}")
     command = getattr(home, name.replace("-", "_"))
-    app.command(name, help=_help(command, SETTLE if name in WRITERS else ""), epilog=home.EXAMPLE)(
-        _nothing if listed else spread(command)
-    )
+    app.command(
+        name,
+        help=_help(command, SETTLE if name in WRITERS else ""),
+        epilog=getattr(home, "EXAMPLES", {}).get(name) or home.EXAMPLE,
+    )(_nothing if listed else spread(command))
 
 
 def _nothing() -> None:
@@ -177,12 +230,14 @@ def _settings(
     ] = False,
     log_json: Annotated[
         bool,
-        typer.Option(log_lines.OPTION, help="Write messages to stderr as JSON, one object a line; may stand anywhere."),
+        typer.Option(
+            interrupted.OPTION, help="Write messages to stderr as JSON, one object a line; may stand anywhere."
+        ),
     ] = False,
 ) -> None:
     """Take the options before a command."""
     if log_json:
-        log_lines.start()
+        interrupted.start()
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -216,8 +271,8 @@ def main() -> None:
     try:
         app(words, prog_name="sfumato")
     except SystemExit as end:
-        if log_lines.is_on():
-            log_lines.log_end(" ".join(named), end.code if isinstance(end.code, int) else 0, began)
+        if interrupted.is_on():
+            interrupted.log_end(" ".join(named), end.code if isinstance(end.code, int) else 0, began)
         raise
 
 
@@ -232,10 +287,10 @@ def _start_in_utf8() -> None:
 
 def _without_log_option(words: list[str]) -> list[str]:
     """Take the option that changes how errors are written out of the words, wherever it stands, and obey it."""
-    if log_lines.OPTION not in words:
+    if interrupted.OPTION not in words:
         return words
-    log_lines.start()
-    return [word for word in words if word != log_lines.OPTION]
+    interrupted.start()
+    return [word for word in words if word != interrupted.OPTION]
 
 
 def _completed() -> list[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -18,7 +17,7 @@ from sfumato.cli.options import (
     RoleOptions,
     TableReading,
 )
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.table.header import said_of
 

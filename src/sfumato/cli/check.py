@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, TableReading
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
+from sfumato.cli.progress import say_result
 from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:

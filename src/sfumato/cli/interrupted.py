@@ -2,14 +2,68 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import logging
 import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import FrameType
 
-from sfumato.cli import log_lines
+from sfumato.errors import without_credentials
+
+# ``--log-json``: everything that goes to stderr as JSON, one object a line, for those who collect logs.
+
+
+OPTION = "--log-json"
+LOG = logging.getLogger("sfumato.cli")
+
+
+class _Lines(logging.Handler):
+    """Writes records to stderr; what it cannot write is lost rather than shown otherwise."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record: fields are for machines, the message for people."""
+        written = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": without_credentials(record.getMessage()),
+            **getattr(record, "fields", {}),
+        }
+        with contextlib.suppress(OSError, ValueError):
+            print(json.dumps(written), file=sys.stderr, flush=True)
+
+
+def start() -> None:
+    """Write what the library logs, from now on."""
+    root = logging.getLogger("sfumato")
+    if not is_on():
+        root.addHandler(_Lines())
+    root.setLevel(logging.INFO)
+    root.propagate = False
+
+
+def is_on() -> bool:
+    """Tell whether messages are logged as JSON."""
+    return any(isinstance(handler, _Lines) for handler in logging.getLogger("sfumato").handlers)
+
+
+def log(lines: Sequence[str], *, is_error: bool) -> None:
+    """Log lines that people would read on stderr."""
+    for line in lines:
+        LOG.log(logging.ERROR if is_error else logging.INFO, "%s", line)
+
+
+def log_end(command: str, code: int, began: float) -> None:
+    """Log how a command ended."""
+    fields = {"command": command, "exit_code": code, "seconds": round(time.monotonic() - began, 3)}
+    LOG.info("ended with exit code %d", code, extra={"fields": fields})
+
 
 STOPPED = 130
 SENTENCE = "stopped; no release was written"
@@ -33,10 +87,10 @@ def is_default() -> bool:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    if log_lines.OPTION in sys.argv:
-        log_lines.start()
-        log_lines.log([SENTENCE], is_error=True)
-        log_lines.log_end("", STOPPED, _BEGAN)
+    if OPTION in sys.argv:
+        start()
+        log([SENTENCE], is_error=True)
+        log_end("", STOPPED, _BEGAN)
     else:
         with suppress(OSError):
             os.write(2, f"sfumato: {SENTENCE}\n".encode())

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
     Hierarchies,
@@ -15,7 +14,7 @@ from sfumato.cli.options import (
     ReleasePlace,
     TableReading,
 )
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 
 DIGITS = 12
 

@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from sfumato.cli import log_lines
+from sfumato.cli import interrupted
 from sfumato.cli.interrupted import SENTENCE, STOPPED
 from sfumato.errors import SfumatoError, without_credentials
 
@@ -103,8 +103,8 @@ def _stopped() -> str:
 def complain(lines: Sequence[str], *, is_error: bool = False) -> None:
     """Print lines to stderr, or log them with ``--log-json``; a terminal is never sent control characters."""
     lines = [without_credentials(line) for line in lines]
-    if log_lines.is_on():
-        return log_lines.log(lines, is_error=is_error)
+    if interrupted.is_on():
+        return interrupted.log(lines, is_error=is_error)
     with contextlib.suppress(OSError, ValueError):
         for line in lines:
             print(f"sfumato: {printable(line)}", file=sys.stderr)
@@ -116,7 +116,7 @@ class Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record, unless all are written as JSON."""
-        if not log_lines.is_on():
+        if not interrupted.is_on():
             complain([record.getMessage()])
 
 

@@ -11,16 +11,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli import log_lines
+from sfumato.cli import interrupted
 from sfumato.cli.options import OUTPUT
+from sfumato.cli.outcome import complain, say
 from sfumato.kernels.announcing import compiling
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
 
 Told = Literal["bar", "json"]
 Progressing = Annotated[
@@ -53,8 +55,8 @@ def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callabl
         with _hush(), _lines() as callback:
             yield callback
         return
-    if quiet or log_lines.is_on() or not sys.stderr.isatty():
-        with _hush(quiet or log_lines.is_on()):
+    if quiet or interrupted.is_on() or not sys.stderr.isatty():
+        with _hush(quiet or interrupted.is_on()):
             yield lambda what, done, total: None
         return
     with _bar() as bar:
@@ -164,3 +166,36 @@ class _Lines:
         self._written = time.monotonic()
         line = {"progress": what, "done": done, "total": total, "seconds": round(self._written - self._begun, 1)}
         print(json.dumps(line), file=sys.stderr, flush=True)
+
+
+# What a command says about its kernels: that it compiles, and how they ran.
+
+
+def say_json(result: dict[str, Any]) -> None:
+    """Print a result as JSON, with how the kernels ran: for the steward, never part of a release."""
+    from sfumato.kernels.choice import TAKEN
+
+    say(json.dumps({**result, "kernels": TAKEN.to_dict()}, indent=2))
+
+
+def say_result(result: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """Print a result as JSON or as text."""
+    if as_json:
+        say_json(result)
+    else:
+        say(text)
+
+
+def announce_compiling() -> None:
+    """Say once on stderr, before the first long compilation, why the command takes longer; draw a bar for each."""
+    said: list[str] = []
+
+    def listen(kernel: str, seconds: float) -> None:
+        if not said:
+            said.append(kernel)
+            complain(["compiling, once on this machine, for a job of this size; sfumato warm does it in advance"])
+        draw_compiling(kernel, seconds)
+
+    from sfumato.kernels.announcing import listeners
+
+    listeners.append(listen)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -20,8 +19,8 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.outcome import complain
-from sfumato.cli.population import original_people
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.released import original_people
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 
 if TYPE_CHECKING:

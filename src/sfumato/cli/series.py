@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from sfumato.cli.anonymize import Diversity
-from sfumato.cli.kernels import say_json, say_result
 from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, PolicyFile, Quiet, RoleOptions, TableReading
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar
+from sfumato.cli.progress import progress_bar, say_json, say_result
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson
+from sfumato.cli.progress import say_result
 from sfumato.errors import InputError, PolicyError, without_credentials
 from sfumato.numbers import counted
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import (
     AsJson,
     Hierarchies,
@@ -16,7 +15,7 @@ from sfumato.cli.options import (
     TableReading,
     Weights,
 )
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:

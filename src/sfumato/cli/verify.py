@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson, Population
 from sfumato.cli.outcome import complain
-from sfumato.cli.population import original_people
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
 
 EXAMPLE = """\b

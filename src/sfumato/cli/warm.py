@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.kernels import say_result
 from sfumato.cli.options import AsJson
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 
 EXAMPLE = """\b
 Example:

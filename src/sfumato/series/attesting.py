@@ -14,11 +14,11 @@ from sfumato.registry import loaded
 from sfumato.release.transaction import left, line_of, settle
 from sfumato.series.batch import TAG
 from sfumato.series.description import FILE as SERIES_FILE
+from sfumato.series.description import SeriesFolder
 from sfumato.series.encryption import cipher_of
-from sfumato.series.folder import SeriesFolder
 from sfumato.series.ledger import Ledger, ledger_kept, take_back_start
-from sfumato.series.lock import locked, unchanged
 from sfumato.series.people import PeopleOfRelease, known_among
+from sfumato.series.private_files import locked, unchanged
 from sfumato.series.reading import ReadRelease
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import WAYS, Attest, looked_back

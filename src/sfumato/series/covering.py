@@ -18,9 +18,8 @@ from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.series.description import Covers
 from sfumato.series.labels import HIGHEST, MISSING, values_of
-from sfumato.series.recount.joined import Pairs
-from sfumato.series.recount.meeting import meeting
-from sfumato.series.recount.released import Boxes, Places, runs
+from sfumato.series.recount.histories import Pairs
+from sfumato.series.recount.released import Boxes, Places, meeting, runs
 from sfumato.table.schema import Kind
 
 Left = NDArray[np.float64]
@@ -117,7 +116,7 @@ def covering(
 
     Notes
     -----
-    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting.meeting`): a person is a class of
+    Space is halved as for classes that meet (:func:`~sfumato.series.recount.released.meeting`): a person is a class of
     one value. People with equal values are looked up once. Cost O(q c log c) for c classes and different people, where
     few classes cover a person.
     """

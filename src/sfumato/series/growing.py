@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,20 +16,445 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.kernels.jit import repeated
 from sfumato.kernels.series.growing import best_cut, loss_of, mended, part_allowed
+from sfumato.kernels.types import NUMERIC
 from sfumato.models.compiled import compile_rules
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import smallest
-from sfumato.series.growing_chains import KnownChains, holders_of
-from sfumato.series.growing_ground import Ground, alike, axes_of, ranged, tight_boxes
-from sfumato.series.growing_guard import Guard, taken_back
-from sfumato.series.growing_moves import make_anew, send_down, settle
-from sfumato.series.growing_tree import CutTree, Node, Standing, common_node, frozen, thawed, tree_of_cuts
-from sfumato.series.recount.histories import Followed
-from sfumato.series.recount.joined import Chains, chains_to, joined
+from sfumato.series.growing_ground import (
+    CutTree,
+    Ground,
+    KnownChains,
+    Node,
+    Standing,
+    alike,
+    axes_of,
+    common_node,
+    cut,
+    frozen,
+    holders_of,
+    ranged,
+    small_releases,
+    thawed,
+    tight_boxes,
+    tree_of_cuts,
+)
+from sfumato.series.recount.histories import (
+    Chains,
+    Followed,
+    SensitiveValues,
+    chains_to,
+    check_models,
+    follow,
+    holds_on,
+    joined,
+    steps_of,
+)
+from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Boxes, Places, Released, any_month, dated
-from sfumato.series.recount.remaining import SensitiveValues, check_models
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.row_order import hash_order
+
+# The recount decides about a release that grew: what it does not bear is taken back.
+
+
+Marks = NDArray[np.bool_]
+
+ROUNDS = 8
+"""Recounts, at most; before the last, everything that is still mixed is taken back."""
+
+
+_UNCOVERED = (
+    "series: the labels of an earlier release do not cover everybody who is in its classes; the ledger, the folder or "
+    "the labels were changed"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Guard:
+    """What a candidate is recounted with.
+
+    Attributes
+    ----------
+    earlier : sequence of Released
+    models : sequence of PrivacyModel
+    values : SensitiveValues
+    classes : numpy.ndarray
+        int32 (n, releases): the class of everybody in each of them, −1 for who was not published.
+    before : Followed
+        Up to the last release.
+    chains : Chains or None
+        Those to the last release, where all releases are counted together; None: each two of them are.
+    released : callable
+        Makes the candidate of a tree: as recipients will hold it, and the class of everybody.
+    """
+
+    earlier: Sequence[Released]
+    models: Sequence[PrivacyModel]
+    values: SensitiveValues
+    classes: NDArray[np.int32]
+    before: Followed
+    chains: Chains | None
+    released: Callable[[Node], tuple[Released, NDArray[np.int32]]]
+
+    def broken(self, left: Places) -> Marks:
+        """Tell which lists of rows break a model."""
+        return ~holds_on(left, self.models, self.values)
+
+
+def taken_back(
+    ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], guard: Guard, *, all_pairs: bool = True
+) -> tuple[int, Followed]:
+    """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
+
+    `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many
+    mixed groups were taken back, and where everybody is in the end.
+
+    Raises
+    ------
+    InputError
+        When too little is left though nothing is mixed: the earlier releases leave too little together themselves.
+    """
+    count = 0
+    for number in range(ROUNDS):
+        failing, followed = _failing(*guard.released(root), guard, all_pairs)
+        if not failing.any():
+            return count, followed
+        mixed = _mixed(ground, root, followed.class_of)
+        groups = {head for label in np.flatnonzero(failing).tolist() for head in mixed.get(label, ())}
+        if not groups or number == ROUNDS - 2:
+            groups = {head for heads in mixed.values() for head in heads}
+        if not groups:
+            break
+        count += len(groups)
+        _take_back(ground, root, before, groups)
+    raise InputError(
+        "series: the earlier releases alone leave somebody less than the models ask for; they were not made by this "
+        "series, or their labels or columns were changed: start a new series"
+    )
+
+
+def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard, all_pairs: bool) -> tuple[Marks, Followed]:
+    """Tell of which classes, or of others that meet what they meet, too little is left."""
+    if guard.chains is not None:
+        return _failing_together(candidate, class_of, guard, guard.chains)
+    found = recount_pair(guard.earlier[-1], candidate)
+    failing = _of_pair(found, _people_of(found, guard.classes[:, -1], class_of), guard)
+    failing, followed = _along(found, failing, class_of, guard)
+    if all_pairs and not failing.any():
+        # What the last release refuses goes back before the others are asked.
+        for release, classes in zip(guard.earlier[:-1], guard.classes.T, strict=False):
+            found = recount_pair(release, candidate)
+            failing |= _of_pair(found, _people_of(found, classes, class_of), guard)
+    return failing, followed
+
+
+def _failing_together(
+    candidate: Released, class_of: NDArray[np.int32], guard: Guard, chains: Chains
+) -> tuple[Marks, Followed]:
+    """Tell of which classes too little is left by all releases together, or some chain has nothing in common."""
+    before = guard.classes[:, -1]
+    steps = steps_of(before, class_of)
+    came = np.unique(class_of[(before < 0) & (class_of >= 0)]).astype(np.int64)
+    found = recount_pair(guard.earlier[-1], candidate, steps)
+    if Chains.first(guard.earlier[-1]).onward(steps, candidate.boxes, came)[1].any():
+        raise InputError(_UNCOVERED)
+    _, empty = chains.onward(steps, candidate.boxes, came)
+    everywhere = np.ones(len(steps[0]), dtype=np.bool_), np.isin(np.arange(candidate.boxes.count), came)
+    failing = _of_pair(found, everywhere, guard, empty)
+    return _along(found, failing, class_of, guard)
+
+
+def _along(found: PairRecount, failing: Marks, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
+    """Follow everybody into the candidate; classes in which too little is left to somebody's history fail, too."""
+    followed = follow(guard.before, found, class_of)
+    broken = guard.broken(followed.left)
+    failing[class_of[(class_of >= 0) & broken[followed.history_of]]] = True
+    return failing, followed
+
+
+def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.int32]) -> tuple[Marks, Marks]:
+    """Tell in which pairs of classes somebody is, and to which newer classes somebody came; bool (p,), bool (c,)."""
+    width = int(found.older.max(initial=0)) + 1
+    stays = (before >= 0) & (now >= 0)
+    keys = np.unique(now[stays].astype(np.int64) * width + before[stays])
+    pairs = found.newer * width + found.older
+    if not np.isin(keys, pairs).all() or before[stays].max(initial=0) >= width:
+        raise InputError(_UNCOVERED)
+    return np.isin(pairs, keys), np.isin(np.arange(found.new.count), now[before < 0])
+
+
+def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard, empty: Marks | bool = False) -> Marks:
+    both, new = (guard.broken(left) & some for left, some in zip((found.both, found.new), people, strict=True))
+    both |= empty
+    suspects = np.zeros(int(found.older.max(initial=0)) + 1, dtype=np.bool_)
+    suspects[found.older[both | new[found.newer]]] = True
+    # What fails may be the work of a neighbour: all that meet the older class are asked.
+    failing = new.copy()
+    failing[found.newer[suspects[found.older]]] = True
+    return failing
+
+
+def _mixed(ground: Ground, root: Node, class_of: NDArray[np.int32]) -> dict[int, set[int]]:
+    """Return for each class the origins that stand for its groups, where something was mixed or divided."""
+    moved = {ground.origin_of(origin) for origin in ground.moved}
+    found: dict[int, set[int]] = {}
+    for each in (each for node in root.below() for each in node.classes):
+        if (head := ground.origin_of(each.origin)) in moved:
+            found.setdefault(int(class_of[each.rows[0]]), set()).add(head)
+    return found
+
+
+def _take_back(ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], groups: set[int]) -> None:
+    """Put the classes of some groups back to where they stood, and make the cuts of these groups undone."""
+    for node in root.below():
+        node.classes = [each for each in node.classes if ground.origin_of(each.origin) not in groups]
+    for node, old in reversed(ground.cut):
+        if node.cut_by >= 0 and ground.origin_of(node.cut_by) in groups:
+            node.attribute, node.left, node.children = old.attribute, old.left, old.children
+            node.cut_by = old.cut_by
+    for node, origin, rows in before:
+        if ground.origin_of(origin) in groups:
+            node.classes.append(Standing(rows, origin))
+    members = [origin for origin in range(len(ground.joined)) if ground.origin_of(origin) in groups]
+    for origin in members:
+        ground.joined[origin] = origin
+    ground.moved.difference_update(members)
+
+
+# The moves of a growing table: newcomers go down the tree, classes are mixed and cut, small subtrees are made anew.
+#
+# Every move mixes the people of some classes and divides them again. It is made when each part satisfies the models and
+# leaves everybody in it rows enough of what was published of them before.
+
+
+MOST_MIXED = 70
+"""People of a subtree that is made anew, in smallest classes of ten: seven times k."""
+WORTH = 0.97
+"""Share of the loss that must be left at most after a subtree was made anew."""
+
+LEFT, RIGHT, HERE = 0, 1, 2
+
+
+def send_down(ground: Ground, root: Node, rows: Numbers) -> None:
+    """Send newcomers, who may be a class, as far down as they may be classes without anybody else."""
+    waiting = [(root, rows)]
+    while waiting:
+        node, rows = waiting.pop()
+        parts = divided(ground, node, rows) if node.children else None
+        if parts is None:
+            node.receive(Standing(rows, ground.begin()))
+            continue
+        for side, part in parts:
+            if side == HERE:
+                node.receive(Standing(part, ground.begin()))
+            else:
+                waiting.append((node.children[side], part))
+
+
+def divided(ground: Ground, node: Node, rows: Numbers) -> list[tuple[int, Numbers]] | None:
+    """Divide people by the cut of a node, so that each part may be a class; None where they all stay.
+
+    Where one side has too few of them, the nearest of the other side stay at the node with them.
+    """
+    side = np.where(node.left[ground.codes[rows, node.attribute]], LEFT, RIGHT)
+    counts = np.bincount(side, minlength=2)
+    if counts.min() == 0:
+        return [(int(counts.argmax()), rows)]
+    if not ground.allows(rows, [side == LEFT, side == RIGHT]):
+        if not ground.nothing_but_k and len(rows) >= 2 * ground.smallest:
+            right = side == RIGHT
+            if mended(ground.people(rows), ground.axes, right):
+                return [(LEFT, rows[~right]), (RIGHT, rows[right])]
+        fewer = int(counts.argmin())
+        short = ground.smallest - counts[fewer]
+        if short > 0 and len(rows) >= 2 * ground.smallest:
+            others = np.flatnonzero(side != fewer)
+            near = others[np.argsort(_distances(ground, rows[side == fewer], rows[others]), kind="stable")]
+            side[near[:short]] = side[side == fewer] = HERE
+        if not (side == HERE).any() or not ground.allows(rows, [side == 1 - fewer, side == HERE]):
+            return None
+    return [(each, rows[side == each]) for each in (LEFT, RIGHT, HERE) if (side == each).any()]
+
+
+def _distances(ground: Ground, some: Numbers, others: Numbers) -> NDArray[np.float64]:
+    """Return how much each of the others would widen the class of some people."""
+    axes, found = ground.axes, np.zeros(len(others))
+    for attribute in range(ground.codes.shape[1]):
+        own, codes = ground.codes[some, attribute], ground.codes[others, attribute]
+        if axes.kinds[attribute] == NUMERIC:
+            places = axes.positions[axes.offsets[attribute] :]
+            low, high = places[own.min()], places[own.max()]
+            found += np.maximum(0.0, np.maximum(low - places[codes], places[codes] - high))
+        else:
+            found += ~np.isin(codes, own) * 1.5 * axes.units[attribute]
+    return found
+
+
+def settle(ground: Ground, root: Node) -> None:
+    """Mix and cut the classes at every node to which somebody came, from the root down."""
+    for node in root.below():
+        # Children come after their parent has sent them what it sends.
+        if node.touched and node.classes:
+            if not node.children:
+                _cut_leaf(ground, node)
+            if node.children:
+                _push(ground, node)
+
+
+def _choices(classes: Sequence[Standing]) -> Iterator[list[Standing]]:
+    """Yield what may be mixed: all, each two, each alone."""
+    yield list(classes)
+    if len(classes) > 2:
+        yield from ([*pair] for pair in combinations(classes, 2))
+    if len(classes) > 1:
+        yield from ([each] for each in classes)
+
+
+def _cut_leaf(ground: Ground, node: Node) -> None:
+    """Cut a leaf where that saves most, mixing all its classes or some of them."""
+    for mixed in _choices(node.classes):
+        rows = np.concatenate([each.rows for each in mixed])
+        found = _best(ground, rows) if len(rows) >= 2 * ground.smallest else None
+        if found is None:
+            continue
+        attribute, right, by_code = found
+        ground.remember(node)
+        _cut_node(ground, node, attribute, rows, by_code)
+        origin = node.cut_by = ground.join([each.origin for each in mixed])
+        for child, part in zip(node.children, (rows[~right], rows[right]), strict=True):
+            child.receive(Standing(part, origin))
+        node.give(mixed)
+        return
+
+
+def _best(ground: Ground, rows: Numbers) -> tuple[int, Marks, Marks] | None:
+    """Return the attribute of the best cut, who goes right, and whose code does."""
+    right = np.zeros((2, len(rows)), dtype=np.bool_)
+    attribute = best_cut(ground.people(rows), ground.axes, right)
+    return (attribute, *right) if attribute >= 0 else None
+
+
+def _cut_node(ground: Ground, node: Node, attribute: int, rows: Numbers, right: Marks) -> None:
+    codes = ground.codes[rows, attribute]
+    cut(node, attribute, codes[~right], codes[right], bool(ranged(ground.axes)[attribute]), ground.width)
+
+
+def _push(ground: Ground, node: Node) -> None:
+    """Send classes of a node to its children: mixed, if they may be divided, or as they are."""
+    going = True
+    while going and node.classes:
+        going = False
+        for mixed in _choices(node.classes):
+            rows = np.concatenate([each.rows for each in mixed])
+            parts = divided(ground, node, rows)
+            if parts is None or (len(mixed) == 1 and parts[0][0] == HERE):
+                continue
+            origin = ground.join([*(each.origin for each in mixed), node.cut_by])
+            node.give(mixed)
+            sent = [(parts[0][0], each) for each in mixed] if len(parts) == 1 else []
+            sent += [(side, Standing(part, origin)) for side, part in parts if len(parts) > 1]
+            for side, each in sent:
+                (node if side == HERE else node.children[side]).receive(each)
+            going = all(side != HERE for side, _ in parts)
+            break
+
+
+class _Trial(NamedTuple):
+    """A subtree that may be made anew.
+
+    Attributes
+    ----------
+    node : Node
+        Its root.
+    below : list of Node
+        Of the subtree.
+    classes : list of Standing
+        In it, all nodes together.
+    free : Node
+        The root of the new subtree.
+    leaves : list of numpy.ndarray
+        People of each new class.
+    """
+
+    node: Node
+    below: list[Node]
+    classes: list[Standing]
+    free: Node
+    leaves: list[Numbers]
+
+
+def make_anew(ground: Ground, root: Node) -> None:
+    """Cut small subtrees anew that have people above their leaves, where all can be mixed and much loss is saved."""
+    for node in reversed(list(root.below())):
+        node.touched |= any(child.touched for child in node.children)
+    waiting = [root]
+    while waiting:
+        # Those that wait are apart from each other, so that all are recounted at once.
+        waiting = [node for node in waiting if node.children and node.touched]
+        trials = [trial for node in waiting if node.classes and (trial := _tried(ground, node))]
+        made = {id(trial.node) for trial in _withstanding(ground, trials) if _make_anew(ground, trial)}
+        waiting = [child for node in waiting if id(node) not in made for child in node.children]
+
+
+def _tried(ground: Ground, node: Node) -> _Trial | None:
+    below = list(node.below())
+    classes = [each for part in below for each in part.classes]
+    people = sum(len(each.rows) for each in classes)
+    if people > MOST_MIXED * max(1, ground.smallest) // 10 or people < 2 * ground.smallest or len(classes) < 2:
+        return None
+    free = Node(classes=[Standing(np.concatenate([each.rows for each in classes]), -1)])
+    leaves = _cut_freely(ground, free)
+    now = sum(ground.loss(each.rows) for each in classes)
+    if sum(ground.loss(each) for each in leaves) > WORTH * now:
+        return None
+    return _Trial(node, below, classes, free, leaves)
+
+
+def _withstanding(ground: Ground, trials: Sequence[_Trial]) -> list[_Trial]:
+    """Return those after which old and new classes leave everybody enough rows."""
+    if not trials:
+        return []
+    older, part_of = small_releases(ground, [[each.rows for each in trial.classes] for trial in trials])
+    newer, new_part_of = small_releases(ground, [trial.leaves for trial in trials])
+    found = recount_pair(older, newer)
+    least = np.full(len(trials), ground.smallest, dtype=np.int64)
+    for rows, parts in ((found.both_rows, part_of[found.older]), (found.new_rows, new_part_of)):
+        np.minimum.at(least, parts[rows > 0], rows[rows > 0])
+    return [trial for trial, rows in zip(trials, least.tolist(), strict=True) if rows >= ground.smallest]
+
+
+def _make_anew(ground: Ground, trial: _Trial) -> Node:
+    """Put the new subtree into the place of the old one."""
+    node, free = trial.node, trial.free
+    origin = ground.join([*(each.origin for each in trial.classes), *(part.cut_by for part in trial.below)])
+    ground.remember(node)
+    for part in trial.below:
+        part.classes = []
+    node.attribute, node.left, node.children, node.classes = free.attribute, free.left, free.children, free.classes
+    node.cut_by = origin
+    for part in node.below():
+        for each in part.classes:
+            each.origin = origin
+    return node
+
+
+def _cut_freely(ground: Ground, root: Node) -> list[Numbers]:
+    leaves, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        rows = node.classes[0].rows
+        found = _best(ground, rows) if len(rows) >= 2 * ground.smallest else None
+        if found is None:
+            leaves.append(rows)
+            continue
+        attribute, right, by_code = found
+        _cut_node(ground, node, attribute, rows, by_code)
+        node.classes = []
+        for child, part in zip(node.children, (rows[~right], rows[right]), strict=True):
+            child.classes = [Standing(part, -1)]
+            waiting.append(child)
+    return leaves
+
 
 Numbers = NDArray[np.int64]
 Labels = Callable[[NDArray[np.int32], int], Boxes]

@@ -22,11 +22,9 @@ from sfumato.release.description import build_model
 from sfumato.series.labels import Labelled, arrivals, recipients
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import follow_all
-from sfumato.series.recount.joined import follow_chains, joined
+from sfumato.series.recount.histories import SensitiveValues, follow_all, follow_chains, holds_on, joined
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released
-from sfumato.series.recount.remaining import SensitiveValues, holds_on
 
 Marks = NDArray[np.bool_]
 Classes = NDArray[np.int32]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.numbers import counted, percent
 from sfumato.release.opening import open_folder
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.ways import APPEND, GROW, WAYS, WITHDRAWAL
 

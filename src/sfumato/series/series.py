@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sfumato.progress import Progress, shown
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.description import SeriesFolder
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import APPEND, GROW
 

@@ -23,9 +23,9 @@ from sfumato.series.attesting import settle_series
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
 from sfumato.series.ledger import check_ledger_place, new_ledger, remove_ledger
-from sfumato.series.lock import locked
 from sfumato.series.next_release import Running
 from sfumato.series.people import mark_of_series
+from sfumato.series.private_files import locked
 from sfumato.series.step import Step, next_step
 from sfumato.series.ways import APPEND, WAYS, refuse_unknown
 from sfumato.table.schema import Schema

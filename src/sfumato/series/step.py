@@ -22,13 +22,11 @@ from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
 from sfumato.series.acceptable import changes, published_policy
 from sfumato.series.batch import Batch, read_batch, read_otherwise
-from sfumato.series.description import Place
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.description import Place, SeriesFolder
 from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
-from sfumato.series.lock import locked
 from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.private_files import sync_folder
+from sfumato.series.private_files import locked, sync_folder
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS, Attest, command_of, recount_of
 from sfumato.table.writing import sha256_of

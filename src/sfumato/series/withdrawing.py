@@ -25,11 +25,11 @@ from sfumato.release.loss_report import Report
 from sfumato.series.append import written_rows
 from sfumato.series.appended import labels_of
 from sfumato.series.batch import TAG
-from sfumato.series.folder import SeriesFolder
+from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
-from sfumato.series.lock import locked
 from sfumato.series.next_release import Made, Running, class_sizes, losses_of_classes
 from sfumato.series.people import PeopleOfRelease
+from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, write_next
 from sfumato.series.ways import APPEND, GROW, WITHDRAWAL

@@ -232,7 +232,7 @@ def last_of_series(folder: Path) -> Path | None:
     """Return the last release of a series; None where a folder holds none."""
     if not (folder / "series.json").is_file():
         return None
-    from sfumato.series.folder import SeriesFolder
+    from sfumato.series.description import SeriesFolder
 
     try:
         return next(reversed(SeriesFolder.open(folder).releases), None)
