@@ -124,12 +124,12 @@ from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
 from sfumato.release.on_disk import anonymize_on_disk as anonymize_on_disk
 from sfumato.release.on_spark import anonymize_on_spark as anonymize_on_spark
 from sfumato.release.private.folder import save_private as save_private
+from sfumato.release.private.folder import save_private_sample as save_private_sample
 from sfumato.release.private.ledger import PrivacyLedger as PrivacyLedger
+from sfumato.release.private.publish import publish_private_sample as publish_private_sample
 from sfumato.release.private.publish import publish_privately as publish_privately
 from sfumato.release.private.release import PrivateRelease as PrivateRelease
-from sfumato.release.private.sample_folder import save_private_sample as save_private_sample
-from sfumato.release.private.sample_publish import publish_private_sample as publish_private_sample
-from sfumato.release.private.sample_release import PrivateSampleRelease as PrivateSampleRelease
+from sfumato.release.private.release import PrivateSampleRelease as PrivateSampleRelease
 from sfumato.release.ratings.anonymize import anonymize_ratings as anonymize_ratings
 from sfumato.release.ratings.folder import save_ratings as save_ratings
 from sfumato.release.ratings.release import RatingRelease as RatingRelease

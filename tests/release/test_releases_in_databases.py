@@ -19,8 +19,7 @@ import sfumato as sf
 from databases import KINDS, Database, in_file, on_server, people
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
-from sfumato.release.content import content_of
-from sfumato.release.stored import DESCRIPTION
+from sfumato.release.stored import DESCRIPTION, content_of
 from sfumato.table.databases.postgresql import PostgresSession
 from sfumato.table.databases.protocol import storable
 

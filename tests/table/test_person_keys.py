@@ -15,7 +15,7 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.policy.columns import columns_of
 from sfumato.series.people import tags_of
-from sfumato.table.large.people import KeyFiles
+from sfumato.table.large.coding import KeyFiles
 from sfumato.table.person_keys import KINDS, _folded, folded
 
 MERGED: list[tuple[Any, Any]] = [

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.table.questions import ask, proposals
+from sfumato.table.columns import ask, proposals
 from sfumato.table.written_forms import PLAIN, NumberForm, WrittenForm, date_form
 
 DRAW = random.Random(7)

@@ -372,9 +372,8 @@ def sample(
     is written.
     """
     from sfumato.cli.anonymize import say_formulas, target_problems
-    from sfumato.release.private.publish import NO_SEED
-    from sfumato.release.private.sample_folder import sample_formulas, sample_report, save_private_sample
-    from sfumato.release.private.sample_publish import publish_private_sample
+    from sfumato.release.private.folder import sample_formulas, sample_report, save_private_sample
+    from sfumato.release.private.publish import NO_SEED, publish_private_sample
     from sfumato.table.reading import read_table
 
     problems = [] if seed is None else [f"--{NO_SEED}"]

@@ -25,8 +25,7 @@ from sfumato.evaluation.utility.views import private_joint
 from sfumato.numbers import figure, percent
 from sfumato.policy.private_policy import PrivatePolicy, PrivateSamplePolicy
 from sfumato.progress import Progress, silent
-from sfumato.release.private.publish import publish_privately
-from sfumato.release.private.sample_publish import publish_private_sample
+from sfumato.release.private.publish import publish_private_sample, publish_privately
 from sfumato.whole_files import write_whole
 
 

@@ -182,7 +182,7 @@ class TableFacts:
         Its name in the folder, never a path; in a database the name of the table. Of a table in parts: the folder that
         holds them.
     sha256 : str
-        Of the file; in a database of what the table holds, see :mod:`sfumato.release.content`. Of a table in parts:
+        Of the file; in a database of what the table holds, see :mod:`sfumato.release.stored`. Of a table in parts:
         :func:`root_of` them.
     rows : int
     columns : tuple of str

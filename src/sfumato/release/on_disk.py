@@ -42,7 +42,6 @@ from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
 from sfumato.release.arguments import one_record_problems, setting_problems
 from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
-from sfumato.release.dealt_on_disk import DealingTask, not_dealt
 from sfumato.release.description import (
     Description,
     SensitiveDescription,
@@ -77,6 +76,7 @@ from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
+from sfumato.release.publishing import DealingTask, not_dealt
 from sfumato.release.release import audit_file
 from sfumato.release.suppression import allowed_solution
 from sfumato.release.text_files import write_texts

@@ -14,12 +14,11 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
 from sfumato.recoding.notation import MISSING_MEMBER, STAR
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
-from sfumato.release.content import Content
 from sfumato.release.description import Description, TableFacts
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.stored import Shelf, save_in_database
+from sfumato.release.stored import Content, Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.release.transaction import AUDIT

@@ -212,10 +212,10 @@ def _of_own_kind(release: Any) -> Verification:
         from sfumato.release.private.verify import verify_private
 
         return verify_private(release)
-    from sfumato.release.private.sample_release import PrivateSampleRelease
+    from sfumato.release.private.release import PrivateSampleRelease
 
     if isinstance(release, PrivateSampleRelease):
-        from sfumato.release.private.sample_verify import verify_private_sample
+        from sfumato.release.private.verify import verify_private_sample
 
         return verify_private_sample(release)
     from sfumato.release.ratings.verify import verify_ratings
@@ -260,7 +260,7 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
 
         return verify_private_folder(folder, mark)
     if kind == PRIVATE_SAMPLE:
-        from sfumato.release.private.sample_verify import verify_sample_folder
+        from sfumato.release.private.verify import verify_sample_folder
 
         return verify_sample_folder(folder, mark)
     opened = opened_folder(folder, mark)

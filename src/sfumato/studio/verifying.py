@@ -15,8 +15,7 @@ from sfumato.errors import SfumatoError
 from sfumato.release.opening import open_release
 from sfumato.release.verify import verify
 from sfumato.studio.app import static
-from sfumato.studio.desk import last_of_series
-from sfumato.studio.grid import MOST_ROWS, Sheet
+from sfumato.studio.desk import MOST_ROWS, Sheet, last_of_series
 from sfumato.studio.guard import Guard
 from sfumato.studio.pages import environment, whole
 from sfumato.studio.serve import browser_at, listening_socket, say, serve

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from sfumato.dossier.content import promise_in_words
+from sfumato.dossier.decisions import Decision
 from sfumato.errors import SfumatoError
 from sfumato.numbers import percent
+from sfumato.studio.desk import Desk
+from sfumato.studio.draft import Draft, in_words
+from sfumato.studio.history import Entry
 from sfumato.studio.jobs import Job
 
 
@@ -48,3 +53,67 @@ def _share(value: Any) -> str:
 
 def _count(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else ""
+
+
+# What was decided on the way: the difference of two states in words, with who stands alone and what was lost.
+
+
+def difference(desk: Desk, before: Entry, after: Entry) -> list[str]:
+    """Say what differs between two states of the setup, and what was measured of each."""
+    said = [in_words(before.draft, after.draft)]
+    alone = uniques(desk, before.draft), uniques(desk, after.draft)
+    if None not in alone:
+        told = f"still {alone[1]:,}" if alone[0] == alone[1] else f"{alone[0]:,} → {alone[1]:,}"
+        said.append(f"people who stand alone: {told}")
+    losses = _losses(desk)
+    lost = losses.get(before.number), losses.get(after.number)
+    if lost[0] is not None and lost[1] is not None:
+        more = f"{100 * (lost[1] - lost[0]):+.1f} points"
+        said.append(f"loss of the releases made then: {percent(lost[0], 3)} → {percent(lost[1], 3)} ({more})")
+    return said
+
+
+def decisions(desk: Desk, last: Entry) -> list[Decision]:
+    """Return the changes that led to a state, the first one first."""
+    way, losses, counted = [last], _losses(desk), dict[str, int | None]()
+    while way[-1].parent is not None:
+        way.append(desk.project.history.entry(way[-1].parent))
+    found = []
+    for entry in reversed(way):
+        key = _counted_by(entry.draft)
+        if key not in counted:
+            counted[key] = uniques(desk, entry.draft)
+        found.append(Decision(entry.made, entry.note, counted[key], losses.get(entry.number)))
+    return found
+
+
+def uniques(desk: Desk, draft: Draft) -> int | None:
+    """Count who stands alone in a state of the setup; None where nobody can be known, or the table is read otherwise.
+
+    Cost of one count of class sizes.
+    """
+    if not draft.of_role("quasi-identifying") or draft.rest.get("source") != desk.draft.rest.get("source"):
+        return None
+    try:
+        with desk.lock:
+            return desk.preview.sizes(desk.attributes(draft), draft.levels).uniques
+    except SfumatoError:
+        # A hierarchy that did not fit yet.
+        return None
+
+
+def _counted_by(draft: Draft) -> str:
+    """Return all that a count depends on."""
+    names = draft.of_role("quasi-identifying")
+    settings = {name: dict(draft.settings.get(name, {})) for name in names}
+    return json.dumps([names, settings, dict(draft.levels), draft.rest.get("source")], sort_keys=True, default=str)
+
+
+def _losses(desk: Desk) -> dict[int, float]:
+    """Return the loss of the latest release of each state of the setup."""
+    found: dict[int, float] = {}
+    for job in desk.releases():
+        place = loss_and_risk(job)
+        if place is not None and job.table == desk.project.sha256:
+            found.setdefault(job.entry, place[0])
+    return found

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
+from itertools import product
 from typing import NamedTuple
 
 import polars as pl
@@ -12,10 +15,377 @@ from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
 from sfumato.table.person_keys import person_keys
-from sfumato.table.questions import ask, proposals, question_of_codes, question_of_text, remark_on_codes
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
-from sfumato.table.written_forms import PLAIN, WrittenForm, date_form
+from sfumato.table.written_forms import MARKS, PLAIN, WrittenForm, date_form
+
+# What a steward is asked about columns of text before anything is published: which kind, and how it is written.
+
+
+# Text that is meant as numbers or dates: in which forms all of it reads. Nothing is guessed.
+
+
+"""Texts that a form must fit before it is tried on all."""
+_FIRST = 8
+"""Texts of which a form of dates must fit one before its parts are read."""
+_MOST_STRANGE = 0.2
+"""Share of the distinct texts that may be no number or date where all others are."""
+_FEW_STRANGE = 5
+"""And how many distinct ones, at most."""
+_FEWEST_ALIKE = 5
+"""Distinct numbers or dates that a column has before a few other texts count as strays."""
+
+_SIGNS = ("€", "$", "£", "¥", "%", "EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "zł", "kr", "Fr.")
+_MEASURES = ("kg", "g", "mg", "km", "m", "cm", "mm", "l", "ml", "°C", "mmHg", "h", "min")
+_UNITS = (*_SIGNS, *_MEASURES)
+"""Units that a message may show: they stand in every value, and are known before any is read."""
+_HAS_UNIT = r"^[^0-9]*[^0-9.,+\-\s]|[^0-9.,\s][^0-9]*$"
+_NUMBER_LIKE = r"^[^0-9]{0,6}[0-9][0-9.,'’\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,6}$"
+_DATE_LIKE = (
+    r"^[0-9]{1,4}[./\-, ].*[0-9]|^[0-9]{1,2}:[0-9]{2}|[0-9]\p{L}{3}[0-9]"
+    r"|^\p{L}{3,9}\.? [0-9]{1,2},? [0-9]{4}|^[0-9]{8}[ T]"
+)
+_GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
+_UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
+
+_DAYS = (
+    *(
+        form.replace(".", mark)
+        for mark in "./- "
+        for form in ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
+    ),
+    *(f"dd{mark}mon{mark}{year}" for mark in " -/." for year in ("yyyy", "yy")),
+    *("dd. mon yyyy", "mon dd, yyyy", "mon dd yyyy", "ddmonyyyy", "yyyymmdd"),
+)
+_CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
+_DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4])
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What may be declared of a column.
+
+    Attributes
+    ----------
+    kind : Kind
+    form : WrittenForm
+    """
+
+    kind: Kind
+    form: WrittenForm
+
+    @property
+    def way(self) -> Way:
+        """How values are read if it is declared."""
+        return Way(self.kind, self.form.number, date_form(self.form.forms[0]) if self.form.forms else None)
+
+
+def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
+    """Find all forms in which every text, or a share of the distinct ones, reads as a number, a date or a time.
+
+    Parameters
+    ----------
+    known
+        String: the texts, each at least once, none of them missing.
+    share
+        Of the distinct texts that must fit, > 0.
+
+    Notes
+    -----
+    Cost that of a sample for each form, and O(d) for those that fit it.
+    """
+    sample = known.head(_SAMPLE)
+    found: list[Proposal] = []
+    if len(sample) and _fits(sample.str.contains(_NUMBER_LIKE), share):
+        found += _numbers(known, sample, share)
+    if len(sample) and _fits(sample.str.contains(_DATE_LIKE), share):
+        found += _dates(known, sample, share)
+    return found
+
+
+def grouped_thousands(known: pl.Series) -> bool:
+    """Tell whether plain numbers such as 1.234 may as well be thousands: each point has groups of three digits."""
+    if not _may_be_grouped(known.head(_SAMPLE)):
+        return False
+    return _may_be_grouped(known) and bool(known.str.contains(_GROUPED).any())
+
+
+def strays(known: pl.Series) -> Proposal | None:
+    """Find the form of a column in which all but a few texts are numbers or dates; None where there is none, or two."""
+    if len(known) <= _FEWEST_ALIKE:
+        return None
+    share, sample = 1 - _MOST_STRANGE, known.head(_SAMPLE)
+    usual = [Proposal(Kind.NUMERIC, PLAIN), Proposal(Kind.DATE, PLAIN)]
+    likely = [proposal for proposal in usual if _fits(proposal.way.read(sample).is_not_null(), share)]
+    likely += proposals(known, share)
+    distinct = known.unique() if likely else known
+    found = []
+    for proposal in likely:
+        strange = proposal.way.read(distinct).null_count()
+        if 0 < strange <= _FEW_STRANGE and len(distinct) - strange >= _FEWEST_ALIKE:
+            found.append((strange, proposal))
+    fewest = min((strange for strange, _ in found), default=0)
+    best = [proposal for strange, proposal in found if strange == fewest]
+    return best[0] if len(best) == 1 and fewest <= _MOST_STRANGE * len(distinct) else None
+
+
+def _may_be_grouped(texts: pl.Series) -> bool:
+    return bool((texts.str.contains(_GROUPED) | texts.str.contains(_UNGROUPED)).all())
+
+
+def _fits(fitting: pl.Series, share: float) -> bool:
+    return bool(fitting.all()) if share == 1.0 else float(fitting.mean() or 0.0) >= share  # type: ignore[arg-type]
+
+
+def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+    units = _UNITS if _fits(sample.str.contains(_HAS_UNIT), share) else (None,)
+    marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
+    if units == (None,) and not marks:
+        return
+    seen = set()
+    for unit, decimal, thousands in product(units, [".", *({","} & {*marks})], [None, *marks]):
+        if decimal == thousands:
+            continue
+        form = WrittenForm(decimal, thousands, unit)
+        if not _reads(sample, form, share) or not _reads(known, form, share):
+            continue
+        used = _used(known, form)
+        if used.is_numeric and used not in seen:
+            seen.add(used)
+            yield Proposal(Kind.NUMERIC, used)
+
+
+def _reads(texts: pl.Series, form: WrittenForm, share: float) -> bool:
+    plain = form.number.plain(texts)
+    if share == 1.0:
+        return not plain.has_nulls() and way_of(plain, PLAIN).kind is Kind.NUMERIC
+    return _fits(plain.is_not_null(), share)
+
+
+def _used(known: pl.Series, form: WrittenForm) -> WrittenForm:
+    """Leave out what no value uses: a separator that never occurs need not be declared."""
+    plain = form.number.plain(known)
+    has_fraction = plain.str.contains(".", literal=True).any()
+    ungrouped = WrittenForm(form.decimal, None, form.unit).number.plain(known)
+    is_grouped = (ungrouped.is_null() & plain.is_not_null()).any()
+    # Where thousands stand between blanks or apostrophes, a point is what it always is.
+    needs_decimal = has_fraction and (form.decimal == "," or (is_grouped and form.thousands == ","))
+    return WrittenForm(form.decimal if needs_decimal else None, form.thousands if is_grouped else None, form.unit)
+
+
+def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+    first = sample.head(_FIRST).to_list()
+    for form in _DATES:
+        date = date_form(form)
+        if not any(date.fits(text) for text in first):
+            continue
+        if all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
+            yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=form))
+
+
+_FEWEST_CODES = 10
+"""Distinct numbers of one length that a column has before they may be codes."""
+_LONG_CODE = 5
+"""Digits from which on numbers of one length are told of, whatever the name of the column."""
+_SHORT_CODE = 3
+_CODE_NAME = re.compile(
+    r"zip|plz|postcode|postleit|postnr|postnummer|insee"
+    r"|(^|[^a-z])(post|postal|cap|codes?|tract|fips|icd|ags|nr|no|id)([^a-z]|$)",
+    re.IGNORECASE,
+)
+"""Names of columns whose numbers are codes."""
+_DIGITS = r"^[0-9]+$"
+_SAMPLE = 200
+_DIGITS_OF_DAYS = 8
+_FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
+
+
+def question_of_text(
+    name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[Way], pl.Series]
+) -> InputError | None:
+    """Ask about a column of which no kind was declared.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    parsed
+        As it was read without being told more.
+    general
+        What was said about the whole file.
+    mask
+        Tells which records do not fit a way of reading; for the row of the first.
+    """
+    if parsed.kind is Kind.NUMERIC:
+        is_plain = parsed.way == Way(Kind.NUMERIC) and general.decimal is None
+        return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
+    if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
+        return None
+    if parsed.known.head(_SAMPLE).str.contains(_DIGITS).all() and parsed.known.str.contains(_DIGITS).all():
+        has_zeros = parsed.known.str.contains("^0[0-9]").any()
+        return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
+    if found := proposals(parsed.known):
+        return ask(name, found, general)
+    stray = strays(parsed.known)
+    return None if stray is None else _about_strays(name, stray, mask(stray.way), general)
+
+
+def question_of_codes(name: str, known: pl.Series) -> InputError | None:
+    """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
+
+    Parameters
+    ----------
+    name
+        Of a quasi-identifying column of which no kind was declared, and that was read as numbers.
+    known
+        Its texts.
+    """
+    length = digits_each(known)
+    if length is None:
+        return None
+    if length == _DIGITS_OF_DAYS and _read_as_days(known):
+        return InputError(
+            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates (--dates "
+            f"{name}=yyyymmdd), codes (--categorical {_quoted(name)}) or numbers (--numeric {_quoted(name)})"
+        )
+    if not _CODE_NAME.search(name):
+        return None
+    return InputError(
+        f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
+        f"(--categorical {_quoted(name)}), or numbers, published as ranges (--numeric {_quoted(name)}); in a policy "
+        'kind = "categorical" or "numeric"'
+    )
+
+
+def remark_on_codes(name: str, known: pl.Series) -> str | None:
+    """Tell of whole numbers of one length, five digits or more, that were read as numbers whatever their name."""
+    length = digits_each(known)
+    if length is None or length < _LONG_CODE:
+        return None
+    return (
+        f"Column {name!r}: whole numbers of {length} digits each were read as numbers. If they are codes, declare "
+        f"that: --categorical {_quoted(name)}."
+    )
+
+
+def digits_each(known: pl.Series) -> int | None:
+    """Return the length, three or more, of whole numbers that all have it, if there are ten of them at least."""
+    if (_one_length(known.head(_SAMPLE)) or 0) < _SHORT_CODE:
+        return None
+    length = _one_length(known)
+    return None if length is None or known.n_unique() < _FEWEST_CODES else length
+
+
+def _read_as_days(known: pl.Series) -> bool:
+    days = date_form("yyyymmdd").read(known)
+    return bool(not days.has_nulls() and ((days >= _FIRST_DAY) & (days < _LAST_DAY)).all())
+
+
+def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
+    """Write the question for a column that reads as numbers or dates throughout: what to declare.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    found
+        One proposal, or several of which only the steward knows the right one.
+    general
+        What was said about the whole file: where that is not true of this column, the column alone is named.
+    """
+    kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
+    options = [option_words(name, proposal.form, general) for proposal in found]
+    said = f"every value of column {name!r} reads as a {kinds}"
+    if len(found) == 1:
+        advice = f"; declare it: {options[0]} ({policy_words(name, found[0].form, general)})"
+    else:
+        forms = " and ".join(_spelled(proposal.form) for proposal in found)
+        advice = f", as {forms}, and only you know which: {' or '.join(options)}"
+    return InputError(f"{said}{advice}; or read it as text: --categorical {_quoted(name)}")
+
+
+def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
+    """Write what to declare as options of the command line."""
+    numbers, dates = (f"{name}=" if said else "" for said in (general.is_numeric, general.forms))
+    words = [
+        f"{option} {_quoted(place + value)}"
+        for option, place, value in (
+            ("--decimal", numbers, form.decimal),
+            ("--thousands", numbers, form.thousands),
+            ("--dates", dates, next(iter(form.forms), None)),
+        )
+        if value
+    ]
+    if form.unit:
+        words.append(f"--unit {_quoted(f'{name}={form.unit}')}")
+    return " ".join(words)
+
+
+def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
+    """Write what to declare as a policy does."""
+    of_column = general.is_numeric if form.is_numeric else bool(general.forms)
+    said = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
+    words = [f'{key} = "{value}"' for key, value in said.items() if value]
+    place = f"of column {name!r}" if of_column or form.unit else "in [source]"
+    if form.unit:
+        words.append(f'unit = "{form.unit}"')
+    return f"in a policy {' and '.join(words)} {place}"
+
+
+def _thousands(name: str, general: WrittenForm) -> InputError:
+    column = f"{name}=" if general.is_numeric else ""
+    return InputError(
+        f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
+        f"between thousands (--thousands {_quoted(column + '.')}) or before fractions (--decimal "
+        f"{_quoted(column + '.')})"
+    )
+
+
+def _about_zeros(name: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
+        f"(--numeric {_quoted(name)}), or codes (--categorical {_quoted(name)})"
+    )
+
+
+def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: WrittenForm) -> InputError:
+    count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
+    written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
+    return InputError(
+        f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
+        f"them, give their text with --missing, make such texts missing values (--strays-missing {_quoted(name)}; in a "
+        f'policy strays = "missing" of the column), or keep all as text: --categorical {_quoted(name)}'
+    )
+
+
+def _what(proposal: Proposal) -> str:
+    if proposal.kind is Kind.DATE:
+        return "timestamp" if proposal.way.date is not None and proposal.way.date.has_clock else "date"
+    return "time of day" if proposal.form.forms else "number"
+
+
+def _spelled(form: WrittenForm) -> str:
+    if form.forms:
+        return form.forms[0]
+    said = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
+    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in said.items() if value)
+
+
+def _one_length(texts: pl.Series) -> int | None:
+    """Return the length of texts that all have the same one and are digits throughout."""
+    length = texts.str.len_bytes()
+    first = length.min()
+    if first is None or first != length.max() or not texts.str.contains(_DIGITS).all():
+        return None
+    return int(first)  # type: ignore[arg-type]
+
+
+def _quoted(text: str) -> str:
+    """Quote a text for a shell where it needs that."""
+    if not set(text) & set(" '\"$%€&;()*?<>|\\`!#"):
+        return text
+    return f"'{text}'" if "'" not in text else f'"{text}"'
+
 
 _MOST_DIGITS = 16
 """Digits from which on floats may not tell whole numbers apart."""

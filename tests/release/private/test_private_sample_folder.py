@@ -17,8 +17,8 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 from sfumato.models.checks import Outcome
+from sfumato.release.private.folder import sample_report
 from sfumato.release.private.publish import NO_SEED
-from sfumato.release.private.sample_folder import sample_report
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 

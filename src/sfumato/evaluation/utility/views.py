@@ -35,8 +35,7 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.private import Domain as Cells
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.recoding.choice import Recoding
-from sfumato.release.private.release import PrivateRelease
-from sfumato.release.private.sample_release import PrivateSampleRelease
+from sfumato.release.private.release import PrivateRelease, PrivateSampleRelease
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.row_order import settled_order
 from sfumato.table.table import Table

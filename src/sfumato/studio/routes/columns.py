@@ -11,9 +11,8 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError
 from sfumato.evaluation.preview import ClassSizes
-from sfumato.studio.desk import Desk
+from sfumato.studio.desk import MOST_ROWS, Desk, Sheet, ordered
 from sfumato.studio.draft import KEY_FORM, WITH_SETTINGS, Draft
-from sfumato.studio.grid import MOST_ROWS, Sheet, ordered
 from sfumato.studio.layout import SEPARATORS, is_text
 from sfumato.studio.pages import answering, desk_of, entry_of, fragment, page, reading, text, whole
 

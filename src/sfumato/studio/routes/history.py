@@ -8,8 +8,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
-from sfumato.studio.decisions import difference
 from sfumato.studio.pages import answering, desk_of, page, reading, text, whole
+from sfumato.studio.wording import difference
 
 
 def history(request: Request) -> Response:

@@ -11,16 +11,123 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
+from sfumato.policy.policy import Policy
 from sfumato.release.folder import whole_folder
-from sfumato.studio import last_time
-from sfumato.studio.decisions import decisions
+from sfumato.release.opening import open_release
+from sfumato.studio.desk import Desk
+from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
-from sfumato.studio.jobs import POLICY
+from sfumato.studio.jobs import POLICY, Job
 from sfumato.studio.orders import REPORT, attack_order, report_order
 from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
-from sfumato.studio.wording import figures, promise
+from sfumato.studio.wording import decisions, figures, promise
 from sfumato.whole_files import PUBLIC, write_whole
+
+# The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
+
+
+def chosen(desk: Desk) -> str | None:
+    """Return the name of the release of last time; empty: there is none; None: nobody has said."""
+    said = desk.project.earlier
+    return said if not said or said in desk.beside() else None
+
+
+def choose(desk: Desk, name: str) -> None:
+    """Say which release is that of last time; an empty name: these people were never published."""
+    if name and name not in desk.beside():
+        raise InputError("earlier: choose one of the releases beside the table")
+    desk.project.keep_earlier(name)
+
+
+def beside(desk: Desk, name: str) -> Path:
+    """Return the folder of a release beside the table."""
+    found = desk.beside()
+    if name not in found:
+        raise InputError("earlier: choose one of the releases beside the table")
+    return found[name]
+
+
+def policy_of(folder: Path) -> Policy:
+    """Return the policy of a release as it was published."""
+    path = folder / POLICY
+    if not path.is_file():
+        raise InputError("the release has no policy")
+    return Policy.from_file(path)
+
+
+def replayed(desk: Desk, folder: Path) -> Draft:
+    """Return the setup that the policy of a release means for the table as it is now.
+
+    Columns that the policy does not know are undecided, and the table is read as it is now. A hierarchy that the
+    published policy withholds is taken from the setup that stands.
+    """
+    draft = Draft.of_policy(policy_of(folder), desk.table.names)
+    settings = {
+        name: {**{key: its for key, its in desk.draft.settings.get(name, {}).items() if key == "hierarchy"}, **its}
+        for name, its in {**{name: {} for name in draft.roles}, **draft.settings}.items()
+    }
+    kept = {name: its for name, its in settings.items() if its}
+    return Draft(draft.roles, kept, {}, {**draft.rest}).with_rest("source", desk.draft.rest.get("source"))
+
+
+def differences(desk: Desk, folder: Path) -> list[str]:
+    """Say what is different in the table since a release; no value is shown."""
+    try:
+        policy, published = policy_of(folder), open_release(folder).published
+    except SfumatoError as error:
+        return [f"its policy cannot be read: {line}" for line in error.problems]
+    named = _named(policy)
+    said = [f"column {name!r} is gone" for name in named if name not in desk.table.names]
+    if policy.to_mapping()["columns"].get("others", "error") == "error":
+        said += [f"column {name!r} is new" for name in desk.table.names if name not in named]
+    records = next(iter(published.tables.values())).height
+    if records != desk.table.height and published.kind == "generalized-table":
+        said.append(f"{records:,} records were published, and the table has {desk.table.height:,} now")
+    if not any("is gone" in line for line in said):
+        said += _misfits(desk, replayed(desk, folder))
+    return said
+
+
+def _named(policy: Policy) -> list[str]:
+    columns = policy.to_mapping()["columns"]
+    lists = [[said] if isinstance(said, str) else list(said) for key, said in columns.items() if key != "others"]
+    return [name for names in lists for name in names]
+
+
+def _misfits(desk: Desk, draft: Draft) -> list[str]:
+    """Say which columns no longer fit their settings, such as values without a place in a hierarchy."""
+    found = []
+    for name in draft.of_role("quasi-identifying"):
+        try:
+            with desk.lock:
+                desk.preview.sizes({name: draft.attribute(name)}, {})
+                desk.preview.hierarchy(name, draft.attribute(name))
+        except SfumatoError as error:
+            found += [f"column {name!r}: {line}" for line in error.problems]
+    return found
+
+
+def played_beside(desk: Desk, job: Job) -> dict[str, Job]:
+    """Return the earlier releases beside which a release was attacked, by name."""
+    attacks = [each for each in desk.jobs.of_kind("attack") if each.about == job.number and each.state == "done"]
+    names = {str(path): name for name, path in desk.beside().items()}
+    played = {
+        each.words[each.words.index("--earlier") + 1]: each for each in reversed(attacks) if "--earlier" in each.words
+    }
+    return {names[path]: each for path, each in played.items() if path in names}
+
+
+def lacking(desk: Desk, job: Job) -> str:
+    """Say what must be done about earlier releases before a release is signed and handed over; empty: nothing."""
+    name = chosen(desk)
+    if not desk.beside() or name == "":
+        return ""
+    if name is None:
+        return "Releases lie beside the table. Say first which of them is of the same people, or that none is."
+    if name not in played_beside(desk, job):
+        return f"Attack this release and {name} together first."
+    return ""
 
 
 def sign(request: Request) -> Response:
@@ -32,7 +139,7 @@ def sign(request: Request) -> Response:
     number = request.path_params.get("number")
     job, _ = desk.release(releases[0].number if number is None else int(number))
     reports = [each for each in desk.jobs.of_kind("report") if each.about == job.number]
-    earlier = last_time.chosen(desk)
+    earlier = chosen(desk)
     return page(
         request,
         "sign.html",
@@ -50,9 +157,9 @@ def sign(request: Request) -> Response:
         decisions=decisions(desk, desk.project.history.entry(job.entry)),
         beside=desk.beside(),
         earlier=earlier,
-        differences=last_time.differences(desk, desk.beside()[earlier]) if earlier else [],
-        checked=last_time.played_beside(desk, job),
-        lacking=last_time.lacking(desk, job),
+        differences=differences(desk, desk.beside()[earlier]) if earlier else [],
+        checked=played_beside(desk, job),
+        lacking=lacking(desk, job),
         playing=[each for each in desk.jobs.of_kind("attack") if each.about == job.number and not each.has_ended],
     )
 
@@ -61,7 +168,7 @@ def make_report(request: Request, sent: FormData) -> str:
     """Order the report."""
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
-    earlier = [last_time.beside(desk, text(sent, "earlier"))] if text(sent, "earlier") else []
+    earlier = [beside(desk, text(sent, "earlier"))] if text(sent, "earlier") else []
     folder, edition = desk.jobs.folder_of(job.number), text(sent, "edition", "internal")
     log = decisions(desk, desk.project.history.entry(job.entry))
     desk.jobs.add(report_order(desk.project, job, folder, edition, earlier, log))
@@ -72,7 +179,7 @@ def attack_beside(request: Request, sent: FormData) -> str:
     """Order attacks on a release, beside the one of last time if it is named."""
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
-    earlier = last_time.beside(desk, text(sent, "earlier")) if text(sent, "earlier") else None
+    earlier = beside(desk, text(sent, "earlier")) if text(sent, "earlier") else None
     entry = desk.project.history.entry(entry_of(sent))
     desk.jobs.add(attack_order(desk.project, entry, job, desk.jobs.folder_of(job.number), earlier))
     return "The attacks are in the queue."
@@ -81,14 +188,14 @@ def attack_beside(request: Request, sent: FormData) -> str:
 def say_earlier(request: Request, sent: FormData) -> str:
     """Say which release is that of last time, or that there is none."""
     desk, name = desk_of(request), text(sent, "earlier")
-    last_time.choose(desk, name)
+    choose(desk, name)
     return f"The release of last time is {name}." if name else "These people were not published before."
 
 
 def replay(request: Request, sent: FormData) -> str:
     """Make the policy of last time the setup."""
     desk = desk_of(request)
-    draft = last_time.replayed(desk, last_time.beside(desk, text(sent, "earlier")))
+    draft = replayed(desk, beside(desk, text(sent, "earlier")))
     _, branches = desk.change(entry_of(sent), lambda before: draft)
     left = f" {len(draft.undecided)} column(s) are new and undecided." if draft.undecided else ""
     return BRANCHED if branches else f"The policy of last time is the setup now.{left}"
@@ -101,7 +208,7 @@ def hand_over(request: Request, sent: FormData) -> str:
     name = text(sent, "name").strip()
     if not name or name in (".", "..") or Path(name).name != name or "\\" in name or "\0" in name:
         raise InputError("name: give the name of a new folder, without a path")
-    if lack := last_time.lacking(desk, job):
+    if lack := lacking(desk, job):
         raise InputError(lack)
     target = desk.project.table.parent / name
     proof = target.with_name(f"{name}-receipt.html")
