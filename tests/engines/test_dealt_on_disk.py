@@ -25,8 +25,7 @@ from sfumato.anonymizers.protocol import Problem, silent
 from sfumato.engines.disk import publishing
 from sfumato.errors import SfumatoError
 from sfumato.published.checks import parts as checks_in_parts
-from sfumato.release.on_disk import not_on_disk
-from sfumato.release.publishing import DealingTask
+from sfumato.release.on_disk import DealingTask, not_on_disk
 from sfumato.table.large import batches, coding, spill
 from sfumato.table.large.coding import coded_table
 from sfumato.table.large.opening import opened_file

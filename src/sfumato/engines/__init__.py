@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sfumato.engines.local import LocalEngine
-from sfumato.engines.protocol import Engine
+from sfumato.engines.protocol import Engine, LocalEngine
 
 __all__ = ["Engine", "LocalEngine"]

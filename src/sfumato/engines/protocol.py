@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.protocol import Anonymizer, Problem
+from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.generalized import GeneralizedTable
 from sfumato.classes.partition import Partition
+from sfumato.parallel import as_done
 from sfumato.published import PublishedTable
-from sfumato.table.encoding import EncodedTable
+from sfumato.recoding import publish
+from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.table import Table
+
+# The engine of one machine: everything in memory, parts on threads.
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Work in memory; see :class:`~sfumato.engines.protocol.Engine`."""
+
+    def encode(self, table: Table) -> EncodedTable:
+        """Return the table's codes."""
+        return encode(table)
+
+    def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:
+        """Solve a problem, its parts on the threads that it allows."""
+        if not isinstance(anonymizer, SolvesParts):
+            return anonymizer.solve(problem)
+        # Algorithms that solve no parts need nothing of this.
+        from sfumato.anonymizers.parts import solve_in_parts
+
+        return solve_in_parts(anonymizer, problem, partial(as_done, threads=problem.threads))
+
+    def write(
+        self, classes: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int
+    ) -> PublishedTable:
+        """Return the published records, a column on each thread."""
+        frame = publish(classes, table, order, threads=threads)
+        return PublishedTable(frame, tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive))
 
 
 class Engine(Protocol):

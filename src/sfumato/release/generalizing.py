@@ -31,14 +31,13 @@ from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.apart import all_records_note
 from sfumato.release.audit import Audit
-from sfumato.release.description import describe
 from sfumato.release.folding import PROMISED, PROMISED_L, solution_for_people
 from sfumato.release.households import solution_of_households
 from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.problem import exact_set_notes, mean_notes, problem_of, repeated_notes
+from sfumato.release.problem import describe, exact_set_notes, mean_notes, problem_of, repeated_notes
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.suppression import allowed_solution

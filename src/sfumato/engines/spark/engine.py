@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.partition import Partition
-from sfumato.engines.local import LocalEngine
+from sfumato.engines.protocol import LocalEngine
 from sfumato.engines.spark.tasks import run_on_spark
 
 LEAVES_FROM = 2_000_000

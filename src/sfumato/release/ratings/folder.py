@@ -17,11 +17,7 @@ from sfumato.release.description import RATINGS, describe_own_model
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
-from sfumato.release.ratings.description import (
-    TABLE,
-    RatingDescription,
-)
-from sfumato.release.ratings.release import RatingRelease
+from sfumato.release.ratings.release import TABLE, RatingDescription, RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
 from sfumato.release.text_files import write_tables, write_texts, wrong_types
 from sfumato.table.ratings.ratings import Ratings

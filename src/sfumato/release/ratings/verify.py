@@ -24,12 +24,7 @@ from sfumato.published.roles import Roles
 from sfumato.release.agreement import Difference, known_own_model, limit_differences, model_differences, policy_checks
 from sfumato.release.description import TableFacts, build_own_model
 from sfumato.release.policy_text import PublishedPolicy
-from sfumato.release.ratings.description import (
-    MOST_SILENT,
-    RatingDescription,
-    read_rating_description,
-)
-from sfumato.release.ratings.release import RatingRelease
+from sfumato.release.ratings.release import MOST_SILENT, RatingDescription, RatingRelease, read_rating_description
 from sfumato.release.table_files import has_rows, integrity
 from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat

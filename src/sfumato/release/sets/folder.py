@@ -14,8 +14,7 @@ from sfumato.release.description import SETS, describe_own_model
 from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
-from sfumato.release.sets.description import SetDescription
-from sfumato.release.sets.release import SetRelease
+from sfumato.release.sets.release import SetDescription, SetRelease
 from sfumato.release.text_files import write_tables, write_texts, wrong_types
 from sfumato.table.writing import Format
 

@@ -30,8 +30,7 @@ from sfumato.release.agreement import (
 )
 from sfumato.release.description import TableFacts, build_own_model
 from sfumato.release.policy_text import PublishedPolicy
-from sfumato.release.sets.description import MOST_EMPTY, SetDescription, read_set_description
-from sfumato.release.sets.release import SetRelease
+from sfumato.release.sets.release import MOST_EMPTY, SetDescription, SetRelease, read_set_description
 from sfumato.release.table_files import has_rows, integrity, refuse_missing
 from sfumato.release.text_files import text_checks
 from sfumato.table.csv_format import CsvFormat
