@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,26 @@ def test_plugins_are_not_looked_for_without_need(place: Path) -> None:
     )
     done = run(["-c", program], place)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_imports_of_former_pages_go_on_working() -> None:
+    """Pages on plug-ins have shown these lines; packages hold them."""
+    with pytest.warns(DeprecationWarning, match=r"sfumato\.models\.reference"):
+        former = import_module("sfumato.models.shares")
+    shown = {
+        "sfumato.anonymizers.feasibility": ["feasible"],
+        "sfumato.anonymizers.parts": ["solve_in_parts"],
+        "sfumato.anonymizers.protocol": ["Anonymizer", "Problem", "SolvesParts"],
+        "sfumato.classes.partition": ["Partition"],
+        "sfumato.classes.statistics": ["SensitiveCounts", "class_statistics"],
+        "sfumato.engines": ["LocalEngine"],
+        "sfumato.kernels.predicates": ["ALPHA", "K_ANONYMITY"],
+        "sfumato.models.protocol": ["Achieved", "Rule"],
+        "sfumato.models.sensitive": ["SensitiveModel"],
+        "sfumato.options": ["Limit"],
+        "sfumato.release.anonymize": ["made"],
+        "sfumato.release.task": ["Task"],
+        "sfumato.table.encoding": ["EncodedTable", "encode"],
+    }
+    assert all(hasattr(import_module(module), name) for module, names in shown.items() for name in names)
+    assert former.largest_counts is import_module("sfumato.models.reference").largest_counts
