@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
-from sfumato.models.reference import class_of_pairs, distinct_values, largest_counts, ratios
 
-__all__ = ["class_of_pairs", "distinct_values", "largest_counts", "ratios"]
+def __getattr__(name: str) -> Any:
+    from sfumato.models import reference
 
-warnings.warn(
-    "sfumato.models.shares is now sfumato.models.reference; import from there", DeprecationWarning, stacklevel=2
-)
+    if name not in ("class_of_pairs", "distinct_values", "largest_counts", "ratios"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        f"sfumato.models.shares is now sfumato.models.reference; import {name} from there",
+        category=DeprecationWarning,
+        stacklevel=2,
+    )
+    return getattr(reference, name)
