@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from benchmarks.series_recount import Label, Person, Row, label
-from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.invariance import Present, keep_invariant
 from sfumato.series.labels import arrival_labels
 from sfumato.series.recount.histories import SensitiveValues
@@ -41,7 +41,7 @@ class GrowingMaker:
         self.values = SensitiveValues(self.table.sensitive, codes)
         self.classes = np.full((len(people), 0), -1, dtype=np.int32)
         self.came, self.history = (np.full(len(people), -1, dtype=np.int64) for _ in range(2))
-        self.last: Grown | None = None
+        self.last: GrownClasses | None = None
         self.shown: list[Released] = []
         self.releases: list[list[Row]] = []
 

@@ -164,10 +164,10 @@ def test_failed_runs_are_told() -> None:
 
 
 def test_long_tables_are_cut() -> None:
-    many = notebook.table(("a",), [(str(row),) for row in range(100)]).html
+    many = notebook.notebook_table(("a",), [(str(row),) for row in range(100)]).html
     assert len(cells(many)) == notebook.MOST_ROWS
     assert "and 70 more" in many
-    assert notebook.table(("a",), []).html == ""
+    assert notebook.notebook_table(("a",), []).html == ""
 
 
 def test_a_tree_covers_every_level() -> None:

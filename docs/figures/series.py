@@ -17,7 +17,7 @@ from benchmarks.adult import QUASI_IDENTIFYING, read_adult
 import sfumato as sf
 from sfumato.anonymizers.feasibility import Problem
 from sfumato.models.protocol import PrivacyModel
-from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.growing_ground import tight_boxes
 from sfumato.series.invariance import Present, keep_invariant
 from sfumato.series.recount.pair import recount_pair
@@ -68,7 +68,7 @@ def growing(sensitive: Sequence[str], models: Sequence[PrivacyModel], seed: int)
     values = SensitiveValues(table.sensitive, shown)
     classes = np.full((people, MONTHS), -1, dtype=np.int32)
     came, history = (np.full(people, -1, dtype=np.int64) for _ in range(2))
-    last: Grown | None = None
+    last: GrownClasses | None = None
     releases: list[Released] = []
     ends = np.linspace(0, people, MONTHS + 1).astype(np.int64)
     appended, seconds, strict = 0.0, 0.0, True

@@ -51,7 +51,7 @@ _STYLE = (
 
 @dataclass(frozen=True)
 class Markup:
-    """HTML that is safe: nothing in it comes from outside but by way of :func:`text`."""
+    """HTML that is safe: nothing in it comes from outside but by way of :func:`notebook_text`."""
 
     html: str
 
@@ -59,35 +59,35 @@ class Markup:
 Cell = str | int | Markup
 
 
-def text(written: object) -> str:
+def notebook_text(written: object) -> str:
     """Escape a text for any place of a page."""
     return escape(str(written), quote=True)
 
 
 def card(title: str, note: str, *parts: Markup) -> str:
     """Return what ``_repr_html_`` returns: a title, what it counts, and what is below."""
-    head = f'<p class="sf-title">{text(title)} <span>{text(note)}</span></p>'
+    head = f'<p class="sf-title">{notebook_text(title)} <span>{notebook_text(note)}</span></p>'
     return f'{_STYLE}<div class="sfumato">{head}{"".join(part.html for part in parts)}</div>'
 
 
-def section(head: str, *parts: Markup) -> Markup:
+def notebook_section(head: str, *parts: Markup) -> Markup:
     """Return parts under a heading, or nothing if they are empty."""
     inner = "".join(part.html for part in parts)
-    return Markup(f'<p class="sf-head">{text(head)}</p>{inner}' if inner else "")
+    return Markup(f'<p class="sf-head">{notebook_text(head)}</p>{inner}' if inner else "")
 
 
 def lines(sentences: Iterable[str]) -> Markup:
     """Return a list of sentences."""
-    items = "".join(f"<li>{text(sentence)}</li>" for sentence in sentences)
+    items = "".join(f"<li>{notebook_text(sentence)}</li>" for sentence in sentences)
     return Markup(f'<ul class="sf-list">{items}</ul>' if items else "")
 
 
 def paragraph(sentence: str) -> Markup:
     """Return one sentence."""
-    return Markup(f'<p class="sf-line">{text(sentence)}</p>' if sentence else "")
+    return Markup(f'<p class="sf-line">{notebook_text(sentence)}</p>' if sentence else "")
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], numbers: Iterable[int] = ()) -> Markup:
+def notebook_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], numbers: Iterable[int] = ()) -> Markup:
     """Return a table of at most :data:`MOST_ROWS` rows.
 
     Parameters
@@ -118,12 +118,12 @@ def _row(cells: Sequence[Cell], tag: str, right: frozenset[int]) -> str:
 def _cell(cell: Cell) -> str:
     if isinstance(cell, Markup):
         return cell.html
-    return f"{cell:,}" if isinstance(cell, int) else text(cell)
+    return f"{cell:,}" if isinstance(cell, int) else notebook_text(cell)
 
 
-def mark(words: str, kind: str) -> Markup:
+def notebook_mark(words: str, kind: str) -> Markup:
     """Return a word in the colour of what it says."""
-    return Markup(f'<span style="color:{_COLOURS[kind]};font-weight:600">{text(words)}</span>')
+    return Markup(f'<span style="color:{_COLOURS[kind]};font-weight:600">{notebook_text(words)}</span>')
 
 
 def bar(share: float, words: str | None = None, *, kind: str = PLAIN) -> Markup:
@@ -131,8 +131,10 @@ def bar(share: float, words: str | None = None, *, kind: str = PLAIN) -> Markup:
     width = _WIDEST * min(max(share, 0.0), 1.0)
     told = percent(share, 3) if words is None else words
     if not width:
-        return Markup(text(told))
-    return Markup(f'<span class="sf-bar" style="width:{width:.1f}px;background:{_COLOURS[kind]}"></span>{text(told)}')
+        return Markup(notebook_text(told))
+    return Markup(
+        f'<span class="sf-bar" style="width:{width:.1f}px;background:{_COLOURS[kind]}"></span>{notebook_text(told)}'
+    )
 
 
 def interval(low: float, high: float, at: float, others: Mapping[str, float]) -> Markup:
@@ -148,7 +150,7 @@ def interval(low: float, high: float, at: float, others: Mapping[str, float]) ->
     width, height = 130.0, 14.0
     strokes = "".join(
         f'<path d="M{width * place:.1f} 1V13" stroke="currentColor" stroke-width="1.5" opacity=".6">'
-        f"<title>{text(name)}</title></path>"
+        f"<title>{notebook_text(name)}</title></path>"
         for name, place in others.items()
     )
     line = f'<path d="M0 7H{width:g}" stroke="currentColor" opacity=".2"/>'
@@ -206,7 +208,8 @@ def _names(across: str, up: str) -> str:
 
 
 def _written(x: float, y: float, anchor: str, words: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}" fill="currentColor" opacity=".8">{text(words)}</text>'
+    place = f'x="{x:.1f}" y="{y:g}" text-anchor="{anchor}"'
+    return f'<text {place} fill="currentColor" opacity=".8">{notebook_text(words)}</text>'
 
 
 def _key(number: int, name: str, colour: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 DomainMember = int | float | str
 
 
-def plain(value: Any) -> Any:
+def plain_setting(value: Any) -> Any:
     """Return numpy scalars as Python has them and dates as ISO text; any other value as it is."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -34,7 +34,7 @@ def plain_domain(domain: object) -> tuple[DomainMember, ...] | None:
     """Return a domain as a tuple of finite numbers or of texts; None where it is neither."""
     if not isinstance(domain, (tuple, list)):
         return None
-    members = tuple(map(plain, domain))
+    members = tuple(map(plain_setting, domain))
     return members if all(map(is_finite_number, members)) or _are_texts(members) else None
 
 

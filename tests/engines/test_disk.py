@@ -370,9 +370,9 @@ def test_parts_recount_as_the_whole(in_parts: Path):
     opened = open_folder(in_parts)
     whole, checks = opened.read()
     from sfumato.published.checks.recount import recount
-    from sfumato.release.description import known_models
+    from sfumato.release.description import described_models
 
-    counted = recount(whole, known_models(opened.description), opened.description.attributes())
+    counted = recount(whole, described_models(opened.description), opened.description.attributes())
     assert streamed.ok
     assert streamed.checks[: len(checks) + len(counted.checks)] == (*checks, *counted.checks)
     assert (streamed.records, streamed.classes, streamed.roles) == (counted.records, counted.classes, counted.roles)

@@ -36,7 +36,7 @@ from sfumato.cli.app import app
 from sfumato.engines import LocalEngine
 from sfumato.engines.disk import publishing
 from sfumato.engines.spark import counting, engine, tasks
-from sfumato.engines.spark.counting import spread
+from sfumato.engines.spark.counting import spread_counts
 from sfumato.engines.spark.engine import SparkEngine
 from sfumato.errors import InputError, PolicyError, SchemaError
 from sfumato.release.anonymize import made as made_of
@@ -229,7 +229,9 @@ def test_leaves_are_solved_by_workers(models: Any, tmp_path: Path, monkeypatch: 
 def test_a_repeated_task_finds_the_same():
     sent = [(place, tasks.pickle.dumps(part)) for place, part in enumerate([[3, 1], [], [2]])]
     batch = pa.RecordBatch.from_pydict({"place": [place for place, _ in sent], "part": [part for _, part in sent]})
-    attempts = [list(tasks._task(tasks.pickle.dumps(sorted), tasks.versions())(iter([batch]))) for _ in range(2)]
+    attempts = [
+        list(tasks._task(tasks.pickle.dumps(sorted), tasks.library_versions())(iter([batch]))) for _ in range(2)
+    ]
     assert attempts[0] == attempts[1]
     assert [tasks.pickle.loads(row["solution"].as_py()) for [row] in map(rows_of, attempts[0])] == [[1, 3], [], [2]]
 
@@ -263,7 +265,7 @@ def test_what_workers_cannot_do(spark: Any, monkeypatch: pytest.MonkeyPatch):
     # Workers are in this process: they find what is put there.
     numbers = iter(range(100))
     with monkeypatch.context() as context:
-        context.setattr(tasks, "versions", lambda: (str(next(numbers)),))
+        context.setattr(tasks, "library_versions", lambda: (str(next(numbers)),))
         with pytest.raises(InputError, match="have other versions"):
             run(negative)
     monkeypatch.setitem(sys.modules, "sfumato.engines.spark.tasks", None)
@@ -276,7 +278,7 @@ def test_groups_are_spread_over_batches():
     random = np.random.default_rng(1)
     for most in (1, 2, 3, 7, 100):
         counts = random.integers(1, 12, size=9)
-        batches = list(spread(counts, most))
+        batches = list(spread_counts(counts, most))
         assert all(len(batch) <= most for batch in batches)
         assert np.concatenate(batches).tolist() == np.repeat(np.arange(9), counts).tolist()
 

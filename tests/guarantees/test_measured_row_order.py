@@ -23,7 +23,7 @@ from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.evaluation.attacks import ATTACKS
 from sfumato.evaluation.attacks.fingerprint import Fingerprint
 from sfumato.published import Published
-from sfumato.table.row_order import settled, settled_order, settled_rows
+from sfumato.table.row_order import order_rows, settled_order, settled_rows
 
 SCHEMA = sf.Schema(identifying=["name"], quasi_identifying=["age", "sex", "zip"], sensitive=["disease"])
 OF_PEOPLE = replace(SCHEMA, identifying=(), person="name")
@@ -173,7 +173,7 @@ def test_people_are_told_apart_by_all_that_they_hold(drawn: list[tuple[int, str,
     for _ in range(2):
         frame = pl.DataFrame(values, {"age": pl.Int64, "town": pl.String, "id": pl.Int64}, orient="row")
         schema = sf.Schema(quasi_identifying=["age", "town"], person="id")
-        table = settled(sf.read_table(frame, schema))
+        table = order_rows(sf.read_table(frame, schema))
         told = [(age, town) for age, town in table.frame.with_columns(pl.col("town").cast(pl.String)).rows()]
         found.append((told, table.person_of.tolist()))
         random.shuffle(values)

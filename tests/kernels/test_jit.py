@@ -189,7 +189,7 @@ def test_the_store_is_asked_by_the_types_of_a_call():
         ("array", "uint16", 2, "C", True), ("int64",), ("float64",), ("bool",), ("none",),
         ("tuple", (("array", "uint16", 1, "A", True), ("int32",))),
     )  # fmt: skip
-    assert signatures.from_text(signatures.as_text(words)) == words
+    assert signatures.from_text(signatures.signature_text(words)) == words
     assert signatures.described(([1],)) is None
     assert signatures.elements((CODES, 3, (CODES[:, 0],))) == 16
     assert signatures.longest((CODES[:2], 3, (CODES[:, 0],))) == 4

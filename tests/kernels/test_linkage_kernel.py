@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.kernels.linking.linkage import UNKNOWN, ClassValues, Coverage, count_candidates, covering_classes
+from sfumato.kernels.linking.linkage import UNKNOWN, ClassCoverage, ClassValues, count_candidates, covering_classes
 
 SIZES = (5, 9, 3)
 
@@ -59,7 +59,7 @@ def test_the_same_as_sets_of_codes(shifts: tuple[int, ...], seed: int, classes: 
     # One code more than there are values: that of values which the hierarchy does not know.
     rows = np.cumsum([0, *((size >> shift) + 1 for size, shift in zip(SIZES, shifts, strict=True))]).astype(np.int64)
     covered = (arrays[name] for name in ("label_of", "runs", "low", "high"))
-    coverage = Coverage(*covered, rows, np.array(shifts, dtype=np.int64))
+    coverage = ClassCoverage(*covered, rows, np.array(shifts, dtype=np.int64))
     candidates, likeliest, agreeing = count_candidates(
         arrays["people"],
         coverage,

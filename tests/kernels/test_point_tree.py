@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.points.point_tree import farthest, nearest, nearest_items, nearest_records, plant_points, refit
+from sfumato.kernels.points.point_tree import (
+    farthest,
+    nearest_items,
+    nearest_point,
+    nearest_records,
+    plant_points,
+    refit,
+)
 
 
 @st.composite
@@ -36,10 +43,10 @@ def test_searches_find_what_a_look_at_all_finds(cloud):
         if len(there):
             assert np.allclose(tree.sums[0], (points * weights[:, None]).sum(axis=0))
             by_distance = there[np.lexsort((there, apart[there]))]
-            assert nearest(query, np.inf, len(points), tree, -1) == (by_distance[0], apart[by_distance[0]])
+            assert nearest_point(query, np.inf, len(points), tree, -1) == (by_distance[0], apart[by_distance[0]])
             assert farthest(query, tree) == there[np.lexsort((there, -apart[there]))][0]
             others = by_distance[1:]
-            skipping = nearest(query, np.inf, len(points), tree, by_distance[0])[0]
+            skipping = nearest_point(query, np.inf, len(points), tree, by_distance[0])[0]
             assert skipping == (others[0] if len(others) else len(points))
             wanted = int(generator.integers(1, weights.sum() + 3))
             items, distances = np.empty(wanted + 1, np.int64), np.empty(wanted + 1)

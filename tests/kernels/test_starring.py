@@ -21,7 +21,7 @@ from sfumato.anonymizers.cell_suppression import (
     proof,
     search_stars,
 )
-from sfumato.kernels.stars.starring import Assigned, anneal, descend, first_assignment, group_members
+from sfumato.kernels.stars.starring import Assigned, anneal_stars, descend, first_assignment, group_members
 
 tables = st.integers(1, 3).flatmap(
     lambda q: st.lists(st.tuples(*[st.integers(0, 2)] * q), min_size=1, max_size=14).map(
@@ -65,7 +65,7 @@ def test_every_step_leaves_an_assignment_and_says_what_it_changed(codes: np.ndar
     assert change <= 0
     assert math.isclose(cost_of(assigned, patterns), start + change, abs_tol=1e-9)
     restless = np.arange(len(distinct.weights))
-    gained = anneal(patterns.choices, assigned, restless, 1.0, 0.1, int(assigned.work[0]) + 300)
+    gained = anneal_stars(patterns.choices, assigned, restless, 1.0, 0.1, int(assigned.work[0]) + 300)
     check(distinct, patterns, assigned)
     assert gained <= 0
     assert math.isclose(cost_of(assigned, patterns), start + change + gained, abs_tol=1e-9)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.papers import caat, ratings, similarity, slicing, soccer
-from sfumato.papers.experiment import agreed, beside, lies_below, rises
+from sfumato.papers.experiment import agreed, beside_paper, lies_below, rises
 from sfumato.papers.reproduction import Claim, Verdict
 
 HOLDS, FAILS, OPEN = Verdict.HOLDS, Verdict.FAILS, Verdict.OPEN
@@ -49,8 +49,10 @@ def test_agreed():
 
 
 def test_beside():
-    assert beside({2: 1.0, 5: 4.0}, {2: 2.0, 5: 3.0, 9: 1.0}, "k") == "lower with 1 of 2 k: 2: 1 for 2; 5: 4 for 3"
-    assert beside({}, {2: 2.0}, "k") == "nothing was run"
+    assert (
+        beside_paper({2: 1.0, 5: 4.0}, {2: 2.0, 5: 3.0, 9: 1.0}, "k") == "lower with 1 of 2 k: 2: 1 for 2; 5: 4 for 3"
+    )
+    assert beside_paper({}, {2: 2.0}, "k") == "nothing was run"
 
 
 # ---------------------------------------------------------------------------------------------------- similarity

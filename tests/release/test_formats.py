@@ -13,7 +13,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.writers import check_installed
+from sfumato.table.writers import check_writer_installed
 
 FORMATS = ("xlsx", "sav", "dta")
 ROWS = 120
@@ -148,5 +148,5 @@ def test_by_the_command_line(people, tmp_path):
 def test_an_absent_library_is_told_before_any_work(monkeypatch):
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(sf.InputError, match=r"^releases as xlsx need the library xlsxwriter, .* 'sfumato\[excel\]'$"):
-        check_installed("xlsx")
-    check_installed("csv")
+        check_writer_installed("xlsx")
+    check_writer_installed("csv")

@@ -16,7 +16,7 @@ from sfumato.kernels import choice
 from sfumato.kernels.series import flows
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
-from sfumato.series.carried import CarriedOver, CountedRows
+from sfumato.series.carried import CarriedOver, RecountedRows
 from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import Ledger
 from sfumato.table.schema import Attribute, Kind
@@ -76,15 +76,15 @@ def test_sums_of_counts_are_those_of_the_whole_table() -> None:
         parts = [table(rows, 100 * seed + rows) for rows in (40, 1, 25)]
         whole = replace(parts[0], data=pl.concat([part.data for part in parts]))
         described = Description(whole.kind, whole.structure, sensitive, tuple(map(describe_model, models)), 0.0)
-        counted = CountedRows.of(parts[0]) + CountedRows.of(parts[1]) + CountedRows.of(parts[2])
+        counted = RecountedRows.of(parts[0]) + RecountedRows.of(parts[1]) + RecountedRows.of(parts[2])
         assert counted.recounted(whole, described) == recount(whole, models, attributes)
         assert sorted(counted.class_sizes(whole)) == sorted(whole.data["age"].value_counts()["count"].to_list())
         kept = counted.content("digest")
-        again = CountedRows.read(kept, "digest")
+        again = RecountedRows.read(kept, "digest")
         assert again is not None
         assert again.recounted(whole, described) == counted.recounted(whole, described)
-        assert CountedRows.read(kept, "another") is None
-        assert CountedRows.read(b"anything", "digest") is None
+        assert RecountedRows.read(kept, "another") is None
+        assert RecountedRows.read(b"anything", "digest") is None
 
 
 @pytest.fixture

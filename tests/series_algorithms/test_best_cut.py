@@ -8,7 +8,15 @@ import pytest
 
 import sfumato as sf
 from sfumato.kernels import choice
-from sfumato.kernels.series.growing import MOST_MOVED, Chains, Histories, People, best_cut, loss_of, part_allowed
+from sfumato.kernels.series.growing import (
+    MOST_MOVED,
+    ChainArrays,
+    HistoryArrays,
+    PeopleArrays,
+    best_cut,
+    loss_of,
+    part_allowed,
+)
 from sfumato.models.compiled import compile_rules
 from sfumato.series.growing_ground import NO_CHAINS, axes_of, tight_boxes
 from sfumato.series.recount.released import Boxes
@@ -150,7 +158,7 @@ def as_kernels_read(chains, class_of, table):
         else:
             sets[index] = np.array([[code in sides[index] for code in range(attribute.size)] for _, sides in chains])
     shapes = Boxes(low, high, sets).shapes
-    return Chains(class_of, np.array([end for end, _ in chains]), low, high, shapes.members, shapes.words)
+    return ChainArrays(class_of, np.array([end for end, _ in chains]), low, high, shapes.members, shapes.words)
 
 
 def drawn_side(draw, attribute):
@@ -186,8 +194,8 @@ def test_the_best_cut_is_that_of_a_plain_search(way):
         rules = compile_rules([sf.KAnonymity(smallest)], table).arrays
         right = np.zeros((2, people), dtype=np.bool_)
         codes = table.codes.astype(np.int64)
-        kernels = People(
-            codes, np.zeros((people, 0), np.int64), Histories(group_of, value_of, left, 2), known, rules, smallest
+        kernels = PeopleArrays(
+            codes, np.zeros((people, 0), np.int64), HistoryArrays(group_of, value_of, left, 2), known, rules, smallest
         )
         with choice.always(way):
             found = best_cut(kernels, axes_of(table.attributes), right)

@@ -11,7 +11,7 @@ import sfumato as sf
 from naive.release_worlds import pair_counts
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
-from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.growing_ground import tight_boxes
 from sfumato.series.recount.histories import SensitiveValues
 from sfumato.series.recount.pair import recount_pair
@@ -25,7 +25,7 @@ class Played:
 
     table: object
     value_of: np.ndarray
-    grown: list[Grown]
+    grown: list[GrownClasses]
     releases: list[Released]
     classes: np.ndarray
 

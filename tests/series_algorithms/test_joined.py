@@ -6,7 +6,7 @@ import pytest
 from naive.release_worlds import joint_counts
 from series_algorithms.small_releases import labelled, released
 from sfumato.kernels import choice
-from sfumato.series.recount.histories import Chains, chains_to, follow_all, follow_chains, joined, steps_of
+from sfumato.series.recount.histories import Chains, chains_to, follow_all, follow_chains, history_steps, join_releases
 from sfumato.series.recount.released import any_month, dated
 
 
@@ -53,7 +53,7 @@ def test_what_three_releases_tell_and_no_two_do():
     third = released([(0, 0), (0, 2), (1, 0), (1, 0), (2, 1), (2, 2)], [[{29}], [{25, 26}], [{30, 31}]])
     classes = np.array([[0, 0, 0], [0, 1, 2], [0, 1, 2], [-1, 0, 0], [-1, 0, 1], [-1, -1, 1]], dtype=np.int32)
     chains, empty = follow_chains([first, second, third], classes)
-    older, newer = steps_of(classes[:, 1], classes[:, 2])
+    older, newer = history_steps(classes[:, 1], classes[:, 2])
     assert list(zip(older.tolist(), newer.tolist(), empty.tolist(), strict=True)) == [
         (0, 0, False), (0, 1, True), (1, 2, False)
     ]  # fmt: skip
@@ -86,9 +86,9 @@ def test_months_that_tell_something_are_seen(last, told):
     months = any_month(last, 1)
     second = type(shape)(shape.class_of, shape.value_of, dated(shape.boxes, months))
     first = type(shape)(shape.class_of, shape.value_of, dated(shape.boxes, any_month(0, 1)))
-    assert joined([first, second]) is told
+    assert join_releases([first, second]) is told
 
 
 def test_steps_are_those_that_somebody_went():
     before, now = np.array([0, 0, 2, -1, 1], dtype=np.int32), np.array([1, 1, 0, 1, -1], dtype=np.int32)
-    assert [each.tolist() for each in steps_of(before, now)] == [[2, 0], [0, 1]]
+    assert [each.tolist() for each in history_steps(before, now)] == [[2, 0], [0, 1]]

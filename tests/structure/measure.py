@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 
 HERE = Path(__file__).resolve().parents[2]
+PROTOCOL_VERBS = {"reading", "writing", "end_interrupted", "claims_of", "main"}
 SHORT = 40
 """A module with fewer lines of code is short."""
 
@@ -182,8 +183,17 @@ class Package:
             sys.setrecursionlimit(limit)
 
     def repeated_names(self) -> dict[str, int]:
-        """Return the public functions and classes of modules that are defined in several, and in how many."""
-        counts = Counter(name for module in self.modules.values() for name in set(module.public_definitions))
+        """Return the public functions and classes of modules that are defined in several, and in how many.
+
+        Not counted: the verbs that each database, and each paper, has to have, and commands, which are named as on the
+        command line.
+        """
+        counts = Counter(
+            name
+            for module in self.modules.values()
+            for name in set(module.public_definitions)
+            if name not in PROTOCOL_VERBS and not module.name.startswith("sfumato.cli.")
+        )
         return {name: count for name, count in sorted(counts.items()) if count > 1}
 
     def public_names(self) -> dict[str, str]:

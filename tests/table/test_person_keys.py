@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.series.people import tags_of
 from sfumato.table.large.coding import KeyFiles
 from sfumato.table.person_keys import KINDS, _folded, folded
@@ -93,7 +93,7 @@ def test_a_wrong_form_is_refused() -> None:
 
 def test_a_policy_keeps_the_answer_and_writes_none_where_none_was_given() -> None:
     plain, folded = (
-        columns_of(sf.Schema(person="id", quasi_identifying=["age"], key_form=form)) for form in (None, "fold")
+        policy_columns(sf.Schema(person="id", quasi_identifying=["age"], key_form=form)) for form in (None, "fold")
     )
     assert "key-form" not in plain.to_mapping()
     assert folded.to_mapping()["key-form"] == "fold"

@@ -29,7 +29,7 @@ from sfumato.kernels.stars.starring import (
     Assigned,
     Choices,
     ItemSets,
-    anneal,
+    anneal_stars,
     cheapest_patterns,
     count_shown,
     descend,
@@ -451,7 +451,7 @@ def search_stars(distinct: DistinctRows, patterns: Patterns) -> StarAssignment:
         budget = min(_MOST_WORK, _WORK_PER_RECORD * len(restless))
         descend(choices, assigned, budget)
         unit = float(choices.cost[-1]) / max(1, int(patterns.starred[-1].sum()))
-        anneal(choices, assigned, restless, _HOT * unit, _COLD * unit, int(assigned.work[0]) + budget)
+        anneal_stars(choices, assigned, restless, _HOT * unit, _COLD * unit, int(assigned.work[0]) + budget)
         descend(choices, assigned, int(assigned.work[0]) + budget)
     return StarAssignment(assigned.counts, _cost(assigned.counts, patterns), bound)
 

@@ -16,7 +16,7 @@ from sfumato.classes.statistics import (
     counts_of,
     number_values,
 )
-from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, PeopleOfTable, ValueSets
+from sfumato.table.encoding import EncodedAttribute, EncodedSets, EncodedTable, PeopleOfPopulation, PeopleOfTable
 from sfumato.table.folding import distinct_numbers, numbered_sets
 
 # People whose records lie in several classes: how many of them somebody is among who is looked for by all records.
@@ -66,7 +66,7 @@ def people_left(class_of: NDArray[np.int32], people: NDArray[np.int32]) -> NDArr
     return found[people]
 
 
-def _supersets(sets: ValueSets, weights: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+def _supersets(sets: EncodedSets, weights: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Add up, for each set, the weights of all sets that hold it; int64."""
     lengths = np.diff(sets.starts)
     holder = np.repeat(np.arange(len(lengths)), lengths)
@@ -95,7 +95,7 @@ def _supersets(sets: ValueSets, weights: NDArray[np.int64], width: int) -> NDArr
 
 
 def _in_portions(
-    sets: ValueSets, several: NDArray[np.bool_], holding: NDArray[np.int64]
+    sets: EncodedSets, several: NDArray[np.bool_], holding: NDArray[np.int64]
 ) -> Iterator[NDArray[np.int64]]:
     """Yield the sets of several classes, so many at a time that few pairs have to be compared at once."""
     chosen = np.flatnonzero(several)
@@ -107,7 +107,7 @@ def _in_portions(
 
 
 def _rarest(
-    sets: ValueSets, some: NDArray[np.int64], holding: NDArray[np.int64]
+    sets: EncodedSets, some: NDArray[np.int64], holding: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the class of each of some sets that fewest sets hold, and how many those are; int64."""
     codes, owner = sets.codes_of(some)

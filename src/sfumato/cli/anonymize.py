@@ -208,7 +208,7 @@ def anonymize(
     without --out, only the policy is written.
     """
     from sfumato.cli.words import Words, model_words, policy_of, subset_words
-    from sfumato.table.writers import check_installed
+    from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=t, k_map=k_map, others=model or ())
     no_workers = written_by == "workers" and engine != "spark"
@@ -233,7 +233,7 @@ def anonymize(
         problems=(*problems, *no_writers, *target_problems(out, save_policy, overwrite=overwrite, schema=schema)),
     )
     meant = policy_of(words)
-    check_installed(meant.output.format)
+    check_writer_installed(meant.output.format)
     if out is not None:
         if meant.columns.person is None and audit is not None:
             raise PolicyError("--audit: recounts people; name the column that says who they are with --person")
@@ -242,7 +242,7 @@ def anonymize(
             raise PolicyError("--audit: the release itself says who is who with --pseudonyms published; leave it out")
         if meant.columns.person is not None and not published:
             _check_audit(audit, out, save_policy, overwrite=overwrite)
-        from sfumato.cli.engine import Choice, goes_to_disk
+        from sfumato.cli.engine import EngineChoice, goes_to_disk
 
         written = _Written(
             table,
@@ -256,7 +256,7 @@ def anonymize(
             as_json=as_json,
             told=told,
         )
-        choice = Choice(engine, memory, to_database=is_database(out))
+        choice = EngineChoice(engine, memory, to_database=is_database(out))
         if engine == "spark":
             written.from_spark(memory, audit, written_by, bound=bound)
         elif goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):

@@ -237,7 +237,7 @@ def _settings(
 ) -> None:
     """Take the options before a command."""
     if log_json:
-        interrupted.start()
+        interrupted.start_log_lines()
 
 
 def __getattr__(name: str) -> typer.Typer:
@@ -289,7 +289,7 @@ def _without_log_option(words: list[str]) -> list[str]:
     """Take the option that changes how errors are written out of the words, wherever it stands, and obey it."""
     if interrupted.OPTION not in words:
         return words
-    interrupted.start()
+    interrupted.start_log_lines()
     return [word for word in words if word != interrupted.OPTION]
 
 

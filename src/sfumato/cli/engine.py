@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class EngineChoice:
     """What was asked for: an engine, and a bound on the memory."""
 
     engine: Literal["auto", "memory", "disk", "spark"]
@@ -32,7 +32,7 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
     return reasons[0] if reasons else None
 
 
-def goes_to_disk(choice: Choice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
+def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
     """Tell whether the disk engine makes the release; if nobody asked for it, say why.
 
     Raises

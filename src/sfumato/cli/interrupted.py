@@ -39,7 +39,7 @@ class _Lines(logging.Handler):
             print(json.dumps(written), file=sys.stderr, flush=True)
 
 
-def start() -> None:
+def start_log_lines() -> None:
     """Write what the library logs, from now on."""
     root = logging.getLogger("sfumato")
     if not is_on():
@@ -88,7 +88,7 @@ def is_default() -> bool:
 
 def _end(number: int, frame: FrameType | None) -> None:
     if OPTION in sys.argv:
-        start()
+        start_log_lines()
         log([SENTENCE], is_error=True)
         log_end("", STOPPED, _BEGAN)
     else:

@@ -74,10 +74,10 @@ def reproduce(
 
 def _check_out(out: Path) -> None:
     """Check, before the work, whether the folder can be written."""
-    from sfumato.papers.reproduction import check_folder
+    from sfumato.papers.reproduction import check_reproduction_folder
 
     try:
-        check_folder(out)
+        check_reproduction_folder(out)
     except InputError as error:
         raise InputError(*(f"--out: {problem}" for problem in error.problems)) from None
 

@@ -92,13 +92,13 @@ def _refuse_audit_of_series(release: str) -> None:
         When the release is one of a series.
     """
     from sfumato.release.opening import mark_of
-    from sfumato.series.description import Place
+    from sfumato.series.description import SeriesPlace
     from sfumato.table.databases.address import is_database
 
     if is_database(release):
         return
     folder = Path(release)
-    place = Place.of(mark_of(folder))
+    place = SeriesPlace.of(mark_of(folder))
     if place is not None:
         raise PolicyError(
             f"--audit: {folder.name} is release {place.number} of a series, and has no audit file: the "

@@ -23,7 +23,7 @@ import polars as pl
 
 from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame, private_problems
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Metric, Plan, Run, Value, Way, metrics_of, plan
-from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, part_of, released
+from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, run_part, run_release
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.utility.splitting import hold_out
 from sfumato.evaluation.utility.views import Original
@@ -33,7 +33,7 @@ from sfumato.policy.people import People
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.table.row_order import settled
+from sfumato.table.row_order import order_rows
 from sfumato.table.table import Table
 from sfumato.whole_files import PRIVATE, write_whole
 
@@ -144,7 +144,7 @@ def compare(
         kept = _RunStore(Path(folder), _identity(*told))
     used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
-        used = settled(used)  # records are drawn by their places
+        used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
     outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)
@@ -220,8 +220,8 @@ class _Worker:
         few = table.take(slice(_WARM))
         # Errors with so few records do not matter: the run itself reports what is wrong with the table.
         with suppress(SfumatoError):
-            original = Original.of(part_of(few, self.plan, run))
-            released(run, self.plan, self.ground, original, self._watch)
+            original = Original.of(run_part(few, self.plan, run))
+            run_release(run, self.plan, self.ground, original, self._watch)
 
     def _watch(self, what: str, done: int, total: int) -> None:
         if self.stopped.is_set():

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import Plan, Promise, promise_lines
+from sfumato.comparison.plan import Plan, Promise, plan_lines
 from sfumato.comparison.runs import DONE, RunOutcome, SharedWork, prepared
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 from sfumato.errors import InputError, PolicyError
@@ -153,7 +153,7 @@ class Comparison:
     def __str__(self) -> str:
         """Write a table of the most important figure for each anonymizer and value, and the recommendation."""
         parts = [self._table(name) for name in ("loss", "count_error", "seconds") if name in self.figures]
-        people = promise_lines(self.means(), self.promises, self.vary)
+        people = plan_lines(self.means(), self.promises, self.vary)
         beaten = dominated(self.means(), self.vary)
         beside = _private_lines(self.private, self.means(), self.vary)
         return "\n".join([*parts, *self._failures(), *beaten, *people, *beside, *self.notes, self.recommendation])
@@ -163,7 +163,7 @@ class Comparison:
         from sfumato.comparison.comparison_html import comparison_parts
         from sfumato.notebook import card
 
-        people = promise_lines(self.means(), self.promises, self.vary)
+        people = plan_lines(self.means(), self.promises, self.vary)
         beside = _private_lines(self.private, self.means(), self.vary)
         more = [*self._failures(), *dominated(self.means(), self.vary), *people, *beside, *self.notes]
         return card(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sfumato.notebook import Cell, Markup, curves, lines, paragraph, section, table
+from sfumato.notebook import Cell, Markup, curves, lines, notebook_section, notebook_table, paragraph
 from sfumato.numbers import figure
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ def comparison_parts(comparison: Comparison, titles: dict[str, str], more: list[
     shown = [(name, title) for name, title in titles.items() if name in comparison.figures]
     first = shown[0][0] if shown else ""
     parts = [
-        section(title, _table(comparison, name), _curves(comparison, name, name == first)) for name, title in shown
+        notebook_section(title, _table(comparison, name), _curves(comparison, name, name == first))
+        for name, title in shown
     ]
     return paragraph(comparison.recommendation), *parts, lines(more)
 
@@ -29,7 +30,7 @@ def _table(comparison: Comparison, name: str) -> Markup:
         for label in dict.fromkeys(comparison.frame["anonymizer"].to_list())
     ]
     heads = ["", *(f"{comparison.vary} = {figure(value)}" for value in values)]
-    return table(heads, rows, range(1, len(heads)))
+    return notebook_table(heads, rows, range(1, len(heads)))
 
 
 def _cell(value: float | None) -> Cell:

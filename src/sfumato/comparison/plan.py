@@ -265,7 +265,7 @@ def without_people(table: Table) -> Table:
     return replace(table, schema=replace(table.schema, person=None), people=None)
 
 
-def promise_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise]], vary: str) -> list[str]:
+def plan_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise]], vary: str) -> list[str]:
     """Say for each anonymizer what it costs to promise something to people, and how much of it is folding.
 
     Parameters
@@ -336,7 +336,7 @@ def metrics_of(given: Mapping[str, Metric] | Sequence[str], vary: str) -> dict[s
     return dict(given)
 
 
-def measured(metrics: Mapping[str, Metric], release: Release, table: Table) -> dict[str, float]:
+def measure_run(metrics: Mapping[str, Metric], release: Release, table: Table) -> dict[str, float]:
     """Measure a release, raising PolicyError where a metric fails; what it says of that may hold values."""
     return {name: _number(name, metric, release, table) for name, metric in metrics.items()}
 

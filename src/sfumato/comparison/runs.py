@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
-from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, measured, without_people
+from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, measure_run, without_people
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.utility.answers import Questions
 from sfumato.evaluation.utility.classifiers import TrainedOnce
@@ -77,17 +77,17 @@ def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTabl
     """
     began, spent = time.perf_counter(), time.thread_time()
     try:
-        release = released(run, plan, ground, prepared.original, progress)
+        release = run_release(run, plan, ground, prepared.original, progress)
     except UnsatisfiableError as error:
         return RunOutcome(run, _IMPOSSIBLE, "; ".join(error.problems))
     except PolicyError as error:
         return RunOutcome(run, _REFUSED, "; ".join(error.problems))
     seconds = {"seconds": time.perf_counter() - began, "cpu_seconds": time.thread_time() - spent}
-    own = measured(plan.metrics, release, prepared.original.table)
+    own = measure_run(plan.metrics, release, prepared.original.table)
     return RunOutcome(run, DONE, figures={**seconds, **_figures(release), **_utility(release, prepared, ground), **own})
 
 
-def released(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:
+def run_release(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:
     """Make the release of a run, on this thread.
 
     Raises
@@ -218,7 +218,7 @@ class PreparedTables:
         """
         table = self._ground.table
         part = _part(self._plan, run)
-        return self._prepared.of(part, lambda: prepared(part_of(table, self._plan, run), self._ground))
+        return self._prepared.of(part, lambda: prepared(run_part(table, self._plan, run), self._ground))
 
     def ended(self, run: Run) -> None:
         """Drop the table of a run after the last run that used it."""
@@ -238,7 +238,7 @@ def prepared(table: Table, ground: SharedWork) -> _PreparedTable:
     return _PreparedTable(original, Questions.about(workload, original.domains))
 
 
-def part_of(table: Table, plan: Plan, run: Run) -> Table:
+def run_part(table: Table, plan: Plan, run: Run) -> Table:
     """Return the part of the table that a run uses: some records, some quasi-identifying attributes, or all."""
     if plan.counts_records(run):
         table = without_people(table)

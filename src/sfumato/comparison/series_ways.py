@@ -13,7 +13,7 @@ import polars as pl
 from sfumato.errors import InputError, PolicyError, SfumatoError, UnsatisfiableError, raise_all
 from sfumato.evaluation.losses import measure
 from sfumato.numbers import counted, percent
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.series.acceptable import key_column
@@ -262,7 +262,7 @@ class _Arrivals:
     def losses_on(self, frame: pl.DataFrame, release: Path) -> float:
         """Return the normalized NCP of a release over some people; who is not in it counts as suppressed."""
         schema = self.policy.to_schema()
-        columns = columns_of(Schema(quasi_identifying=schema.quasi_identifying, others="drop"))
+        columns = policy_columns(Schema(quasi_identifying=schema.quasi_identifying, others="drop"))
         table = read_table(self.written(frame, "measured"), self.policy.model_copy(update={"columns": columns}))
         return float(measure(table, release).normalized_ncp)
 

@@ -100,7 +100,7 @@ class ReportOptions:
     decisions: Sequence[Decision] = ()
 
 
-def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any]:
+def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any]:
     """Measure everything, and return it as plain values.
 
     Raises
@@ -137,7 +137,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
         "described": _described(subject),
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
-        "limits": limits_of(subject.published, subject.description),
+        "limits": report_limits(subject.published, subject.description),
         "files": dict(subject.files),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
@@ -146,7 +146,7 @@ def content_of(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any
     }
 
 
-def limits_of(published: Published, description: Description) -> list[str]:
+def report_limits(published: Published, description: Description) -> list[str]:
     """Say what a release does not protect against."""
     sensitive = tuple(description.sensitive)
     models = list(filter(None, map(build_model, description.models)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sfumato.dossier.content import KINDS, limits_of, promise_in_words, refuse_broken, render
+from sfumato.dossier.content import KINDS, promise_in_words, refuse_broken, render, report_limits
 from sfumato.release.description import versions
 from sfumato.release.opening import open_folder
 from sfumato.release.verify import verify
@@ -46,7 +46,7 @@ def receipt(folder: Path, name: str | None = None) -> str:
         "kind": KINDS.get(published.kind, published.kind),
         "promises": [promise_in_words(model) for model in description.models],
         "checks": counted.to_dict()["checks"],
-        "limits": limits_of(published, description),
+        "limits": report_limits(published, description),
         "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()},
     }
     return render(content, {}, "receipt.html")

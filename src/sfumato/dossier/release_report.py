@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, content_of, refuse_broken, render
+from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, refuse_broken, render, report_content
 from sfumato.dossier.decisions import Decision
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all
@@ -162,7 +162,9 @@ def report(
     def work(told: Progress) -> ReleaseReport:
         told("verifying", 0, 5)
         subject = _subject(release, original, policy, control, tuple(earlier))
-        return ReleaseReport(content_of(subject, ReportOptions(attacks, bound, seed, count, told, tuple(decisions))))
+        return ReleaseReport(
+            report_content(subject, ReportOptions(attacks, bound, seed, count, told, tuple(decisions)))
+        )
 
     return beating(progress, "verifying", work)
 

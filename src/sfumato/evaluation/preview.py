@@ -17,7 +17,7 @@ from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, PolicyError
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import group_packed
-from sfumato.kernels.jit import repeated
+from sfumato.kernels.jit import run_repeatedly
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.raw_table import RawTable
 from sfumato.table.schema import Attribute, AttributeLike, Kind, Schema, text_of
@@ -245,7 +245,7 @@ class Preview:
             return columns[0]
         if tabulated := _tabulated(columns, min(_TABULATED, _FOR_EACH_RECORD * self._table.height)):
             return tabulated
-        with repeated(group_packed, _COUNTED):
+        with run_repeatedly(group_packed, _COUNTED):
             return group_records(_words(columns))
 
 

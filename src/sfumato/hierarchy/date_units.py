@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, text_of
+from sfumato.hierarchy.specification import HierarchySpecification, listed_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
 # Masked codes: the first characters of a postal code, a diagnosis or an occupation code.
@@ -75,7 +75,7 @@ class Prefixes:
             When codes hold a ``*`` so that a masked code would be ambiguous.
         """
         what = f"hierarchy of {name!r}"
-        codes = text_of(distinct_values(values, what)).to_list()
+        codes = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths([(code, *(_masked(code, kept) for kept in self.keep)) for code in codes], name=what)
 
     def to_policy(self) -> Mapping[str, Any]:
@@ -166,7 +166,7 @@ class Dates:
             When the values are neither dates nor ISO texts (those that are not are counted).
         """
         what = f"hierarchy of {name!r}"
-        days = _days(distinct_values(values, what), what)
+        days = _days(listed_values(values, what), what)
         paths = [(day, *(_UNITS[unit](day) for unit in self.units), ROOT) for day in days]
         return hierarchy_from_paths(paths, name=what)
 

@@ -14,7 +14,7 @@ from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy.date_units import Dates, Prefixes, dates, is_iso_day, prefixes
 from sfumato.hierarchy.level_table import Flat, HierarchyTable, flat
 from sfumato.hierarchy.numeric_intervals import Intervals, Number, check_finite, intervals
-from sfumato.hierarchy.specification import HierarchySpecification, distinct_values
+from sfumato.hierarchy.specification import HierarchySpecification, listed_values
 from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 from sfumato.hierarchy.value_groups import Groups
@@ -129,7 +129,7 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
     """
     name = values.name or "values"
     what = f"hierarchy of {name!r}"
-    distinct = distinct_values(values, what)
+    distinct = listed_values(values, what)
     if distinct.dtype.is_float():
         check_finite(distinct.to_list(), what)
     years = _years(distinct)
@@ -149,7 +149,7 @@ def draft_rule(values: pl.Series) -> HierarchySpecification | None:
         As :func:`draft_hierarchy` does.
     """
     what = f"hierarchy of {values.name or 'values'!r}"
-    distinct = distinct_values(values, what)
+    distinct = listed_values(values, what)
     if distinct.dtype.is_float():
         check_finite(distinct.to_list(), what)
     return _description(distinct)

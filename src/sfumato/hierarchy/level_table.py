@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, number_of, text_of, value_text
+from sfumato.hierarchy.specification import HierarchySpecification, listed_values, number_of, text_of, value_text
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
 
@@ -99,7 +99,7 @@ def hierarchy_of_listed(paths: Sequence[Path], values: pl.Series, *, name: str) 
         When values of the column are not listed (they are counted), or when two listed values are one number.
     """
     what = f"hierarchy of {name!r}"
-    distinct = distinct_values(values, what)
+    distinct = listed_values(values, what)
     canonical = _canonical(distinct)
     bound = [(canonical(path[0]), *path[1:]) for path in paths]
     _check_cover(text_of(distinct).to_list(), [path[0] for path in bound], what)
@@ -164,7 +164,7 @@ class Flat:
             When there are no values, or one of several is ``*`` or empty.
         """
         what = f"hierarchy of {name!r}"
-        texts = text_of(distinct_values(values, what)).to_list()
+        texts = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths([(text, ROOT) for text in texts], name=what)
 
     def to_policy(self) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, raise_all
-from sfumato.hierarchy.specification import HierarchySpecification, distinct_values, text_of
+from sfumato.hierarchy.specification import HierarchySpecification, listed_values, text_of
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 
 
@@ -112,7 +112,7 @@ class Intervals:
         Cost O(levels · n) for n distinct values; the width of their range does not matter.
         """
         what = f"hierarchy of {name!r}"
-        distinct = distinct_values(values, what)
+        distinct = listed_values(values, what)
         if not (distinct.dtype.is_integer() or distinct.dtype.is_float()):
             raise HierarchyError(f"{what}: intervals need a column of numbers; declare its kind as numeric")
         numbers = distinct.to_list()

@@ -66,7 +66,7 @@ def number_of(text: str) -> int | float | None:
     return int(plain) if plain.lstrip("+-").isdigit() else float(plain)
 
 
-def distinct_values(values: pl.Series, name: str) -> pl.Series:
+def listed_values(values: pl.Series, name: str) -> pl.Series:
     """Sort the values, once each, without missing ones; categories as strings.
 
     Raises

@@ -63,10 +63,10 @@ class Hierarchy:
 
     def _repr_html_(self) -> str:
         """Show notebooks the shape of the tree; no value is shown."""
-        from sfumato.notebook import card, table, tree
+        from sfumato.notebook import card, notebook_table, tree
 
         rows = [(number, len(level.labels)) for number, level in enumerate(self.levels)]
-        counts = table(("level", "values"), rows[::-1], (0, 1))
+        counts = notebook_table(("level", "values"), rows[::-1], (0, 1))
         note = f"{self.size:,} values, height {self.height}"
         return card("Hierarchy", note, tree([level.starts for level in self.levels]), counts)
 
@@ -97,19 +97,19 @@ class Hierarchy:
     @cached_property
     def node_of(self) -> NDArray[np.int32]:
         """Node index of every leaf at every level, int32 (height + 1, leaves)."""
-        table = np.empty((len(self.levels), self.size), dtype=np.int32)
-        for level, row in zip(self.levels, table, strict=True):
+        notebook_table = np.empty((len(self.levels), self.size), dtype=np.int32)
+        for level, row in zip(self.levels, notebook_table, strict=True):
             row[:] = np.repeat(np.arange(len(level.labels), dtype=np.int32), np.diff(level.starts))
-        return table
+        return notebook_table
 
     @cached_property
     def leaf_counts(self) -> NDArray[np.int32]:
         """Leaves under the node that holds each leaf at each level, int32 (height + 1, leaves)."""
-        table = np.empty((len(self.levels), self.size), dtype=np.int32)
-        for level, row in zip(self.levels, table, strict=True):
+        notebook_table = np.empty((len(self.levels), self.size), dtype=np.int32)
+        for level, row in zip(self.levels, notebook_table, strict=True):
             sizes = np.diff(level.starts)
             row[:] = np.repeat(sizes, sizes)
-        return table
+        return notebook_table
 
     def common_ancestor(self, low: NDArray[np.integer], high: NDArray[np.integer]) -> NDArray[np.int32]:
         """Lowest level at which the leaves `low` and `high` share a node, elementwise.

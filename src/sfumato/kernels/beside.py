@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.kernels import choice
-from sfumato.kernels.signatures import Description, as_text, from_text
+from sfumato.kernels.signatures import Description, from_text, signature_text
 from sfumato.kernels.store import store
 
 LOG = logging.getLogger("sfumato.kernels")
@@ -37,13 +37,13 @@ WORTH_COMPILING = 0.02
 def wanted() -> list[tuple[str, str, str]]:
     """Return the kernels that ran interpreted for a while and are not in the store: module, name and types."""
     return [
-        (kernel.__module__, kernel.__name__, as_text(types))
+        (kernel.__module__, kernel.__name__, signature_text(types))
         for (kernel, types), account in list(choice.TAKEN.interpreted.items())
         if account.seconds >= WORTH_COMPILING and not choice.is_kept(kernel, types)
     ]
 
 
-def start() -> bool:
+def start_beside() -> bool:
     """Start compiling what this process wanted, and return at once; False where nothing was started.
 
     Started again in the same process, it hands over what came in the meantime.
@@ -70,7 +70,7 @@ def start() -> bool:
 @cache
 def at_exit() -> None:
     """Start compiling when this process ends, should anything be missing by then."""
-    atexit.register(start)
+    atexit.register(start_beside)
 
 
 def _may_start() -> bool:
@@ -93,7 +93,7 @@ def _environment() -> dict[str, str]:
 
 
 def compile_wanted(folder: Path) -> int:
-    """Compile what :func:`start` left in the folder of the store; return how many kernels. None while another does."""
+    """Compile what :func:`start_beside` left in the folder of the store; return how many; None while another does."""
     with _alone(folder / LOCK) as alone:
         if not alone:
             return 0

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.kernels.announcing import compiling, listeners
-from sfumato.kernels.signatures import Description, as_text, described, elements, longest
+from sfumato.kernels.signatures import Description, described, elements, longest, signature_text
 from sfumato.kernels.store import source_digest, store
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _compile_beside() -> None:
     beside.at_exit()
     if _spent() >= TAKEN.next_start:
         TAKEN.next_start = 2 * _spent()
-        beside.start()
+        beside.start_beside()
 
 
 def _spent() -> float:
@@ -233,7 +233,7 @@ def _mark(kernel: Kernel, types: Description) -> str | None:
     digest = source_digest(kernel.__module__)
     if digest is None:
         return None
-    words = f"{kernel.__module__}|{kernel.__qualname__}|{digest}|{as_text(types)}{'|checked' * checks_bounds()}"
+    words = f"{kernel.__module__}|{kernel.__qualname__}|{digest}|{signature_text(types)}{'|checked' * checks_bounds()}"
     return f"{kernel.__name__}-{hashlib.sha256(words.encode()).hexdigest()[:32]}.ready"
 
 

@@ -71,7 +71,7 @@ def dispatcher_of(function: Callable[..., Any], *, counted: bool, kept: bool) ->
     place = store() if kept else None
     digest = source_digest(function.__module__) if place else None
     if place and digest:
-        found._cache = Kept(function, place, digest)
+        found._cache = CompiledKernels(function, place, digest)
     # A call with new types must not compile by itself: whether that pays is decided elsewhere.
     found._compile_for_args = _refuse
     return found
@@ -116,7 +116,7 @@ def _type_of(part: Description) -> Any:
     return types.none if kind == "none" else from_dtype(np.dtype(kind))
 
 
-class Kept(_Cache):
+class CompiledKernels(_Cache):
     """What numba asks for compiled code of one function, answered by the store: one file for each signature."""
 
     def __init__(self, function: Callable[..., Any], place: Store, digest: str) -> None:

@@ -71,7 +71,7 @@ def interpreted_as(kernel: Function) -> Callable[[Function], Function]:
 
 
 @contextmanager
-def repeated(kernel: Callable[..., object], times: int) -> Iterator[None]:
+def run_repeatedly(kernel: Callable[..., object], times: int) -> Iterator[None]:
     """Say that a kernel is about to be called so many times: compiling it may pay though no single call is long."""
     known = cast(Kernel, kernel)
     known.times = max(1, times)

@@ -73,13 +73,13 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, np.ndarray) and value.ndim else 0
 
 
-def as_text(description: Description) -> str:
+def signature_text(description: Description) -> str:
     """Write a description as JSON."""
     return json.dumps(description, separators=(",", ":"))
 
 
 def from_text(text: str) -> Description:
-    """Read what :func:`as_text` wrote."""
+    """Read what :func:`signature_text` wrote."""
     found: Description = _tuples(json.loads(text))
     return found
 

@@ -9,6 +9,7 @@ from sfumato.metrics.cell_losses import (
     Rule,
     attribute_penalties,
     cell_penalties,
+    cell_utility,
     certainty_penalty,
     changed_cells,
     entropy_loss,
@@ -20,7 +21,6 @@ from sfumato.metrics.cell_losses import (
     precision,
     squared_error,
     under_rule,
-    utility,
 )
 from sfumato.metrics.class_sizes import average_class_size, classification_metric, discernibility
 from sfumato.metrics.losses import Losses, measure_losses
@@ -38,7 +38,7 @@ METRICS: Mapping[str, Metric] = {
     "precision": precision,
     "entropy": normalized_entropy,
     "squared-error": squared_error,
-    "utility": utility,
+    "utility": cell_utility,
 }
 """Metrics of a recoded table alone, by the name that the command line and comparisons use."""
 

@@ -30,12 +30,12 @@ from sfumato.models.reference import View, is_fixed
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import of_population, says
 from sfumato.models.t_closeness import flat_tree
-from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, PeopleOfTable, ValueSets
+from sfumato.table.encoding import EncodedAttribute, EncodedSets, EncodedTable, PeopleOfPopulation, PeopleOfTable
 
 # Compiled rules for tables of people: kernels count people by what they have, and look into it only to decide.
 
 
-_SetColumn = tuple[NDArray[np.unsignedinteger], ValueSets, EncodedAttribute]
+_SetColumn = tuple[NDArray[np.unsignedinteger], EncodedSets, EncodedAttribute]
 """The sets that people have of one attribute, unsigned (n,), what the sets hold, and what its codes mean."""
 
 
@@ -117,7 +117,7 @@ def by_value(counts: NDArray[np.int64], rules: RuleArrays) -> NDArray[np.int64]:
     return np.bincount(rules.members, weights=weights, minlength=len(rules.value_totals)).astype(np.int64)
 
 
-def _counted(codes: NDArray[np.unsignedinteger], sets: ValueSets, attribute: EncodedAttribute) -> _Counted:
+def _counted(codes: NDArray[np.unsignedinteger], sets: EncodedSets, attribute: EncodedAttribute) -> _Counted:
     occurring, numbered = np.unique(codes, return_inverse=True)
     values, owner = sets.codes_of(occurring)
     people = np.bincount(numbered, minlength=len(occurring))

@@ -124,14 +124,14 @@ class KMap(CheckedModel):
         """Tell for each class whether it covers, or stands for, `k` people; bool (c,)."""
         if self.estimate is not None:
             return statistics.sizes >= self.needed_size
-        return people_of(statistics) >= self.k
+        return people_covered(statistics) >= self.k
 
     def achieved(self, statistics: ClassStatistics) -> Sequence[Achieved]:
         """Return the largest `k` that holds; infinite without classes."""
         if not statistics.count:
             return [Achieved("k", math.inf)]
         if self.estimate is None:
-            return [Achieved("k", float(people_of(statistics).min()))]
+            return [Achieved("k", float(people_covered(statistics).min()))]
         return [Achieved("k", float(self._estimated(int(statistics.sizes.min()))))]
 
     def rules(self, attributes: Sequence[str]) -> Sequence[Rule]:
@@ -147,7 +147,7 @@ class KMap(CheckedModel):
                 f"{self.name} asks for classes of {self.needed_size}, by which k = {self.k} is estimated, but there "
                 f"are only {statistics.height} record(s); lower k"
             )
-        people = int(people_of(statistics).sum())
+        people = int(people_covered(statistics).sum())
         if people >= self.k:
             return None
         return (
@@ -171,7 +171,7 @@ class KMap(CheckedModel):
             yield f"{self.name}: fraction and significance belong to an estimate; name one, or leave them out"
 
 
-def people_of(statistics: ClassStatistics) -> NDArray[np.int64]:
+def people_covered(statistics: ClassStatistics) -> NDArray[np.int64]:
     """Return the people of the population whom each class covers, int64 (c,).
 
     Raises
@@ -269,11 +269,11 @@ class DeltaPresence(CheckedModel):
         whole = as_one_class(statistics)
         if self.holds(whole).all():
             return None
-        share = whole.height / int(people_of(whole)[0])  # never 0: it holds the table's people
+        share = whole.height / int(people_covered(whole)[0])  # never 0: it holds the table's people
         return (
             f"{self.name} asks for chances up to {self.delta_max:g}"
             + (f" and from {self.delta_min:g}" if self.delta_min else "")
-            + f", but {whole.height} records among the {int(people_of(whole)[0])} people known to be covered make "
+            + f", but {whole.height} records among the {int(people_covered(whole)[0])} people known to be covered make "
             f"{share:.6g}; relax it, or give a larger population"
         )
 
@@ -287,5 +287,5 @@ def _presence(statistics: ClassStatistics) -> PresenceFound:
     """Return what was found person by person, or what follows if classes share nobody."""
     if statistics.presence is not None:
         return statistics.presence
-    share = statistics.sizes / people_of(statistics)
+    share = statistics.sizes / people_covered(statistics)
     return PresenceFound(share, share, 0)

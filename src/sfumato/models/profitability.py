@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.k_map import KMap, people_of
+from sfumato.models.k_map import KMap, people_covered
 from sfumato.models.protocol import Achieved, Rule
 from sfumato.models.says import CheckedModel, at_least
 from sfumato.options import Limit
@@ -144,7 +144,7 @@ class Profitability(CheckedModel):
         """Say that there are too few records or people, or None."""
         if self.holds(statistics).all():
             return None
-        found = int(people_of(statistics).sum()) if self.needs_population else statistics.height
+        found = int(people_covered(statistics).sum()) if self.needs_population else statistics.height
         if found >= self.least:
             return None
         what = "people of the population are known to be covered" if self.needs_population else "records"

@@ -21,7 +21,7 @@ from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, adult_attributes, complete_adult
-from sfumato.papers.experiment import Curve, Setting, agreed, beside, curve_of, ends, lies_below, rises, run_all
+from sfumato.papers.experiment import Curve, Setting, agreed, beside_paper, curve_of, ends, lies_below, rises, run_all
 from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode
@@ -98,7 +98,7 @@ def _below(text: str, where: str, curves: Mapping[str, Curve]) -> Claim:
 
 
 def _beside(one: Curve, other: Curve) -> str:
-    return beside(one, other, "numbers of attributes")
+    return beside_paper(one, other, "numbers of attributes")
 
 
 def _plain(results: pl.DataFrame, k: int, where: str) -> Claim:

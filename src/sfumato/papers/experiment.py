@@ -146,7 +146,7 @@ def ends(curve: Mapping[float, float], digits: int = 3) -> str:
     return " to ".join(f"{figure(curve[place], digits)} at {figure(place)}" for place in (places[0], places[-1]))
 
 
-def beside(one: Mapping[float, float], other: Mapping[float, float], places: str) -> str:
+def beside_paper(one: Mapping[float, float], other: Mapping[float, float], places: str) -> str:
     """Write two curves place by place, and at how many of them the first is lower; `places` names these."""
     shared = [place for place in sorted(one) if place in other]
     if not shared:

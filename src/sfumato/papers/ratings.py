@@ -15,7 +15,7 @@ from sfumato.errors import InputError
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
-from sfumato.papers.experiment import Curve, Setting, beside, curve_of, ends, lies_below, rises, run_all
+from sfumato.papers.experiment import Curve, Setting, beside_paper, curve_of, ends, lies_below, rises, run_all
 from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
 from sfumato.published.checks.ratings.check import SearchName, check_ratings
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
@@ -138,7 +138,7 @@ class _Costs:
     def judged(self, text: str, where: str, places: str) -> Claim:
         """Judge whether slicing costs less; it is open where that hangs on how pairs are counted."""
         surely, possibly = (lies_below(curve, [self.pairwise]) for curve in (self.most, self.least))
-        told = [f"{beside(curve, self.pairwise, places)}" for curve in (self.most, self.least)]
+        told = [f"{beside_paper(curve, self.pairwise, places)}" for curve in (self.most, self.least)]
         return Claim.judged(
             text,
             where,

@@ -155,7 +155,7 @@ class Reproduction:
             When matplotlib is needed and not installed.
         """
         target = Path(folder)
-        check_folder(target)
+        check_reproduction_folder(target)
         drawn = self.drawings() if drawings else {}
         texts = {f"{name}.svg": svg for name, svg in drawn.items()}
         texts |= {f"{name}.csv": frame.write_csv() for name, frame in self.frames.items()}
@@ -200,7 +200,7 @@ def headline(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def check_folder(folder: Path) -> None:
+def check_reproduction_folder(folder: Path) -> None:
     """Raise InputError unless `folder` is new, empty, or a reproduction's own."""
     if not folder.absolute().parent.is_dir():
         raise InputError(f"{folder.absolute().parent}: there is no such folder; make it first")

@@ -13,7 +13,7 @@ from sfumato.table.schema import Attribute, Schema
 _ADVICE = "read the table with sfumato.read_table(source, policy)"
 
 
-def columns_of(schema: Schema) -> Columns:
+def policy_columns(schema: Schema) -> Columns:
     """Describe the roles and settings of a schema.
 
     Raises
@@ -42,7 +42,7 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
 
     The order of quasi-identifying columns counts, as it breaks ties. Columns that were not read make no difference.
     """
-    read = columns_of(schema)
+    read = policy_columns(schema)
     for role, found in (("quasi_identifying", read.quasi_identifying), ("sensitive", read.sensitive)):
         named: Mapping[str, Column] = getattr(said, role)
         if list(named) != list(found) and (role == "quasi_identifying" or set(named) != set(found)):

@@ -153,11 +153,11 @@ def checked(
         found = [*mistakes_of(error, json_schema(part)), *found]
     except (TypeError, RecursionError):
         found = [Mistake((), "may only hold text, numbers, dates, true, false, lists and tables")]
-    complain(found, names)
+    raise_mistakes(found, names)
     return made
 
 
-def complain(mistakes: Iterable[Mistake], names: Mapping[KeyPath, str] | None = None) -> None:
+def raise_mistakes(mistakes: Iterable[Mistake], names: Mapping[KeyPath, str] | None = None) -> None:
     """Raise PolicyError with all `mistakes`, or return when there is none."""
     raise_all(PolicyError, (f"{spell(mistake.path, names) or 'policy'}: {mistake.text}" for mistake in mistakes))
 

@@ -22,17 +22,17 @@ from sfumato.anonymizers.protocol import Anonymizer, Publisher
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import (
     LazyEntries,
     PolicyPart,
     as_json,
     checked,
-    complain,
     described_as_mapping,
     describing,
     entry_for,
     entry_of,
+    raise_mistakes,
     spelled_out,
 )
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
@@ -133,7 +133,7 @@ class Policy(WholePolicy):
             With every mistake, one line each, that names the key and never shows a value.
         """
         policy = checked(cls, spelled_out(mapping), names=names, mistakes=list(_contradictions(mapping)))
-        complain(_misfits(policy), names)
+        raise_mistakes(_misfits(policy), names)
         return policy
 
     @classmethod
@@ -156,7 +156,7 @@ class Policy(WholePolicy):
         PolicyError
             When an argument has settings that no policy can hold.
         """
-        columns = columns_of(schema)
+        columns = policy_columns(schema)
         with describing("models"):
             promised = tuple(entry_of(model, _MODELS) for model in models)
         with describing("anonymizer"):
@@ -200,9 +200,9 @@ class Policy(WholePolicy):
     def _repr_html_(self) -> str:
         """Show notebooks the policy; values that it lists are not shown."""
         from sfumato.notebook import card
-        from sfumato.policy.policy_html import policy_parts, promises
+        from sfumato.policy.policy_html import policy_parts, promises_html
 
-        return card("Policy", promises(self), *policy_parts(self))
+        return card("Policy", promises_html(self), *policy_parts(self))
 
     def published(self) -> str:
         """Return the edition that goes into a release, as the text of a policy file.
@@ -357,7 +357,7 @@ def _helpful(schema: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def said_of(docstring: str) -> dict[str, str]:
+def entry_text(docstring: str) -> dict[str, str]:
     """Return what a numpydoc docstring says of each parameter or attribute, each as one paragraph or several."""
     sections = _sections(docstring)
     return {
@@ -372,7 +372,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     properties, doc = part.get("properties"), inspect.cleandoc(part.get("description", ""))
     if not properties:
         return dict(part)
-    said, required = said_of(doc), part.get("required", ())
+    said, required = entry_text(doc), part.get("required", ())
     shown = {
         key: {**setting, **_description(said, key), "x-group": _group(setting, key in required)}
         for key, setting in properties.items()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
-from sfumato.notebook import Markup, section, table
+from sfumato.notebook import Markup, notebook_section, notebook_table
 from sfumato.numbers import counted, percent
 
 if TYPE_CHECKING:
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 
 def policy_parts(policy: Policy) -> tuple[Markup, ...]:
     """Return settings and columns, as parts of a card."""
-    columns = section("Columns", table(("column", "role", "kind", "settings"), list(_columns(policy))))
-    return table(("", ""), list(_settings(policy))), columns
+    columns = notebook_section(
+        "Columns", notebook_table(("column", "role", "kind", "settings"), list(_columns(policy)))
+    )
+    return notebook_table(("", ""), list(_settings(policy))), columns
 
 
-def promises(policy: Policy) -> str:
+def promises_html(policy: Policy) -> str:
     """Return what the models promise, in one line."""
     words = [promise_words(each) if isinstance(each, PrivacyModel) else each.name for each in policy.to_models()]
     return ", ".join(words) or "promises nothing"

@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import Field
 
-from sfumato.anonymizers.private.sampled import Objective, Sampling
+from sfumato.anonymizers.private.sampled import Objective, SampleSettings
 from sfumato.anonymizers.private.task import Choice, Counting, in_cells
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping, describing, entry_for
 from sfumato.policy.parts import Column, Columns, Output, Source
 from sfumato.policy.policy import attributes_of
@@ -183,7 +183,7 @@ class PrivatePolicy(DeclaredPolicy):
         with describing("counting"):
             part = CountingPart.model_validate_json(as_json(described_as_mapping(counting)))
         entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
-        return cls.model_construct(columns=columns_of(schema), model=entry, counting=part)
+        return cls.model_construct(columns=policy_columns(schema), model=entry, counting=part)
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -262,12 +262,12 @@ class PrivateSamplePolicy(DeclaredPolicy):
     output: Output = Output()
 
     @classmethod
-    def of(cls, model: DifferentialPrivacy, sampling: Sampling, schema: Schema) -> PrivateSamplePolicy:
+    def of(cls, model: DifferentialPrivacy, sampling: SampleSettings, schema: Schema) -> PrivateSamplePolicy:
         """Make a policy from the arguments of a call; it does not say how the table was read."""
         with describing("sampling"):
             part = SamplingPart.model_validate_json(as_json(described_as_mapping(sampling)))
         entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
-        return cls.model_construct(columns=columns_of(schema), model=entry, sampling=part)
+        return cls.model_construct(columns=policy_columns(schema), model=entry, sampling=part)
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -282,6 +282,6 @@ class PrivateSamplePolicy(DeclaredPolicy):
         mapping["sampling"] = {key: value for key, value in mapping["sampling"].items() if value != {}}
         return mapping
 
-    def to_sampling(self) -> Sampling:
+    def to_sampling(self) -> SampleSettings:
         """Return how the sample is made."""
-        return Sampling(**{name: getattr(self.sampling, name) for name in SamplingPart.model_fields})
+        return SampleSettings(**{name: getattr(self.sampling, name) for name in SamplingPart.model_fields})

@@ -14,7 +14,7 @@ from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.anonymizers.sets.task import Method
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models.km_anonymity import KmAnonymity
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import (
     HierarchyEntry,
     PolicyPart,
@@ -150,7 +150,7 @@ class SetPolicy(WholePolicy):
                 "change": {name: value for name, value in change.items() if value is not None},
             }
             policy = cls.model_validate_json(as_json(mapping))
-        beside = {} if sets.beside is None else columns_of(sets.beside.schema).quasi_identifying
+        beside = {} if sets.beside is None else policy_columns(sets.beside.schema).quasi_identifying
         with describing("anonymizer"):
             way = None if anonymizer is None else anonymizer_entry(anonymizer)
         columns = BesideColumns.model_construct(quasi_identifying=beside)

@@ -71,7 +71,7 @@ class PublishedSets:
         """The class of each record, from 0: records that are published alike beside the sets; int64 (n,)."""
         if self.beside is None:
             return np.zeros(self.height, dtype=np.int64)
-        return classes_of(self.beside)
+        return set_classes(self.beside)
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PublishedSets:
@@ -102,7 +102,7 @@ class PublishedSets:
         return cls(*relabelled_rows(starts, items[order], itself), names, beside, structure["broader"])
 
 
-def classes_of(frame: pl.DataFrame) -> NDArray[np.int64]:
+def set_classes(frame: pl.DataFrame) -> NDArray[np.int64]:
     """Return a number for each row from 0 on, equal rows alike; a missing value is one of its own. int64 (rows,)."""
     numbers = frame.with_columns(pl.all().to_physical()).with_row_index("\0row")
     first = pl.col("\0row").min().over(frame.columns)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, with_stars
 from sfumato.table.distinct import FEW
-from sfumato.table.encoding import EncodedAttribute, Rounding
+from sfumato.table.encoding import EncodedAttribute, IntervalGrid
 from sfumato.table.schema import Kind, text_of
 
 Numbers = NDArray[np.float64]
@@ -94,14 +94,14 @@ def roundable(attribute: EncodedAttribute) -> bool:
     return bool(high - low >= MOST_BINS)
 
 
-def rounding_of(attribute: EncodedAttribute) -> Rounding | None:
+def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
     """Return the grid that the values of an attribute ask for, so that other values can be put on it, too.
 
     None where intervals are not rounded.
     """
     if attribute.rounding is not None or not roundable(attribute):
         return attribute.rounding
-    return Rounding(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
+    return IntervalGrid(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
 
 
 def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:

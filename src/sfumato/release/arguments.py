@@ -170,7 +170,7 @@ def setting_problems(
     return problems
 
 
-def population_problems(models: Sequence[PrivacyModel], table: object, *, known: bool) -> list[str]:
+def population_argument_problems(models: Sequence[PrivacyModel], table: object, *, known: bool) -> list[str]:
     """Say whether a table of the population is missing, or superfluous, or does not go with the table."""
     asking = ", ".join(dict.fromkeys(model.name for model in of_population(models)))
     problems = []

@@ -315,12 +315,12 @@ def build_model(entry: Mapping[str, Any]) -> PrivacyModel | None:
     return model
 
 
-def known_models(description: Description) -> list[PrivacyModel]:
+def described_models(description: Description) -> list[PrivacyModel]:
     """Return the promised models that this version knows."""
     return [model for entry in description.models if (model := build_model(entry)) is not None]
 
 
-def published_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
+def described_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, Any] | None:
     """Cut a hierarchy down to the values that are published anyway, as a table that a verifier can build again.
 
     None where no value is published, as there is no tree of nothing.

@@ -37,7 +37,7 @@ from sfumato.release.loss_report import Report
 from sfumato.release.own_types import counted_as_read, kept_texts, only_by_the_left_out, own_types
 from sfumato.release.passing import advice_on_columns, passing_notes
 from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.problem import describe, exact_set_notes, mean_notes, problem_of, repeated_notes
+from sfumato.release.problem import describe_tables, exact_set_notes, mean_notes, problem_of, repeated_notes
 from sfumato.release.pseudonyms import fingerprint_lines, with_pseudonyms, within_fingerprint_limit
 from sfumato.release.release import Release
 from sfumato.release.suppression import allowed_solution
@@ -180,7 +180,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     report = replace(report, notes=notes, lower_bound=bound)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
-    described = describe(published, task, encoded, types.kinds)
+    described = describe_tables(published, task, encoded, types.kinds)
     return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
 
 

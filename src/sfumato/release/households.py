@@ -32,7 +32,7 @@ Solve = Callable[[Problem], Partition]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Members:
+class HouseholdMembers:
     """The records of a table, household by household.
 
     Attributes
@@ -51,7 +51,7 @@ class Members:
     shared: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, table: EncodedTable, numbers: NDArray[np.int32], ties: NDArray[np.int64]) -> Members:
+    def of(cls, table: EncodedTable, numbers: NDArray[np.int32], ties: NDArray[np.int64]) -> HouseholdMembers:
         """Put members in order: by household, then by their codes, attribute after attribute, last by `ties`."""
         order = np.lexsort((ties, *table.codes.T[::-1], numbers))
         starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -117,7 +117,7 @@ def solution_of_households(problem: Problem, people: PeopleBehind, task: Task, s
     table = looked_at(problem)
     carry = carried(problem.table, task.table)
     numbers = numbered_by_content(table, people.numbers, (carry,))
-    members = Members.of(table, numbers, _drawn(carry, problem.seed))
+    members = HouseholdMembers.of(table, numbers, _drawn(carry, problem.seed))
     class_of, count, alone = _solved_by_size(replace(problem, table=table), members, solve)
     if (class_of < 0).sum() > problem.suppression_limit or not count:
         raise UnsatisfiableError(_too_few(problem, alone, int((class_of < 0).sum()), possible=count > 0))
@@ -138,7 +138,9 @@ def _drawn(carry: NDArray[np.uint64], seed: int | None) -> NDArray[np.int64]:
     return permutation(len(values), seed).astype(np.int64)[value_of]
 
 
-def _solved_by_size(problem: Problem, members: Members, solve: Solve) -> tuple[NDArray[np.int32], int, list[int]]:
+def _solved_by_size(
+    problem: Problem, members: HouseholdMembers, solve: Solve
+) -> tuple[NDArray[np.int32], int, list[int]]:
     """Solve for the households of each size.
 
     Returns
@@ -212,7 +214,7 @@ def _too_few(problem: Problem, alone: Sequence[int], records: int, *, possible: 
     )
 
 
-def _note(partition: Partition, numbers: NDArray[np.int32], members: Members, table: EncodedTable) -> str:
+def _note(partition: Partition, numbers: NDArray[np.int32], members: HouseholdMembers, table: EncodedTable) -> str:
     """Say how many households look alike, and in what members agree."""
     kept = partition.class_of >= 0
     left = people_left(partition.class_of, numbers)[kept]

@@ -47,7 +47,7 @@ from sfumato.release.description import (
     SensitiveDescription,
     TableFacts,
     describe_model,
-    published_hierarchy,
+    described_hierarchy,
 )
 from sfumato.release.folder import check_target
 from sfumato.release.folding import (
@@ -88,7 +88,7 @@ from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
 from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import let_go, spill_folder
 from sfumato.table.large.values import CodedColumn
-from sfumato.table.reading import named
+from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
 from sfumato.table.writing import PLAIN, Format
@@ -487,7 +487,7 @@ def anonymize_on_disk(
     check_target(task.target, overwrite=overwrite)
     if task.private is not None:
         check_audit_place(task.private, task.target, overwrite=overwrite)
-    with named(task.source):
+    with named_source(task.source):
         opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
     with spill_folder(Path(task.target).absolute().parent) as spill:
         return task.released(opened, spill)
@@ -626,7 +626,7 @@ class _Task:
 
     def _coded(self, opened: OpenedFile, spill: Path) -> LargeTable:
         self.progress("encoding", 1, STEPS)
-        with named(self.source), opened.unchanged():
+        with named_source(self.source), opened.unchanged():
             coding = Coding(
                 opened.schema,
                 opened.names,
@@ -820,7 +820,7 @@ def _sensitive(column: CodedColumn) -> SensitiveDescription:
         return SensitiveDescription(attribute.kind)
     occurring = np.flatnonzero(column.occurrences[: attribute.size])
     texts = set(text_of(column.values.gather(occurring)).drop_nulls().to_list())
-    return SensitiveDescription(attribute.kind, published_hierarchy(attribute.hierarchy, texts))
+    return SensitiveDescription(attribute.kind, described_hierarchy(attribute.hierarchy, texts))
 
 
 def _key_notes(keys: Sequence[str]) -> Iterator[str]:

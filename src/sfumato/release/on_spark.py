@@ -20,10 +20,10 @@ from sfumato.release.written_by_workers import WorkersWrite, WrittenBy
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.opening import OpenedFile, checked_roles
-from sfumato.table.reading import missing_texts, named, read_table, reading_of, with_roles
+from sfumato.table.reading import missing_texts, named_source, read_table, reading_of, with_roles
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
-from sfumato.table.sources.spark_server import layout_of, spark_session, spark_table
+from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 
@@ -118,7 +118,7 @@ def table_on_spark(source: Any, policy: Policy) -> Table:
     SfumatoError
         As :func:`sfumato.read_table`; also when there is no server, or when it goes away.
     """
-    with told_of_spark(), _found(source, policy) as found, named(Path(found.label)):
+    with told_of_spark(), _found(source, policy) as found, named_source(Path(found.label)):
         given = _settings(policy)["columns"] or ()
         return with_roles(found.source, _reading(found, policy), policy.to_schema(), found.label, given)
 
@@ -143,13 +143,13 @@ def _found(source: Any, policy: Policy) -> Iterator[_Found]:
         yield _Found(spark_source(source), source.sparkSession, "table")
         return
     with spark_session() as session:
-        found = spark_table(session, str(source), layout_of(_settings(policy)))
+        found = spark_table(session, str(source), spark_layout(_settings(policy)))
         yield _Found(found, session, Path(str(source)).name)
 
 
 def _opened(found: _Found, policy: Policy, seed: int | None) -> OpenedFile:
     schema = policy.to_schema()
-    with named(Path(found.label)):
+    with named_source(Path(found.label)):
         header = checked_header(found.source.names, schema, _settings(policy)["columns"] or ())
         roles = checked_roles(header, schema)
     carried = any(name in roles.schema.insensitive for name in roles.kept)

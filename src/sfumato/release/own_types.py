@@ -19,7 +19,7 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
-from sfumato.table.texts import parse
+from sfumato.table.texts import parse_texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def only_by_the_left_out(table: ReadFromText, texts: Callable[[str], pl.Series])
     for name, attribute in table.schema.quasi_identifying.items():
         undeclared = attribute.kind is None and attribute.hierarchy is None and name in table.from_text
         undeclared = undeclared and table.kinds[name] is Kind.CATEGORICAL
-        if undeclared and parse(texts(name), None, (), strip=False).kind is not Kind.CATEGORICAL:
+        if undeclared and parse_texts(texts(name), None, (), strip=False).kind is not Kind.CATEGORICAL:
             found.append(
                 f"column {name!r}: is categorical only by records that are left out, and a reader would see that; "
                 "declare its kind, or say which texts stand for missing values"
@@ -152,8 +152,8 @@ def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tu
         What was declared of a sensitive column; None for others, whose kind stays.
     """
     settled = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
-    found = parse(text_of(column.unique()), settled, (), strip=False)
+    found = parse_texts(text_of(column.unique()), settled, (), strip=False)
     if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
         return column, kind
-    values = parse(text_of(column), settled, (), strip=False).values
+    values = parse_texts(text_of(column), settled, (), strip=False).values
     return (values.cast(pl.String) if found.kind is Kind.CATEGORICAL else values).alias(column.name), found.kind

@@ -21,8 +21,8 @@ from sfumato.published.checks.parts import countable_in_parts, verify_bucket_par
 from sfumato.published.checks.slices.layout import shared_attributes
 from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import Roles, roles_of
-from sfumato.release.description import Description, PartFacts, TableFacts, known_models
-from sfumato.release.table_files import assembled, parts_check, refuse_missing, same_as_written
+from sfumato.release.description import Description, PartFacts, TableFacts, described_models
+from sfumato.release.table_files import assemble_tables, parts_check, refuse_missing, same_as_written
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
 from sfumato.table.large.spill import scratch_folder
@@ -152,7 +152,7 @@ def recounted_in_parts(
     refuse_missing(folder, facts)
     (name,) = facts
     integrity = parts_check(folder, facts[name]) if facts[name].parts else None
-    counted = recount_of(FilesInARow.of(folder, facts[name]), description, scratch, people)
+    counted = parts_recount(FilesInARow.of(folder, facts[name]), description, scratch, people)
     return counted, () if integrity is None else (_with_rows(integrity, counted.records, facts[name]),)
 
 
@@ -160,7 +160,7 @@ def counted_by_record(description: Description) -> bool:
     """Tell whether a release is one of records in classes, which are counted without ever holding all of them."""
     extra = {"pseudonyms", "class_number", "counterfeits"} & {*description.structure}
     is_generalized = description.kind == PublishedTable.kind and description.people != "published" and not extra
-    return is_generalized and countable_in_parts(known_models(description))
+    return is_generalized and countable_in_parts(described_models(description))
 
 
 def counted_by_bucket(description: Description) -> bool:
@@ -181,13 +181,13 @@ def _recounted_buckets(
 ) -> tuple[Verification, tuple[Check, ...]]:
     refuse_missing(folder, facts)
     sources = {name: TalliedRows(FilesInARow.of(folder, entry)) for name, entry in facts.items()}
-    whole, models = KINDS[description.kind].whole_numbers, known_models(description)
+    whole, models = KINDS[description.kind].whole_numbers, described_models(description)
     # Rows do not matter for whether tables and columns are those of the structure.
     empty = {
         name: pl.DataFrame(schema={each: pl.Int64 if each in whole else pl.String for each in source.names})
         for name, source in sources.items()
     }
-    shown, attributes = assembled(description, empty), description.attributes()
+    shown, attributes = assemble_tables(description, empty), description.attributes()
     with scratch_folder(scratch) as place:
         if isinstance(shown, SlicedTable):
             hidden = shown.sensitive, shown.insensitive
@@ -230,7 +230,7 @@ class TalliedRows:
             yield batch
 
 
-def recount_of(
+def parts_recount(
     source: BatchSource,
     description: Description,
     scratch: Path | None = None,
@@ -241,10 +241,10 @@ def recount_of(
     Parameters and errors are those of :func:`recounted_in_parts`.
     """
     # Types do not matter for whether the columns are those of the structure.
-    published = assembled(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
+    published = assemble_tables(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):
         raise VerificationError("release.json: a table in parts must be a generalized one")
-    attributes, models = description.attributes(), known_models(description)
+    attributes, models = description.attributes(), described_models(description)
     whom: NDArray[np.int32] | Attested | None = people
     if people is None and description.people == "audit":
         whom = "attested"

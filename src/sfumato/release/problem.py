@@ -21,7 +21,7 @@ from sfumato.models.likeness import declared_values
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding, form_problems
-from sfumato.release.description import Description, SensitiveDescription, describe_model, published_hierarchy
+from sfumato.release.description import Description, SensitiveDescription, describe_model, described_hierarchy
 from sfumato.release.folding import folding_problems
 from sfumato.release.households import household_problems
 from sfumato.release.pseudonyms import pseudonym_problems
@@ -33,7 +33,7 @@ from sfumato.table.table import Table
 # What a finished release says about itself, taken from its tables and the task that it fulfills.
 
 
-def describe(
+def describe_tables(
     published: Published, task: Task, encoded: EncodedTable, kinds: Mapping[str, Kind] = MappingProxyType({})
 ) -> Description:
     """Return the description of tables that are ready; of hierarchies it has what is published anyway.
@@ -59,7 +59,7 @@ def describe(
 
 def _sensitive(attribute: EncodedAttribute, published: Published, declared: set[str]) -> SensitiveDescription:
     hierarchy = attribute.hierarchy
-    cut = None if hierarchy is None else published_hierarchy(hierarchy, _values(attribute.name, published) | declared)
+    cut = None if hierarchy is None else described_hierarchy(hierarchy, _values(attribute.name, published) | declared)
     return SensitiveDescription(attribute.kind, cut)
 
 

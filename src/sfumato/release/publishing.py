@@ -16,7 +16,7 @@ from sfumato.recoding import Recoding
 from sfumato.release.folding import folding_problems
 from sfumato.release.kind_report import KindReport
 from sfumato.release.passing import passing_notes
-from sfumato.release.problem import describe, problems_in, repeated_notes
+from sfumato.release.problem import describe_tables, problems_in, repeated_notes
 from sfumato.release.release import Release
 from sfumato.release.task import STEPS, Task
 from sfumato.table.row_order import canonical_order
@@ -45,7 +45,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     verification = verified(publication.published, task.table, task.models)
     report = _report(publication, verification, task)
     task.step("done", STEPS)
-    described = describe(publication.published, task, encoded)
+    described = describe_tables(publication.published, task, encoded)
     return Release(
         publication.published,
         report,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sfumato.metrics.losses_html import loss_parts
-from sfumato.notebook import Cell, Markup, bar, lines, section, table
+from sfumato.notebook import Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.verification_html import check_table
 from sfumato.published.roles import roles_of
@@ -21,11 +21,11 @@ def report_parts(report: Report | KindReport) -> tuple[Markup, ...]:
     """Return what a report says, as parts of a card."""
     figures = _losses(report) if isinstance(report, Report) else _figures(report)
     return (
-        table(("", ""), list(_facts(report))),
-        section("Promises, recounted from what is published", check_table(report.verification.checks)),
+        notebook_table(("", ""), list(_facts(report))),
+        notebook_section("Promises, recounted from what is published", check_table(report.verification.checks)),
         figures,
-        section("Notes", lines(report.notes)),
-        section("Limits", lines(report.limits)),
+        notebook_section("Notes", lines(report.notes)),
+        notebook_section("Limits", lines(report.limits)),
     )
 
 
@@ -33,7 +33,7 @@ def release_parts(release: Release) -> tuple[Markup, ...]:
     """Return the published columns with their roles, and the report."""
     roles = roles_of(release.published).to_dict()
     columns = [(role.replace("_", "-"), ", ".join(names)) for role, names in roles.items() if names]
-    return (table(("", ""), columns), *report_parts(release.report))
+    return (notebook_table(("", ""), columns), *report_parts(release.report))
 
 
 def counts(report: Report | KindReport) -> str:
@@ -65,9 +65,9 @@ def _facts(report: Report | KindReport) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _losses(report: Report) -> Markup:
-    return section("Losses", *loss_parts(report.losses, report.digits, of_classes=report.published_only))
+    return notebook_section("Losses", *loss_parts(report.losses, report.digits, of_classes=report.published_only))
 
 
 def _figures(report: KindReport) -> Markup:
     rows = [(name.replace("_", " "), figure(value)) for name, value in report.figures.items()]
-    return section("Figures", table(("", ""), rows, (1,)))
+    return notebook_section("Figures", notebook_table(("", ""), rows, (1,)))

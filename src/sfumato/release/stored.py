@@ -30,8 +30,8 @@ from sfumato.published.roles import named
 from sfumato.release.description import Description, TableFacts, own_kind, read_description
 from sfumato.release.folder import MARK
 from sfumato.release.policy_text import FILE, PublishedPolicy
-from sfumato.release.table_files import assembled, check_columns, same_as_written, schema_of
-from sfumato.release.text_files import hash_of, texts_of
+from sfumato.release.table_files import assemble_tables, check_columns, same_as_written, schema_of
+from sfumato.release.text_files import hash_of, release_texts
 from sfumato.release.transaction import WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable
@@ -375,7 +375,7 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: 
     with _named(shelf):
         tables = release.published.tables
         frames = {name: storable(frame, texts_only=shelf.connector.texts_only) for name, frame in tables.items()}
-        check_names(shelf, frames.values())
+        check_stored_names(shelf, frames.values())
         is_new = shelf.file is not None and not shelf.file.exists()
         with _writing(shelf) as session:
             _make_room(session, shelf.schema, overwrite=overwrite)
@@ -389,7 +389,9 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: 
                 name: TableFacts(name, contents[name].sha256, frame.height, tuple(frame.columns))
                 for name, frame in frames.items()
             }
-            texts = texts_of(release.description.to_dict(tables=facts), release.report.for_release(), release.policy)
+            texts = release_texts(
+                release.description.to_dict(tables=facts), release.report.for_release(), release.policy
+            )
             rows = pl.DataFrame(list(texts.items()), schema=dict.fromkeys(_COLUMNS, pl.String), orient="row")
             _write(session, shelf.schema, {DESCRIPTION: rows})
             if ready is not None:
@@ -398,7 +400,7 @@ def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: 
     WRITTEN.append((str(shelf), None))
 
 
-def check_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
+def check_stored_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
     """Raise InputError when a database would cut names off, or take two for the same."""
     longest, columns = shelf.connector.longest_name, [name for frame in frames for name in frame.columns]
     problems = [
@@ -446,7 +448,7 @@ def stored_release(url: str, schema: str | None, *, grouped: bool = False) -> St
     checks = (*_table_checks(facts, contents, taken), *_strangers(facts, held or ()))
     taken = {name: each.ordered(contents[name].order) for name, each in taken.items()}
     read = {name: read_written(each.rows, schema_of(each.rows.columns, description)) for name, each in taken.items()}
-    published = assembled(description, {name: table.frame for name, table in read.items()})
+    published = assemble_tables(description, {name: table.frame for name, table in read.items()})
     if isinstance(published, PublishedTable):
         published = replace(published, records=taken["data"].records)
     hashes = {name: content.sha256 for name, content in contents.items()}

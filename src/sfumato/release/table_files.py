@@ -63,7 +63,7 @@ def read_published_files(
         parts_check(folder, entry) if entry.parts else integrity(folder / entry.file, entry, tables[name])
         for name, entry in facts.items()
     )
-    return assembled(description, tables), checks
+    return assemble_tables(description, tables), checks
 
 
 def refuse_missing(folder: Path, facts: Mapping[str, TableFacts]) -> None:
@@ -135,7 +135,7 @@ def _copies(description: Description) -> dict[str, str]:
     return {label: name for pair in zip(labels, columns, strict=True) for label, name in zip(*pair, strict=True)}
 
 
-def assembled(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
+def assemble_tables(description: Description, tables: Mapping[str, pl.DataFrame]) -> Published:
     """Put the tables of a release together, or raise VerificationError."""
     try:
         published = KINDS[description.kind].assemble(tables, description.structure)

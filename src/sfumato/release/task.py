@@ -26,7 +26,7 @@ from sfumato.progress import thread_count
 from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
-from sfumato.release.arguments import population_problems, presence_problems, setting_problems, table_problems
+from sfumato.release.arguments import population_argument_problems, presence_problems, setting_problems, table_problems
 from sfumato.release.passing import passing_problems
 from sfumato.release.wished import wished
 from sfumato.table.encoding import EncodedTable
@@ -80,7 +80,7 @@ class Task:
         """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
-        problems += population_problems(self.models, self.table, known=self.population is not None)
+        problems += population_argument_problems(self.models, self.table, known=self.population is not None)
         problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
         raise_all(SchemaError, passing_problems(self.table))

@@ -46,7 +46,7 @@ def wrong_types(
     return problems + formula_problems(formulas)
 
 
-def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame], format: Format) -> dict[str, TableFacts]:
+def write_text_tables(folder: Path, tables: Mapping[str, pl.DataFrame], format: Format) -> dict[str, TableFacts]:
     """Write each table to a file of its own, and return what ``release.json`` says of it."""
     facts = {}
     for name, frame in tables.items():
@@ -71,11 +71,11 @@ class Reported(Protocol):
 
 def write_texts(folder: Path, content: Mapping[str, Any], report: Reported, policy: str | None) -> None:
     """Write the report, the policy, and ``release.json`` with `content` and their hashes."""
-    for name, text in texts_of(content, report, policy).items():
+    for name, text in release_texts(content, report, policy).items():
         (folder / name).write_bytes(text.encode())
 
 
-def texts_of(content: Mapping[str, Any], report: Reported, policy: str | None) -> dict[str, str]:
+def release_texts(content: Mapping[str, Any], report: Reported, policy: str | None) -> dict[str, str]:
     """Return the report, the policy, and ``release.json`` with `content` and their hashes, as texts by name."""
     texts = {REPORT: _as_json(report.to_dict()), "report.txt": f"{report}\n", **({FILE: policy} if policy else {})}
     hashes = {name: hash_of(texts[name]) for name in sorted(texts)}

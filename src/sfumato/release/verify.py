@@ -37,7 +37,7 @@ from sfumato.release.description import (
     Description,
     TableFacts,
     build_model,
-    known_models,
+    described_models,
     own_kind,
 )
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
@@ -229,7 +229,7 @@ def _refuse_no_table(population: object) -> None:
 
 
 def _recount_on_spark(address: str) -> Verification:
-    from sfumato.release.parts import counted_by_record, recount_of
+    from sfumato.release.parts import counted_by_record, parts_recount
     from sfumato.release.spark_folder import spark_folder
 
     with spark_folder(address) as folder:
@@ -238,7 +238,7 @@ def _recount_on_spark(address: str) -> Verification:
                 "engine: Spark counts the records of generalized tables, class by class, and this release is about "
                 "people, of another kind, or about single published values; use --engine memory"
             )
-        counted = recount_of(folder.records(), folder.description)
+        counted = parts_recount(folder.records(), folder.description)
         beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)
         first, roles = tuple(folder.checks(counted.records)), counted.roles or Roles()
         return _with_files(counted, folder.description, folder.policy, roles, first, beside)
@@ -270,11 +270,13 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
         rows = sum(entry.rows for entry in opened.files.values())
         people = None if audit is None else _people_of(audit, opened, rows)
         if counted := recounted_in_parts(opened.path, opened.description, opened.files, people=people):
-            return judged(counted[0], opened, mark, counted[1])
+            return judge_description(counted[0], opened, mark, counted[1])
     return recounted(opened, mark, *opened.read(), audit, population)
 
 
-def judged(counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]) -> Verification:
+def judge_description(
+    counted: Verification, opened: ReleaseFolder, mark: str, integrity: tuple[Check, ...]
+) -> Verification:
     """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
     roles = Roles() if counted.roles is None else counted.roles
     return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
@@ -351,7 +353,7 @@ def _recount(
     people: NDArray[np.int32] | None = None,
     population: Table | None = None,
 ) -> Verification:
-    known = known_models(description)
+    known = described_models(description)
     if not description.suppression_limit:
         known = compared_with_original(known, None)
     whom: NDArray[np.int32] | Attested | None = description.attested if people is None else people

@@ -13,7 +13,7 @@ from sfumato.hierarchy import Groups, HierarchyTable
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.says import least_class_size, says
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
@@ -192,14 +192,14 @@ def _of_wishes(policy: Policy, way: str) -> Iterator[str]:
         )
 
 
-def settled(policy: Policy, *, several: bool) -> Policy:
+def stored_policy(policy: Policy, *, several: bool) -> Policy:
     """Return a policy that holds its hierarchies itself.
 
     Unless people may have several records, records count people, and the column of people is an identifying one.
     """
     schema = policy.to_schema()
     quasi, private = _held(schema.quasi_identifying), _held(schema.sensitive)
-    columns = columns_of(replace(schema, quasi_identifying=quasi, sensitive=private))
+    columns = policy_columns(replace(schema, quasi_identifying=quasi, sensitive=private))
     if columns.person is not None and not several:
         identifying = (columns.person, *columns.identifying)
         columns = columns.model_copy(update={"person": None, "identifying": identifying})
@@ -215,7 +215,7 @@ def _held(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
     return found
 
 
-def changes(kept: Policy, given: Policy) -> Iterator[str]:
+def policy_changes(kept: Policy, given: Policy) -> Iterator[str]:
     """Name every part in which a policy differs from that of a series; how tables are read and written is not compared.
 
     Raises
@@ -224,7 +224,7 @@ def changes(kept: Policy, given: Policy) -> Iterator[str]:
         When a hierarchy cannot be read.
     """
     several = kept.columns.person is not None
-    before, after = kept.to_mapping(), settled(given, several=several).to_mapping()
+    before, after = kept.to_mapping(), stored_policy(given, several=several).to_mapping()
     for part in ("models", "anonymizer", "recoding", "refine", "suppression-limit", "people", "wishes"):
         if before.get(part) != after.get(part):
             yield f"policy, {part}: {FROZEN}"

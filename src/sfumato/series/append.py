@@ -26,10 +26,10 @@ from sfumato.release.loss_report import Report
 from sfumato.release.task import Task, meant_by
 from sfumato.series.appended import numbered_classes, order_of_content
 from sfumato.series.batch import Batch
-from sfumato.series.carried import content_of, first_of, put_among
+from sfumato.series.carried import first_of, put_among, series_content
 from sfumato.series.next_release import Made, Work
 from sfumato.series.reading import ReadRelease
-from sfumato.series.table_bytes import rows_of
+from sfumato.series.table_bytes import byte_rows
 from sfumato.table.writing import Format
 
 
@@ -44,7 +44,7 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     refuse_too_few(batch)
     how, older = work.how, earlier[-1] if earlier else None
     # Hashed at once: a release that was changed stops the work before it begins.
-    content = b"" if older is None else content_of(older, work.format)
+    content = b"" if older is None else series_content(older, work.format)
     policy, idle = (batch.policy, ()) if older is None else _rules_met(batch)
     task = Task(batch.table, policy, False, how.seed, how.threads, how.progress, batch.encoded)
     anonymizer = task.anonymizer
@@ -86,7 +86,7 @@ def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
     VerificationError
         When it was changed.
     """
-    return rows_of(content_of(older, format), format, older.published.quasi_identifying)
+    return byte_rows(series_content(older, format), format, older.published.quasi_identifying)
 
 
 def _rules_met(batch: Batch) -> tuple[Policy, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
-from sfumato.release.description import Description, known_models
+from sfumato.release.description import Description, described_models
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
 from sfumato.table.distinct import as_categories
@@ -65,7 +65,7 @@ def newcomer_checks(
     known. Where it is not, such promises are attested.
     """
     whom = description.attested if people is None else people
-    found = recount(newcomers, known_models(description), description.attributes(), whom)
+    found = recount(newcomers, described_models(description), description.attributes(), whom)
     where = f"among the {counted(newcomers.data.height, 'new row')}"
     return tuple(replace(check, promise=f"{check.promise} {where}") for check in found.checks)
 
@@ -123,7 +123,7 @@ def _repetition(groups: NDArray[np.int32]) -> Rows:
     return place
 
 
-def labels_of(published: PublishedTable) -> list[pl.Series]:
+def appended_labels(published: PublishedTable) -> list[pl.Series]:
     """Return the quasi-identifying columns as categories or an Enum."""
     columns = [published.data[name] for name in published.quasi_identifying]
     return [
@@ -137,7 +137,7 @@ def labels_of(published: PublishedTable) -> list[pl.Series]:
 def numbered_classes(published: PublishedTable) -> NDArray[np.int64]:
     """Return the class of each published row, int64 (n,), numbered from 0 in the order of labels. Cost O(n · q)."""
     names = list(published.quasi_identifying)
-    columns = labels_of(published)
+    columns = appended_labels(published)
     numbers, count = group_rows(columns)
     firsts = np.zeros(count, dtype=np.int64)
     firsts[numbers[::-1]] = np.arange(len(numbers))[::-1]

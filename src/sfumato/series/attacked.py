@@ -20,7 +20,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.kernels.series.meeting import Lists, Pairs, Ways, rows_in_both, rows_on_ways
 from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.release.description import build_model
 from sfumato.series.covering import Covering, covering
@@ -28,7 +28,7 @@ from sfumato.series.description import Covers, SeriesFolder
 from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.pair import PairRecount, at_once, recount_pair, subtract
-from sfumato.series.recount.released import Released, edges_between, meeting, runs
+from sfumato.series.recount.released import Released, edges_between, meeting, row_runs
 from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.person_keys import person_keys
 from sfumato.table.reading import read_table
@@ -92,7 +92,7 @@ class Traces:
             return found
         person, place = (np.zeros(0, dtype=np.int64) for _ in range(2))
         for each, places, first in zip(covers[came:], self.places[came:], self._firsts[came:], strict=False):
-            owner, at = runs(places.starts[each.class_of], np.diff(places.starts)[each.class_of])
+            owner, at = row_runs(places.starts[each.class_of], np.diff(places.starts)[each.class_of])
             person, place = np.append(person, each.person[owner]), np.append(place, at + first)
         order = np.lexsort((place, person))
         rows = np.concatenate([places.rows for places in self.places])
@@ -344,7 +344,7 @@ def read_people(
     schema = reading.to_schema()
     said = {**schema.quasi_identifying, **schema.sensitive}
     wanted = {**{name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
-    columns = columns_of(Schema(quasi_identifying=wanted, others="drop"))
+    columns = policy_columns(Schema(quasi_identifying=wanted, others="drop"))
     return read_table(path, reading.model_copy(update={"columns": columns})).frame
 
 

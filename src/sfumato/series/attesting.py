@@ -30,7 +30,7 @@ TOGETHER = "folder and ledger know the same releases"
 WAITS = "nobody who waits is in a release"
 
 
-def attested(series: Series, *, head: str | None = None) -> SeriesVerification:
+def attest_series(series: Series, *, head: str | None = None) -> SeriesVerification:
     """Recount a series, and check what its ledger attests; nothing is written, also where a run was killed.
 
     `head` is as of :func:`~sfumato.series.verify.verify_series`.

@@ -27,12 +27,12 @@ from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
 from sfumato.published.roles import roles_of
 from sfumato.randomness import permutation
-from sfumato.release.description import Description, TableFacts, known_models
+from sfumato.release.description import Description, TableFacts, described_models
 from sfumato.release.table_files import read_table_file
-from sfumato.release.verify import judged
-from sfumato.series.appended import labels_of, newcomer_checks, rows_kept
+from sfumato.release.verify import judge_description
+from sfumato.series.appended import appended_labels, newcomer_checks, rows_kept
 from sfumato.series.reading import ReadRelease, changed_words
-from sfumato.series.table_bytes import bytes_of, has_both, mixed, rows_of
+from sfumato.series.table_bytes import byte_rows, bytes_of, holds_both, mixed
 from sfumato.table.distinct import as_categories
 from sfumato.table.writing import Format
 from sfumato.whole_files import read_regular
@@ -50,7 +50,7 @@ _TIMES = " times"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountedRows:
+class RecountedRows:
     """Rows of a published table without its insensitive columns, each once.
 
     Attributes
@@ -65,17 +65,17 @@ class CountedRows:
     times: NDArray[np.int64]
 
     @classmethod
-    def of(cls, published: PublishedTable) -> CountedRows:
+    def of(cls, published: PublishedTable) -> RecountedRows:
         """Count the rows of a table whose labels are text. Cost O(n)."""
         rows = published.data.select(*published.quasi_identifying, *published.sensitive, *published.promises.values())
         return cls._summed(rows.with_columns(pl.lit(1, dtype=pl.Int64).alias(_TIMES)))
 
     @classmethod
-    def _summed(cls, rows: pl.DataFrame) -> CountedRows:
+    def _summed(cls, rows: pl.DataFrame) -> RecountedRows:
         found = rows.group_by(pl.exclude(_TIMES)).agg(pl.col(_TIMES).sum())
         return cls(found.drop(_TIMES), found[_TIMES].to_numpy())
 
-    def __add__(self, other: CountedRows) -> CountedRows:
+    def __add__(self, other: RecountedRows) -> RecountedRows:
         """Return the counts of two tables together. Cost O(d)."""
         columns = self.rows.columns
         frames = [each._frame().select(*columns, _TIMES) for each in (self, other)]
@@ -97,7 +97,7 @@ class CountedRows:
         return buffer.getvalue()
 
     @classmethod
-    def read(cls, content: bytes, sha256: str) -> CountedRows | None:
+    def read(cls, content: bytes, sha256: str) -> RecountedRows | None:
         """Read the content of a file; None where it is another one, tells of another table, or is of another version.
 
         The ledger knows the hash of the file, so that damage is found before.
@@ -111,14 +111,14 @@ class CountedRows:
 
     def recounted(self, published: PublishedTable, description: Description) -> Verification:
         """Recount what a release promises; `published` says the roles of its columns. Cost O(n), nothing is parsed."""
-        models, attributes = known_models(description), description.attributes()
+        models, attributes = described_models(description), description.attributes()
         distinct = replace(published, data=self._coded, records=self.times)
         found = recount(distinct, models, attributes, description.attested)
         return replace(found, roles=roles_of(published))
 
     def class_sizes(self, published: PublishedTable) -> NDArray[np.int64]:
         """Count the rows of each class; int64 (c,)."""
-        class_of, count = group_rows(labels_of(replace(published, data=self._coded)))
+        class_of, count = group_rows(appended_labels(replace(published, data=self._coded)))
         return np.bincount(class_of, weights=self.times, minlength=count).astype(np.int64)
 
 
@@ -150,7 +150,7 @@ class CarriedOver:
     new: bytes
     is_new: NDArray[np.bool_]
     newcomers: PublishedTable
-    counted: CountedRows
+    counted: RecountedRows
     people: NDArray[np.int32] | None = None
 
     @cached_property
@@ -188,9 +188,11 @@ class CarriedOver:
         path, alone = newer.path / facts.file, replace(self.newcomers, data=self._as_read(newer))
         written = np.memmap(path, dtype=np.uint8, mode="r").data
         there = hashlib.sha256(written).hexdigest() == facts.sha256 and facts.rows == len(self.is_new)
-        kept = has_both(written, self.older, self.new, self.is_new, self.format)
+        kept = holds_both(written, self.older, self.new, self.is_new, self.format)
         whole = self.counted.recounted(self.newcomers, newer.description)
-        found = judged(whole, newer.opened, newer.mark, (_said(f"{facts.file} is the file that was written", there),))
+        found = judge_description(
+            whole, newer.opened, newer.mark, (_said(f"{facts.file} is the file that was written", there),)
+        )
         return found, (_said(rows_kept(newer), kept), *newcomer_checks(alone, newer.description, self.people))
 
     def _as_read(self, newer: ReadRelease) -> pl.DataFrame:
@@ -215,12 +217,12 @@ def first_of(
     `people` says whose each row is, where somebody may have several.
     """
     new = bytes_of(rows, format)
-    newcomers = replace(made, data=rows_of(new, format, made.quasi_identifying))
+    newcomers = replace(made, data=byte_rows(new, format, made.quasi_identifying))
     everybody = np.ones(rows.height, dtype=np.bool_)
-    return CarriedOver(format, b"", new, everybody, newcomers, CountedRows.of(newcomers), people)
+    return CarriedOver(format, b"", new, everybody, newcomers, RecountedRows.of(newcomers), people)
 
 
-def content_of(older: ReadRelease, format: Format) -> bytes:
+def series_content(older: ReadRelease, format: Format) -> bytes:
     """Return the file of a release as it was published.
 
     Raises
@@ -259,9 +261,9 @@ def put_among(
     Both come in random order, and every choice of places is as likely as any other: so the whole is in random order.
     """
     facts, labels = older.opened.files["data"], newcomers.newcomers.quasi_identifying
-    before = None if kept is None else CountedRows.read(kept, facts.sha256)
+    before = None if kept is None else RecountedRows.read(kept, facts.sha256)
     if before is None:
-        rows = rows_of(content, newcomers.format, labels)
-        before = CountedRows.of(replace(newcomers.newcomers, data=rows))
+        rows = byte_rows(content, newcomers.format, labels)
+        before = RecountedRows.of(replace(newcomers.newcomers, data=rows))
     is_new = permutation(facts.rows + len(newcomers.is_new), seed) >= facts.rows
     return replace(newcomers, older=content, is_new=is_new, counted=before + newcomers.counted)

@@ -19,7 +19,7 @@ from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.series.description import Covers
 from sfumato.series.labels import HIGHEST, MISSING, values_of
 from sfumato.series.recount.histories import Pairs
-from sfumato.series.recount.released import Boxes, Places, meeting, runs
+from sfumato.series.recount.released import Boxes, Places, meeting, row_runs
 from sfumato.table.schema import Kind
 
 Left = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Covering:
 
     def take(self, people: Numbers) -> Covering:
         """Return those of some people, who are numbered anew; also more than once."""
-        owner, at = runs(self.starts[people], np.diff(self.starts)[people])
+        owner, at = row_runs(self.starts[people], np.diff(self.starts)[people])
         return Covering(owner, self.class_of[at], len(people))
 
     def of_all_records(self, owner_of: Numbers) -> Covering:
@@ -74,7 +74,7 @@ class Covering:
 
     def rows(self, places: Places, width: int) -> Left:
         """Return how many rows of each value the classes of each person have; float64 (n, width)."""
-        return by_value(self.person, self.class_of, places, (self.count, width))
+        return covers_by_value(self.person, self.class_of, places, (self.count, width))
 
     def values(self, own: Marks) -> Marks:
         """Return which values the classes of each person have; bool (n, v) from those of each class, bool (c, v)."""
@@ -83,9 +83,9 @@ class Covering:
         return np.asarray(self.rows(places, own.shape[1]) > 0)
 
 
-def by_value(person: Numbers, list_of: Numbers, places: Places, shape: tuple[int, int]) -> Left:
+def covers_by_value(person: Numbers, list_of: Numbers, places: Places, shape: tuple[int, int]) -> Left:
     """Sum the rows of each value in lists that people have; `shape` is the number of people and of values."""
-    owner, place = runs(places.starts[list_of], np.diff(places.starts)[list_of])
+    owner, place = row_runs(places.starts[list_of], np.diff(places.starts)[list_of])
     keys = person[owner] * shape[1] + places.value_of[place]
     rows = np.bincount(keys, weights=places.rows[place], minlength=shape[0] * shape[1])
     return rows.astype(np.float64).reshape(shape)

@@ -80,7 +80,7 @@ class SeriesDescription:
 
 
 @dataclass(frozen=True)
-class Place:
+class SeriesPlace:
     """The place of a release in a series.
 
     Attributes
@@ -105,7 +105,7 @@ class Place:
     covers: Covers = field(default_factory=dict)
 
     @classmethod
-    def of(cls, mark: str) -> Place | None:
+    def of(cls, mark: str) -> SeriesPlace | None:
         """Read it from the text of a ``release.json``; None where the release is of no series.
 
         Raises

@@ -12,10 +12,10 @@ from typing import Any, Self
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
-from sfumato.policy.columns import columns_of
+from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.recoding.ends import rounding_of
-from sfumato.table.encoding import EncodedTable, Rounding
+from sfumato.table.encoding import EncodedTable, IntervalGrid
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
 
@@ -44,7 +44,7 @@ class Frozen:
     kinds: Mapping[str, str]
     types: Mapping[str, str]
     insensitive: tuple[str, ...]
-    grids: Mapping[str, Rounding] = field(default_factory=dict)
+    grids: Mapping[str, IntervalGrid] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Table, header: Sequence[str]) -> Self:
@@ -56,7 +56,7 @@ class Frozen:
     def settled(self, policy: Policy) -> Policy:
         """Return a policy that reads every later table like the first one."""
         schema = policy.to_schema()
-        columns = columns_of(
+        columns = policy_columns(
             Schema(
                 identifying=schema.identifying,
                 quasi_identifying=self._with_kinds(schema.quasi_identifying),
@@ -118,7 +118,7 @@ class Frozen:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError, TypeError or ValueError."""
-        grids = {name: Rounding.of(grid) for name, grid in values["grids"].items()}
+        grids = {name: IntervalGrid.of(grid) for name, grid in values["grids"].items()}
         header, insensitive = tuple(values["header"]), tuple(values["insensitive"])
         return cls(header, dict(values["kinds"]), dict(values["types"]), insensitive, grids)
 

@@ -34,9 +34,9 @@ from sfumato.series.appended import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
 from sfumato.series.description import Covers
 from sfumato.series.frozen import Frozen
-from sfumato.series.growing import Grown, Roster, grow
+from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.growing_ground import CutTree, nearest_left
-from sfumato.series.grown import came_with, classes_of
+from sfumato.series.grown import came_with, grown_classes
 from sfumato.series.labels import (
     Labelled,
     LabelReader,
@@ -50,7 +50,7 @@ from sfumato.series.labels import (
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import Followed, SensitiveValues, follow_all, joined
+from sfumato.series.recount.histories import Followed, SensitiveValues, follow_all, join_releases
 from sfumato.series.recount.released import Released
 from sfumato.series.table_bytes import as_written
 from sfumato.series.ways import ARRIVED
@@ -240,7 +240,7 @@ def _grown(
     earlier: Sequence[Labelled],
     people: Sequence[PeopleOfRelease],
     state: GrowingState | None,
-) -> Grown:
+) -> GrownClasses:
     """Decide about the classes, which publish what `task` says."""
     encoded, recoding = everybody.encoded, task.recoding
     forms = recoding.forms_of(encoded.attributes)
@@ -250,7 +250,7 @@ def _grown(
     alike = [replace(each, labels=each.labels.select(list(kinds))) for each in earlier]
     reader = LabelReader.of(kinds, [each.labels for each in alike], known, trees)
     value_of, values, releases = _values(everybody, alike, reader, task.policy.output.format)
-    classes = classes_of(people, everybody.tags)
+    classes = grown_classes(people, everybody.tags)
 
     def labels(class_of: NDArray[np.int32]) -> pl.DataFrame:
         shown = recode(encoded, Partition(class_of, int(class_of.max(initial=-1)) + 1), recoding)
@@ -261,7 +261,7 @@ def _grown(
     if state is not None:
         now = _followed(everybody, releases, classes)
         tree, history_of = state.tree_for(encoded.attributes), now.history_of
-        last = Grown(
+        last = GrownClasses(
             classes[:, -1], len(state.node_of), nobody, releases[-1].boxes, tree, state.node_of, history_of, now.left
         )
     roster = Roster(encoded, value_of, values, classes, came_with(classes), history_of)
@@ -287,7 +287,7 @@ def _followed(everybody: _Everybody, releases: Sequence[Released], classes: NDAr
     if not _published_beside(everybody.table):
         last = classes[:, -1]
         return Followed(last.astype(np.int64), last, releases[-1].places)
-    return follow_all(releases, classes, as_they_went=joined(releases))
+    return follow_all(releases, classes, as_they_went=join_releases(releases))
 
 
 def _trees(task: Task, encoded: EncodedTable) -> dict[str, Hierarchy]:
@@ -345,7 +345,7 @@ def _published_beside(table: Table) -> list[str]:
     return [name for name in table.frame.columns if name not in table.schema.quasi_identifying]
 
 
-def _solved(task: Task, everybody: _Everybody, grown: Grown) -> SolvedTask:
+def _solved(task: Task, everybody: _Everybody, grown: GrownClasses) -> SolvedTask:
     """Return the classes as an algorithm would have found them, and the order in which rows are published."""
     encoded = everybody.encoded
     partition = Partition(grown.class_of.astype(np.int32), grown.count)
@@ -353,7 +353,7 @@ def _solved(task: Task, everybody: _Everybody, grown: Grown) -> SolvedTask:
     return SolvedTask(task, task.problem(encoded), partition, recode(encoded, partition, task.recoding), order)
 
 
-def _made(work: Work, batch: Batch, everybody: _Everybody, grown: Grown, solved: SolvedTask) -> Made:
+def _made(work: Work, batch: Batch, everybody: _Everybody, grown: GrownClasses, solved: SolvedTask) -> Made:
     anonymizer = cast("Anonymizer", solved.task.anonymizer)
     release = released(solved, anonymizer)
     assert isinstance(release.published, PublishedTable)
@@ -384,7 +384,7 @@ def _made(work: Work, batch: Batch, everybody: _Everybody, grown: Grown, solved:
     )
 
 
-def _with_arrivals(published: PublishedTable, grown: Grown, order: NDArray[np.integer]) -> PublishedTable:
+def _with_arrivals(published: PublishedTable, grown: GrownClasses, order: NDArray[np.integer]) -> PublishedTable:
     """Add the column that says with which releases the people of each class came."""
     labels = arrival_labels(grown.boxes.low[:, -1], grown.boxes.high[:, -1])
     data = published.data.with_columns(labels[grown.class_of[order]].alias(ARRIVED))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.feasibility import Problem, feasible
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.kernels.jit import repeated
+from sfumato.kernels.jit import run_repeatedly
 from sfumato.kernels.series.growing import best_cut, loss_of, mended, part_allowed
 from sfumato.kernels.types import NUMERIC
 from sfumato.models.compiled import compile_rules
@@ -28,7 +28,7 @@ from sfumato.series.growing_ground import (
     Standing,
     alike,
     axes_of,
-    common_node,
+    common_tree_node,
     cut,
     frozen,
     holders_of,
@@ -45,9 +45,9 @@ from sfumato.series.recount.histories import (
     chains_to,
     check_models,
     follow,
+    history_steps,
     holds_on,
-    joined,
-    steps_of,
+    join_releases,
 )
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Boxes, Places, Released, any_month, dated
@@ -70,7 +70,7 @@ _UNCOVERED = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Guard:
+class HistoryGuard:
     """What a candidate is recounted with.
 
     Attributes
@@ -102,7 +102,12 @@ class Guard:
 
 
 def taken_back(
-    ground: Ground, root: Node, before: Sequence[tuple[Node, int, Numbers]], guard: Guard, *, all_pairs: bool = True
+    ground: Ground,
+    root: Node,
+    before: Sequence[tuple[Node, int, Numbers]],
+    guard: HistoryGuard,
+    *,
+    all_pairs: bool = True,
 ) -> tuple[int, Followed]:
     """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
 
@@ -133,7 +138,9 @@ def taken_back(
     )
 
 
-def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard, all_pairs: bool) -> tuple[Marks, Followed]:
+def _failing(
+    candidate: Released, class_of: NDArray[np.int32], guard: HistoryGuard, all_pairs: bool
+) -> tuple[Marks, Followed]:
     """Tell of which classes, or of others that meet what they meet, too little is left."""
     if guard.chains is not None:
         return _failing_together(candidate, class_of, guard, guard.chains)
@@ -149,11 +156,11 @@ def _failing(candidate: Released, class_of: NDArray[np.int32], guard: Guard, all
 
 
 def _failing_together(
-    candidate: Released, class_of: NDArray[np.int32], guard: Guard, chains: Chains
+    candidate: Released, class_of: NDArray[np.int32], guard: HistoryGuard, chains: Chains
 ) -> tuple[Marks, Followed]:
     """Tell of which classes too little is left by all releases together, or some chain has nothing in common."""
     before = guard.classes[:, -1]
-    steps = steps_of(before, class_of)
+    steps = history_steps(before, class_of)
     came = np.unique(class_of[(before < 0) & (class_of >= 0)]).astype(np.int64)
     found = recount_pair(guard.earlier[-1], candidate, steps)
     if Chains.first(guard.earlier[-1]).onward(steps, candidate.boxes, came)[1].any():
@@ -164,7 +171,9 @@ def _failing_together(
     return _along(found, failing, class_of, guard)
 
 
-def _along(found: PairRecount, failing: Marks, class_of: NDArray[np.int32], guard: Guard) -> tuple[Marks, Followed]:
+def _along(
+    found: PairRecount, failing: Marks, class_of: NDArray[np.int32], guard: HistoryGuard
+) -> tuple[Marks, Followed]:
     """Follow everybody into the candidate; classes in which too little is left to somebody's history fail, too."""
     followed = follow(guard.before, found, class_of)
     broken = guard.broken(followed.left)
@@ -183,7 +192,9 @@ def _people_of(found: PairRecount, before: NDArray[np.int32], now: NDArray[np.in
     return np.isin(pairs, keys), np.isin(np.arange(found.new.count), now[before < 0])
 
 
-def _of_pair(found: PairRecount, people: tuple[Marks, Marks], guard: Guard, empty: Marks | bool = False) -> Marks:
+def _of_pair(
+    found: PairRecount, people: tuple[Marks, Marks], guard: HistoryGuard, empty: Marks | bool = False
+) -> Marks:
     both, new = (guard.broken(left) & some for left, some in zip((found.both, found.new), people, strict=True))
     both |= empty
     suspects = np.zeros(int(found.older.max(initial=0)) + 1, dtype=np.bool_)
@@ -290,7 +301,7 @@ def _distances(ground: Ground, some: Numbers, others: Numbers) -> NDArray[np.flo
     return found
 
 
-def settle(ground: Ground, root: Node) -> None:
+def settle_newcomers(ground: Ground, root: Node) -> None:
     """Mix and cut the classes at every node to which somebody came, from the root down."""
     for node in root.below():
         # Children come after their parent has sent them what it sends.
@@ -498,7 +509,7 @@ class Roster:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Grown:
+class GrownClasses:
     """The next release, and what the ledger keeps for the one after it.
 
     Attributes
@@ -538,11 +549,11 @@ def grow(
     roster: Roster,
     models: Sequence[PrivacyModel],
     earlier: Sequence[Released] = (),
-    last: Grown | None = None,
+    last: GrownClasses | None = None,
     *,
     labels: Labels | None = None,
     exact_months: bool = False,
-) -> Grown:
+) -> GrownClasses:
     """Make the next release of a growing table.
 
     Parameters
@@ -618,7 +629,7 @@ class _Shows(NamedTuple):
 
     def together(self, earlier: Sequence[Released]) -> bool:
         """Tell whether all releases are counted together, and not each two of them."""
-        return not self.exact_months and joined(earlier)
+        return not self.exact_months and join_releases(earlier)
 
 
 def _check(roster: Roster, models: Sequence[PrivacyModel]) -> None:
@@ -657,7 +668,7 @@ def _sorted(roster: Roster, order: Numbers) -> Roster:
     )
 
 
-def _first(people: Roster, models: Sequence[PrivacyModel], shows: _Shows) -> Grown:
+def _first(people: Roster, models: Sequence[PrivacyModel], shows: _Shows) -> GrownClasses:
     """Cut everybody, and keep the cuts."""
     start = feasible(Problem(people.table, models), may_leave_out=False)[0]
     partition, cuts = Mondrian().solve_with_cuts(start, keeps=True)
@@ -670,15 +681,15 @@ def _first(people: Roster, models: Sequence[PrivacyModel], shows: _Shows) -> Gro
     return replace(grown, history_of=grown.class_of.astype(np.int64), left=_shown(people, grown).places)
 
 
-def _shown(people: Roster, grown: Grown) -> Released:
+def _shown(people: Roster, grown: GrownClasses) -> Released:
     """Return a release as its recipients will hold it."""
     shown = grown.class_of >= 0
     return Released(grown.class_of[shown], people.value_of[shown], grown.boxes)
 
 
 def _next(
-    people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: Grown, shows: _Shows
-) -> Grown:
+    people: Roster, models: Sequence[PrivacyModel], earlier: Sequence[Released], last: GrownClasses, shows: _Shows
+) -> GrownClasses:
     chains = chains_to(earlier, people.classes) if shows.together(earlier) else None
     ground = replace(
         _ground(people, models, last.left), known=None if chains is None else _known(people, chains, shows)
@@ -696,16 +707,16 @@ def _next(
         return _shown(people, grown), grown.class_of
 
     before = Followed(people.history_of, people.class_of, last.left)
-    guard = Guard(earlier, models, people.values, people.classes, before, chains, released)
+    guard = HistoryGuard(earlier, models, people.values, people.classes, before, chains, released)
     back = 0
     standing = ground.forget(nodes[0].below())
-    for move, is_last in ((settle, False), (make_anew, True)):
+    for move, is_last in ((settle_newcomers, False), (make_anew, True)):
         if is_last and chains is not None:
             # All was counted: what stands now is what is gone back to.
             standing = ground.forget(nodes[0].below())
         with ExitStack() as stack:
             for kernel in (best_cut, loss_of, mended, part_allowed):
-                stack.enter_context(repeated(kernel, len(standing)))
+                stack.enter_context(run_repeatedly(kernel, len(standing)))
             move(ground, nodes[0])
         more, followed = taken_back(ground, nodes[0], standing, guard, all_pairs=is_last)
         back += more
@@ -742,7 +753,7 @@ def _ground(people: Roster, models: Sequence[PrivacyModel], left: Places) -> Gro
     )
 
 
-def _finished(people: Roster, ground: Ground, root: Node, number: int, shows: _Shows) -> Grown:
+def _finished(people: Roster, ground: Ground, root: Node, number: int, shows: _Shows) -> GrownClasses:
     """Give classes the numbers in which the tree has them, and say what they publish; those that look alike are one."""
     tree, nodes = frozen(root, ground.width)
     class_of = np.full(people.table.height, -1, dtype=np.int32)
@@ -763,8 +774,8 @@ def _finished(people: Roster, ground: Ground, root: Node, number: int, shows: _S
         first, last = np.full(len(firsts), len(nodes), dtype=np.int64), np.zeros(len(firsts), dtype=np.int64)
         np.minimum.at(first, label_of, node_of)
         np.maximum.at(last, label_of, node_of)
-        node_of, boxes = common_node(tree, first, last), boxes.take(firsts)
-    return Grown(class_of, len(node_of), came, boxes, tree, node_of, people.history_of, ground.left)
+        node_of, boxes = common_tree_node(tree, first, last), boxes.take(firsts)
+    return GrownClasses(class_of, len(node_of), came, boxes, tree, node_of, people.history_of, ground.left)
 
 
 def _months(class_of: NDArray[np.int32], came: Numbers, number: int, count: int) -> tuple[Numbers, Numbers]:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.layout import space_of
 from sfumato.kernels.predicates import RuleArrays
-from sfumato.kernels.series.growing import Axes, Chains, Histories, People, loss_of, part_allowed
+from sfumato.kernels.series.growing import Axes, ChainArrays, HistoryArrays, PeopleArrays, loss_of, part_allowed
 from sfumato.kernels.types import NUMERIC, SET, TREE
 from sfumato.series.recount.histories import Chains as Joined
-from sfumato.series.recount.released import Boxes, Places, Released, runs
+from sfumato.series.recount.released import Boxes, Places, Released, row_runs
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 # Chains of classes as the moves of a growing table read them, so that no cut is tried that would break one.
@@ -24,7 +24,7 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
 
 _NO_LIST, _NO_TABLE = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
-NO_CHAINS = Chains(_NO_LIST, _NO_LIST, _NO_TABLE, _NO_TABLE, np.zeros((0, 0), dtype=np.uint64), _NO_LIST)
+NO_CHAINS = ChainArrays(_NO_LIST, _NO_LIST, _NO_TABLE, _NO_TABLE, np.zeros((0, 0), dtype=np.uint64), _NO_LIST)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,15 +89,15 @@ class KnownChains:
         low, high = self.boxes.hulls
         return low.astype(np.int64), high.astype(np.int64)
 
-    def to(self, rows: Numbers) -> Chains:
+    def to(self, rows: Numbers) -> ChainArrays:
         """Return the chains to the classes of some people."""
         classes, local = np.unique(self.class_of[rows], return_inverse=True)
         newcomers = int(len(classes) > 0 and classes[0] < 0)
         classes = classes[newcomers:]
-        ends, chain = runs(self.starts[classes], np.diff(self.starts)[classes])
+        ends, chain = row_runs(self.starts[classes], np.diff(self.starts)[classes])
         low, high = self._ends
         shapes = self.boxes.shapes
-        return Chains(local - newcomers, ends, low[chain], high[chain], shapes.members[chain], shapes.words)
+        return ChainArrays(local - newcomers, ends, low[chain], high[chain], shapes.members[chain], shapes.words)
 
 
 def holders_of(table: EncodedTable) -> tuple[Numbers, NDArray[np.int32]]:
@@ -231,7 +231,7 @@ def thawed(tree: CutTree) -> list[Node]:
     return nodes
 
 
-def common_node(tree: CutTree, first: Numbers, last: Numbers) -> Numbers:
+def common_tree_node(tree: CutTree, first: Numbers, last: Numbers) -> Numbers:
     """Return the lowest node above some nodes, of which the first and the last number are given; int64."""
     found = np.zeros(len(first), dtype=np.int64)
     for place, (low, high) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
@@ -356,28 +356,30 @@ class Ground:
         """Return the loss of some people as one class, summed over them."""
         return len(rows) * loss_of(self.codes[rows], np.ones(len(rows), dtype=np.bool_), self.axes)
 
-    def histories(self, rows: Numbers) -> Histories:
+    def histories(self, rows: Numbers) -> HistoryArrays:
         """Return what is left to some people who may be mixed; newcomers among them have each other."""
         if self.nothing_but_k:
             nobody = np.zeros(len(rows), dtype=np.int64)
-            return Histories(nobody, nobody, np.full((1, 1), len(rows)), self.smallest)
+            return HistoryArrays(nobody, nobody, np.full((1, 1), len(rows)), self.smallest)
         groups, group_of = np.unique(self.group_of[rows], return_inverse=True)
         values, value_of = np.unique(self.value_of[rows], return_inverse=True)
         left = np.zeros((len(groups), len(values)), dtype=np.int64)
         known = groups >= 0
-        owner, place = runs(self.left.starts[groups[known]], np.diff(self.left.starts)[groups[known]])
+        owner, place = row_runs(self.left.starts[groups[known]], np.diff(self.left.starts)[groups[known]])
         value = self.left.value_of[place]
         at = np.minimum(np.searchsorted(values, value), len(values) - 1)
         same = values[at] == value
         left[np.flatnonzero(known)[owner[same]], at[same]] = self.left.rows[place[same]]
         if not known[0]:
             left[0] = np.bincount(value_of[group_of == 0], minlength=len(values))
-        return Histories(group_of, value_of, left, self.smallest)
+        return HistoryArrays(group_of, value_of, left, self.smallest)
 
-    def people(self, rows: Numbers) -> People:
+    def people(self, rows: Numbers) -> PeopleArrays:
         """Return some people who may be mixed."""
         chains = NO_CHAINS if self.known is None else self.known.to(rows)
-        return People(self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest)
+        return PeopleArrays(
+            self.codes[rows], self.sensitive[rows], self.histories(rows), chains, self.rules, self.smallest
+        )
 
     def with_newcomers(self, classes: Sequence[Numbers]) -> Ground:
         """Return the same ground with newcomers in groups, as if they had been published alone."""

@@ -22,7 +22,7 @@ from sfumato.release.description import build_model
 from sfumato.series.labels import Labelled, arrivals, recipients
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import SensitiveValues, follow_all, follow_chains, holds_on, joined
+from sfumato.series.recount.histories import SensitiveValues, follow_all, follow_chains, holds_on, join_releases
 from sfumato.series.recount.pair import PairRecount, recount_pair
 from sfumato.series.recount.released import Places, Released
 
@@ -198,13 +198,13 @@ def _how(found: PairRecount) -> str:
     return shape + (f"flows in {counted(found.flows, 'group')}" if found.flows else "closed forms")
 
 
-def classes_of(people: Sequence[PeopleOfRelease], tags: pl.Series) -> Classes:
+def grown_classes(people: Sequence[PeopleOfRelease], tags: pl.Series) -> Classes:
     """Return the class of some people in each release, −1 where they are not in it; int32 (n, releases)."""
     asked, columns = pl.DataFrame({"tag": tags}), [np.zeros((len(tags), 0), dtype=np.int32)]
     for each in people:
         known = pl.DataFrame({"tag": each.tags, "class": each.class_of})
-        joined = asked.join(known, on="tag", how="left", maintain_order="left")["class"]
-        columns.append(joined.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int32)[:, None])
+        join_releases = asked.join(known, on="tag", how="left", maintain_order="left")["class"]
+        columns.append(join_releases.cast(pl.Int64).fill_null(-1).to_numpy().astype(np.int32)[:, None])
     return np.concatenate(columns, axis=1)
 
 
@@ -224,7 +224,7 @@ def attest_grown(
     Every pair of classes in which somebody is is recounted, and everybody's whole way from class to class.
     """
     number, now = len(people), people[-1]
-    classes = classes_of(people, now.tags)
+    classes = grown_classes(people, now.tags)
     checks = [_in_their_classes(newer, classes, now, number)]
     if earlier:
         gone = len(people[-2].tags) - known_among(people[-2].tags, [now.tags])
@@ -233,7 +233,7 @@ def attest_grown(
     if not earlier or any(check.outcome is not Outcome.HOLDS for check in checks):
         return tuple(checks)
     recounting = _Recounting.of(earlier, newer)
-    if not recounting.exact_months and joined(recounting.releases):
+    if not recounting.exact_months and join_releases(recounting.releases):
         return (*checks, *_together(recounting, classes))
     failing = [_failing(recounting, classes, older) for older in range(number - 1)]
     # Of rows that say nothing beside their class a history leaves as many as its steps, and those are all recounted.

@@ -100,7 +100,7 @@ class Known:
         return Known(pl.concat([others, people.select(pl.col(name).cast(_SCHEMA[name]) for name in _SCHEMA)]))
 
 
-def fingerprints(table: Table, names: Sequence[str], tags: pl.Series) -> pl.Series:
+def signature_hashes(table: Table, names: Sequence[str], tags: pl.Series) -> pl.Series:
     """Hash some values of each record with its tag as the key; Binary (n,).
 
     Equal records of two people have different hashes. Whoever has the tags can try values, as with the ledger anyway.
@@ -210,8 +210,8 @@ def _now(batch: Batch, name: str) -> pl.DataFrame:
         raise InputError(
             f"column {name!r}: {counted(missing, 'record')} without a value; fill them in, or leave these people out"
         )
-    quasi = fingerprints(batch.table, list(batch.table.schema.quasi_identifying), batch.tags)
-    return pl.DataFrame({TAG: batch.tags, QUASI: quasi, VALUE: fingerprints(batch.table, [name], batch.tags)})
+    quasi = signature_hashes(batch.table, list(batch.table.schema.quasi_identifying), batch.tags)
+    return pl.DataFrame({TAG: batch.tags, QUASI: quasi, VALUE: signature_hashes(batch.table, [name], batch.tags)})
 
 
 def _refuse_changes(batch: Batch, now: pl.DataFrame, before: pl.DataFrame) -> None:

@@ -53,7 +53,7 @@ def recount_invariant(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tup
     m = m_of(model for entry in newer.description.models if (model := build_model(entry)) is not None)
     others = sum(each.place is None or each.place.way != WAY for each in earlier)
     same = _check(SAME_WAY, not others, f"{counted(others, 'release')} was not")
-    classes = classes_of(newer.published)
+    classes = invariant_classes(newer.published)
     if classes is None:
         return same, Check(NUMBERED, Outcome.BROKEN, detail="the columns are missing, or are no whole numbers")
     unique = (classes[ROWS] == classes[VALUE].list.len()) & (classes[ROWS] >= max(m, 2))
@@ -78,7 +78,7 @@ def _of_classes(promise: str, holds: pl.Series, told: str = "") -> Check:
     return Check(promise, Outcome.HOLDS, detail=told)
 
 
-def classes_of(published: PublishedTable) -> pl.DataFrame | None:
+def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:
     """Return a row for each class by its number: rows, the sorted different values, counterfeits, different labels.
 
     None where the release does not number its classes.
@@ -125,7 +125,7 @@ def attest_invariant(
     number = len(people)
     kept = f"everybody in release {number} who was in an earlier one is in a class of the same sensitive values"
     fits = f"the ledger has one person for every row of release {number} that is no counterfeit, in its class"
-    found = [classes_of(each.published) for each in (*earlier, newer)]
+    found = [invariant_classes(each.published) for each in (*earlier, newer)]
     if any(each is None for each in found) or len(found) != number:
         return (Check(kept, Outcome.BROKEN, detail="a release does not number its classes"),)
     classes = [each for each in found if each is not None]

@@ -20,7 +20,7 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.rows import group_rows
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
-from sfumato.release.table_files import assembled
+from sfumato.release.table_files import assemble_tables
 from sfumato.series.appended import numbered_classes
 from sfumato.series.description import Covers
 from sfumato.series.reading import ReadRelease
@@ -53,7 +53,7 @@ class Labelled:
     others : polars.DataFrame of String
         All that a row says beside it; n rows.
     covers : mapping of str to mapping
-        See :class:`~sfumato.series.description.Place`.
+        See :class:`~sfumato.series.description.SeriesPlace`.
     """
 
     class_of: Numbers
@@ -86,7 +86,7 @@ class Labelled:
             facts = release.opened.files["data"]
             path = release.path / facts.file
             rows = pl.read_csv(path, infer_schema=False) if path.suffix == ".csv" else pl.read_parquet(path)
-            published = assembled(release.description, {"data": rows.select(facts.columns)})
+            published = assemble_tables(release.description, {"data": rows.select(facts.columns)})
             assert isinstance(published, PublishedTable)
             _READ[release] = replace(cls.of(published), covers=release.place.covers if release.place else {})
         return _READ[release]

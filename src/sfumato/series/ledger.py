@@ -87,7 +87,7 @@ class PrivateFile:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """What the ledger says of one release.
 
     Attributes
@@ -116,7 +116,7 @@ class Entry:
         """Return its files."""
         return [file for file in (self.people, self.rows) if file is not None]
 
-    def again(self, old: PrivateFolder, new: PrivateFolder) -> Entry:
+    def again(self, old: PrivateFolder, new: PrivateFolder) -> LedgerEntry:
         """Write its files as another folder encrypts them."""
         rows = None if self.rows is None else self.rows.again(old, new)
         return replace(self, people=self.people.again(old, new), rows=rows)
@@ -141,7 +141,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Keys:
+class LedgerKeys:
     """What was answered about spellings of keys, and the file with everybody's :class:`Spellings`."""
 
     form: str | None
@@ -156,10 +156,10 @@ class State:
     """
 
     frozen: Frozen | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     waiting: Waiting | None = None
     kept: PrivateFile | None = None
-    keys: Keys | None = None
+    keys: LedgerKeys | None = None
 
     def again(self, old: PrivateFolder, new: PrivateFolder) -> State:
         """Write all of its files as another folder encrypts them."""
@@ -191,14 +191,14 @@ class State:
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError, TypeError or ValueError."""
-        entries = map(Entry.read, values["entries"])
+        entries = map(LedgerEntry.read, values["entries"])
         frozen, waiting, kept, keys = values["frozen"], values["waiting"], values.get("kept"), values.get("keys")
         return cls(
             None if frozen is None else Frozen.read(frozen),
             tuple(entries),
             None if waiting is None else Waiting(waiting["people"], PrivateFile(**waiting["file"])),
             None if kept is None else PrivateFile(**kept),
-            None if keys is None else Keys(keys["form"], PrivateFile(**keys["file"])),
+            None if keys is None else LedgerKeys(keys["form"], PrivateFile(**keys["file"])),
         )
 
 
@@ -418,11 +418,11 @@ class Ledger:
             return Spellings.none(self.policy.columns.key_form)
         return Spellings.read(keys.form, keys.file.read(self.files))
 
-    def with_spellings(self, spellings: Spellings | None) -> Keys | None:
+    def with_spellings(self, spellings: Spellings | None) -> LedgerKeys | None:
         """Write down everybody's spellings, where the ledger keeps them."""
         if spellings is None:
             return None
-        return Keys(spellings.form, PrivateFile.write(self.files, "keys", spellings.content()))
+        return LedgerKeys(spellings.form, PrivateFile.write(self.files, "keys", spellings.content()))
 
     def kept(self) -> bytes | None:
         """Return what the maker of the last release left for the next one."""

@@ -18,14 +18,14 @@ from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import group_rows
 from sfumato.registry import loaded
-from sfumato.release.description import Description, build_model, known_models
+from sfumato.release.description import Description, build_model, described_models
 from sfumato.release.loss_report import Report
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
-from sfumato.series.appended import labels_of
+from sfumato.series.appended import appended_labels
 from sfumato.series.batch import Batch
 from sfumato.series.carried import CarriedOver
-from sfumato.series.description import KEY, Covers, Place
+from sfumato.series.description import KEY, Covers, SeriesPlace
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
@@ -90,7 +90,7 @@ class Made:
         The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
         `published`.
     covers : mapping
-        See :class:`~sfumato.series.description.Place`.
+        See :class:`~sfumato.series.description.SeriesPlace`.
     pseudonyms : numpy.ndarray or None
         See :class:`~sfumato.series.people.PeopleOfRelease`.
     """
@@ -107,19 +107,19 @@ class Made:
     covers: Covers = field(default_factory=dict)
     pseudonyms: NDArray[np.int32] | None = None
 
-    def write(self, folder: Path, place: Place, policy: str, format: Format) -> None:
+    def write(self, folder: Path, place: SeriesPlace, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
         carried = self.carried
         facts = write_tables(self.published, folder, format) if carried is None else {"data": carried.write(folder)}
         content: dict[str, Any] = {**self.description.to_dict(tables=facts), KEY: place.to_dict()}
         write_texts(folder, content, self._whole_report(place), policy)
 
-    def _whole_report(self, place: Place) -> Report:
+    def _whole_report(self, place: SeriesPlace) -> Report:
         """Return the report of everybody: what a recipient can count."""
         models = [model for entry in self.description.models if (model := build_model(entry)) is not None]
         if self.carried is None:
             found = recount(self.published, models, self.description.attributes(), self.description.attested)
-            sizes = class_sizes(self.published)
+            sizes = promised_class_sizes(self.published)
         else:
             found = self.carried.counted.recounted(self.published, self.description)
             sizes = self.carried.counted.class_sizes(self.published)
@@ -133,7 +133,7 @@ class Made:
             largest_class=int(sizes.max()),
             losses=losses_of_classes(sizes, smallest_allowed(models)),
             verification=found,
-            limits=limits_of(place, self.description),
+            limits=release_limits(place, self.description),
             who_is_who="ledger",
         ).for_release()
 
@@ -160,9 +160,9 @@ def maker_of(way: str) -> Maker:
     return maker
 
 
-def limits_of(place: Place, description: Description) -> tuple[str, ...]:
+def release_limits(place: SeriesPlace, description: Description) -> tuple[str, ...]:
     """Say what no promise of a release keeps: it stands up to its own series alone."""
-    models, sensitive = known_models(description), tuple(description.sensitive)
+    models, sensitive = described_models(description), tuple(description.sensitive)
     of_people = () if description.people is None else limits_of_people(models, sensitive)
     return (
         PublishedTable.limits[0],
@@ -174,9 +174,9 @@ def limits_of(place: Place, description: Description) -> tuple[str, ...]:
     )
 
 
-def class_sizes(published: PublishedTable) -> NDArray[np.int64]:
+def promised_class_sizes(published: PublishedTable) -> NDArray[np.int64]:
     """Count the rows of each class, which share their published quasi-identifying values; int64 (c,)."""
-    return np.bincount(group_rows(labels_of(published))[0]).astype(np.int64)
+    return np.bincount(group_rows(appended_labels(published))[0]).astype(np.int64)
 
 
 def losses_of_classes(sizes: NDArray[np.int64], k: int) -> Losses:

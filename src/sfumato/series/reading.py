@@ -16,8 +16,8 @@ from sfumato.release.description import Description, own_kind
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.verify import recounted
-from sfumato.series.description import Place
-from sfumato.series.table_bytes import rows_of
+from sfumato.series.description import SeriesPlace
+from sfumato.series.table_bytes import byte_rows
 from sfumato.table.writing import Format, sha256_of
 
 
@@ -36,7 +36,7 @@ class ReadRelease:
     """
 
     path: Path
-    place: Place | None
+    place: SeriesPlace | None
     opened: ReleaseFolder
     mark: str
 
@@ -65,7 +65,7 @@ class ReadRelease:
         mark = mark_of(path)
         if kind := own_kind(mark):
             raise VerificationError(f"{path.name}: is a release of {kind}, which no series holds")
-        return cls(path, Place.of(mark), opened_folder(path, mark), mark)
+        return cls(path, SeriesPlace.of(mark), opened_folder(path, mark), mark)
 
     @cached_property
     def _tables(self) -> tuple[PublishedTable, tuple[Check, ...]]:
@@ -97,10 +97,10 @@ class ReadRelease:
 
     @cached_property
     def written(self) -> pl.DataFrame:
-        """Its rows just as they were written; see :func:`~sfumato.series.table_bytes.rows_of`."""
+        """Its rows just as they were written; see :func:`~sfumato.series.table_bytes.byte_rows`."""
         path = self.path / self.opened.files["data"].file
         format: Format = "csv" if path.suffix == ".csv" else "parquet"
-        return rows_of(path.read_bytes(), format, self.published.quasi_identifying)
+        return byte_rows(path.read_bytes(), format, self.published.quasi_identifying)
 
     @cached_property
     def verification(self) -> Verification:

@@ -417,6 +417,6 @@ class Series:
         """
         if not ledger:
             return verify_series(self.folder, head=head)
-        from sfumato.series.attesting import attested
+        from sfumato.series.attesting import attest_series
 
-        return attested(self, head=head)
+        return attest_series(self, head=head)

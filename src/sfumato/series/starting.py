@@ -18,7 +18,7 @@ from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
-from sfumato.series.acceptable import key_column, published_policy, refuse, settled
+from sfumato.series.acceptable import key_column, published_policy, refuse, stored_policy
 from sfumato.series.attesting import settle_series
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
@@ -55,7 +55,7 @@ def started(
     meant = _policy(policy, models)
     refuse(meant, way)
     column = key_column(meant, key, way)
-    stored = settled(meant, several=WAYS[way].people)
+    stored = stored_policy(meant, several=WAYS[way].people)
     # The ledger is read by the checks of a policy file, which see more than those of a call.
     Policy.from_mapping(stored.to_mapping())
     _check_places(series)

@@ -20,11 +20,11 @@ from sfumato.randomness import seed_problems
 from sfumato.registry import loaded
 from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
-from sfumato.series.acceptable import changes, published_policy
+from sfumato.series.acceptable import policy_changes, published_policy
 from sfumato.series.batch import Batch, read_batch, read_otherwise
-from sfumato.series.description import Place, SeriesFolder
-from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
-from sfumato.series.next_release import Made, Running, Work, limits_of, maker_of
+from sfumato.series.description import SeriesFolder, SeriesPlace
+from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
+from sfumato.series.next_release import Made, Running, Work, maker_of, release_limits
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import locked, sync_folder
 from sfumato.series.reading import ReadRelease
@@ -133,7 +133,7 @@ def next_step(
             raise PolicyError(
                 f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
             )
-        raise_all(PolicyError, () if policy is None else changes(kept.policy, policy))
+        raise_all(PolicyError, () if policy is None else policy_changes(kept.policy, policy))
         how.progress("reading", 0, 1)
         asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
         answer = key_form or (None if policy is None else policy.columns.key_form)
@@ -188,7 +188,7 @@ def _published(
     place, following = write_next(
         series, ledger, made, way, earlier, lambda release: _next_state(ledger, batch, made, release, way)
     )
-    report = replace(made.report, limits=limits_of(place, made.description), who_is_who="ledger")
+    report = replace(made.report, limits=release_limits(place, made.description), who_is_who="ledger")
     came, waiting = following.entries[-1].newcomers, following.waiting
     still = 0 if waiting is None else waiting.people
     target = series.release(place.number)
@@ -202,7 +202,7 @@ def write_next(
     way: str,
     earlier: Sequence[ReadRelease],
     next_state: Callable[[str], State],
-) -> tuple[Place, State]:
+) -> tuple[SeriesPlace, State]:
     """Write a release and the ledger; return its place, and what the ledger says from now on.
 
     The ledger says what will be while the release is written beside its place, and what is once it stands there.
@@ -214,7 +214,7 @@ def write_next(
         When the release does not stand up to its recount; nothing is published then.
     """
     number = len(ledger.state.entries) + 1
-    place = Place(ledger.series, number, way, series.hash_of(number - 1) or "", made.covers)
+    place = SeriesPlace(ledger.series, number, way, series.hash_of(number - 1) or "", made.covers)
     with whole_folder(series.release(number), around=series.path) as part:
         made.write(part, place, published_policy(ledger.policy, ledger.way), ledger.policy.output.format)
         newer = ReadRelease.unread(part)
@@ -236,7 +236,7 @@ def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str
     file, rows = PrivateFile.write(ledger.files, "people", people.content()), people.content_of_rows()
     numbered = None if rows is None else PrivateFile.write(ledger.files, "rows", rows)
     losses = made.report.losses
-    entry = Entry(release, way, came.n_unique(), losses.classes, losses.normalized_ncp, file, numbered)
+    entry = LedgerEntry(release, way, came.n_unique(), losses.classes, losses.normalized_ncp, file, numbered)
     kept = None if made.kept is None else PrivateFile.write(ledger.files, "kept", made.kept)
     frozen, waiting = made.frozen or batch.frozen, _waiting(ledger, batch, ~shown)
     return State(frozen, (*ledger.state.entries, entry), waiting, kept, ledger.with_spellings(batch.spellings))

@@ -33,7 +33,7 @@ def bytes_of(rows: pl.DataFrame, format: Format) -> bytes:
     return buffer.getvalue()
 
 
-def rows_of(content: bytes, format: Format, labels: Sequence[str]) -> pl.DataFrame:
+def byte_rows(content: bytes, format: Format, labels: Sequence[str]) -> pl.DataFrame:
     """Read a file just as it was written: every cell of CSV as its text, and every label as text."""
     if format == "csv":
         rows = pl.read_csv(io.BytesIO(content), infer_schema=False)
@@ -49,8 +49,8 @@ def labels_as_text(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
 
 
 def as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.DataFrame:
-    """Return a table as :func:`rows_of` will read it."""
-    return rows_of(bytes_of(rows, format), format, labels) if format == "csv" else labels_as_text(rows, labels)
+    """Return a table as :func:`byte_rows` will read it."""
+    return byte_rows(bytes_of(rows, format), format, labels) if format == "csv" else labels_as_text(rows, labels)
 
 
 def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> memoryview:
@@ -95,7 +95,7 @@ def _mixed_parquet(older: bytes, newer: bytes, is_new: Flags) -> bytes:
     return buffer.getvalue()
 
 
-def has_both(content: memoryview, older: bytes, newer: bytes, is_new: Flags, format: Format) -> bool:
+def holds_both(content: memoryview, older: bytes, newer: bytes, is_new: Flags, format: Format) -> bool:
     """Tell whether a file holds the rows of two others and nothing else; see :func:`mixed`."""
     if format != "csv":
         rows, before, new = (pl.read_parquet(io.BytesIO(each)) for each in (content, older, newer))

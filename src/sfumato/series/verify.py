@@ -18,7 +18,7 @@ from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.folder import MARK
 from sfumato.release.opening import mark_of
-from sfumato.series.description import FILE, Place, SeriesDescription, SeriesFolder
+from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, SeriesPlace
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS, looked_back, recount_of, stands_in
 from sfumato.whole_files import read_regular_text
@@ -100,7 +100,7 @@ def _breaks(series: SeriesFolder) -> Iterator[str]:
         yield "there is no release yet"
     for number in series.numbers:
         try:
-            place = Place.of(read_regular_text(series.release(number) / MARK, errors="replace"))
+            place = SeriesPlace.of(read_regular_text(series.release(number) / MARK, errors="replace"))
         except (SfumatoError, OSError):
             yield f"release {number} has no {MARK} that can be read"
             continue
@@ -108,7 +108,7 @@ def _breaks(series: SeriesFolder) -> Iterator[str]:
             yield f"release {number} {problem}"
 
 
-def _misplaced(place: Place | None, number: int, series: SeriesFolder) -> str | None:
+def _misplaced(place: SeriesPlace | None, number: int, series: SeriesFolder) -> str | None:
     if place is None:
         return "is a release by itself, and of no series"
     if place.id != series.description.id:
@@ -361,9 +361,9 @@ def _asks_for_history(series: SeriesFolder) -> bool:
     return any(WAYS[way].history for way in ways if way in WAYS)
 
 
-def _place(path: Path) -> Place | None:
+def _place(path: Path) -> SeriesPlace | None:
     try:
-        return Place.of(mark_of(path))
+        return SeriesPlace.of(mark_of(path))
     except SfumatoError:
         return None
 

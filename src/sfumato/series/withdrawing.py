@@ -23,11 +23,11 @@ from sfumato.randomness import permutation, seed_problems
 from sfumato.release.description import build_model
 from sfumato.release.loss_report import Report
 from sfumato.series.append import written_rows
-from sfumato.series.appended import labels_of
+from sfumato.series.appended import appended_labels
 from sfumato.series.batch import TAG
 from sfumato.series.description import SeriesFolder
-from sfumato.series.ledger import Entry, Ledger, PrivateFile, State, Waiting, ledger_kept
-from sfumato.series.next_release import Made, Running, class_sizes, losses_of_classes
+from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
+from sfumato.series.next_release import Made, Running, losses_of_classes, promised_class_sizes
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease
@@ -178,7 +178,7 @@ def _made(ledger: Ledger, older: ReadRelease, leaving: _Leaving, most_lost: floa
 
 
 def _without(older: ReadRelease, labels: pl.DataFrame, format: Format) -> pl.DataFrame:
-    shown = pl.DataFrame(labels_of(older.published)).cast(pl.String)
+    shown = pl.DataFrame(appended_labels(older.published)).cast(pl.String)
     stays = shown.join(
         labels.with_columns(pl.lit(True).alias(" gone")),
         on=labels.columns,
@@ -193,7 +193,7 @@ def _report(ledger: Ledger, older: ReadRelease, published: PublishedTable) -> Re
     """Return what can be counted of those who stay."""
     models = [model for entry in older.description.models if (model := build_model(entry)) is not None]
     found = recount(published, models, older.description.attributes(), older.description.attested)
-    sizes = class_sizes(published)
+    sizes = promised_class_sizes(published)
     return Report(
         anonymizer=repr(ledger.policy.to_anonymizer()),
         original=found.records,
@@ -214,6 +214,6 @@ def _report(ledger: Ledger, older: ReadRelease, published: PublishedTable) -> Re
 def _next_state(ledger: Ledger, state: State, made: Made, release: str) -> State:
     assert made.people is not None
     file = PrivateFile.write(ledger.files, "people", made.people.content())
-    entry = Entry(release, WITHDRAWAL, len(made.people.tags), 0, 0.0, file)
+    entry = LedgerEntry(release, WITHDRAWAL, len(made.people.tags), 0, 0.0, file)
     # What the maker of the last release left is of another table.
     return replace(state, entries=(*state.entries, entry), kept=None)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
-from sfumato.series.appended import labels_of, new_rows, numbered_classes
+from sfumato.series.appended import appended_labels, new_rows, numbered_classes
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WITHDRAWAL
@@ -39,8 +39,8 @@ def recount_withdrawal(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tu
     if sorted(older.data.columns) != sorted(newer.published.data.columns):
         return (Check(kept, Outcome.BROKEN, detail="the releases have other columns"),)
     strange, gone = new_rows(newer.published.data.select(older.data.columns), older.data)
-    there = pl.DataFrame(labels_of(newer.published)).cast(pl.String)
-    away = pl.DataFrame(labels_of(older)).cast(pl.String)[gone]
+    there = pl.DataFrame(appended_labels(newer.published)).cast(pl.String)
+    away = pl.DataFrame(appended_labels(older)).cast(pl.String)[gone]
     cut = away.unique().join(there.unique(), on=away.columns, how="inner", nulls_equal=True).height
     return (
         _said(kept, not strange, f"{counted(strange, 'row')} cannot be found there"),
@@ -59,7 +59,7 @@ def attest_withdrawal(
     """Check that just those have left, by the ledger, who are in the classes that are gone."""
     published = earlier[-1].published
     _, gone = new_rows(newer.published.data.select(published.data.columns), published.data)
-    labels = pl.DataFrame(labels_of(published)).cast(pl.String)[gone].unique()
+    labels = pl.DataFrame(appended_labels(published)).cast(pl.String)[gone].unique()
     members = members_of(labels, earlier, people[:-1])
     return (_said(LEFT, set(members.to_list()) == set(people[-1].tags.to_list()), "the ledger names other people"),)
 
@@ -97,7 +97,7 @@ def _labels_of_classes(release: ReadRelease, fresh: NDArray[np.int64]) -> pl.Dat
     class_of = numbered_classes(batch)
     firsts = np.zeros(int(class_of.max(initial=-1)) + 1, dtype=np.int64)
     firsts[class_of[::-1]] = np.arange(len(class_of))[::-1]
-    return pl.DataFrame(labels_of(batch)).cast(pl.String)[firsts]
+    return pl.DataFrame(appended_labels(batch)).cast(pl.String)[firsts]
 
 
 def gone_before(releases: Sequence[ReadRelease], people: Sequence[PeopleOfRelease]) -> pl.Series:

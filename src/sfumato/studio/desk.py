@@ -17,7 +17,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.release.folder import no_release
 from sfumato.studio.draft import Draft, in_words
-from sfumato.studio.history import Entry
+from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
@@ -39,7 +39,7 @@ BLANK = "•••"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sheet:
+class TablePage:
     """Columns that can be shown.
 
     Attributes
@@ -56,7 +56,7 @@ class Sheet:
     some: Callable[[str, int, int], pl.Series]
 
     @classmethod
-    def of_frame(cls, frame: pl.DataFrame) -> Sheet:
+    def of_frame(cls, frame: pl.DataFrame) -> TablePage:
         """Show all columns of a frame."""
         return cls(tuple(frame.columns), frame.height, lambda name, start, count: frame[name].slice(start, count))
 
@@ -75,12 +75,12 @@ class Sheet:
         }
 
 
-def original_sheet(table: RawTable) -> Sheet:
+def original_sheet(table: RawTable) -> TablePage:
     """Return the original as it is."""
-    return Sheet(table.names, table.height, table.some)
+    return TablePage(table.names, table.height, table.some)
 
 
-def ordered(sheet: Sheet, names: Sequence[str]) -> Sheet:
+def ordered(sheet: TablePage, names: Sequence[str]) -> TablePage:
     """Return a sheet with its columns in the order of others; columns of its own come last."""
     place = {name: at for at, name in enumerate(names)}
     return replace(sheet, names=tuple(sorted(sheet.names, key=lambda name: place.get(name, len(place)))))
@@ -118,7 +118,7 @@ class Desk:
     jobs: Jobs
     is_blank: bool = False
     lock: Any = field(default_factory=threading.RLock)
-    _sheet: Sheet | None = None
+    _sheet: TablePage | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
     _latest: int = 0
     _asked: tuple[object, list[str]] | None = None
@@ -138,7 +138,7 @@ class Desk:
         return cls(project, table, source, Preview(table), Jobs(project.folder / "jobs", spare=spare))
 
     @property
-    def head(self) -> Entry:
+    def head(self) -> HistoryEntry:
         """The entry of the history that stands."""
         return self.project.history.head
 
@@ -148,13 +148,13 @@ class Desk:
         return self.head.draft
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> TablePage:
         """The original, for the grid."""
         if self._sheet is None:
             self._sheet = original_sheet(self.table)
         return self._sheet
 
-    def change(self, entry: int, changed: Callable[[Draft], Draft]) -> tuple[Entry, bool]:
+    def change(self, entry: int, changed: Callable[[Draft], Draft]) -> tuple[HistoryEntry, bool]:
         """Change the setup of an entry, and tell whether that began a branch.
 
         Nothing is written where nothing changes.
@@ -173,7 +173,7 @@ class Desk:
             self._let_go()
             return made, branches
 
-    def go_to(self, number: int) -> Entry:
+    def go_to(self, number: int) -> HistoryEntry:
         """Let an entry of the history stand; the table is read as that entry says."""
         with self.lock:
             fresh = self._read_as(self.project.history.entry(number).draft)

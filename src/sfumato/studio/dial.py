@@ -65,7 +65,7 @@ def stops(desk: Desk) -> list[Stop]:
     return [_stop(k, known.get(k)) for k in steps]
 
 
-def lacking(desk: Desk) -> list[int]:
+def dial_lacks(desk: Desk) -> list[int]:
     """Return the k of which nothing is known, those near the promised one first."""
     now = promised_k(desk.draft) or 0
     return sorted((stop.k for stop in stops(desk) if not stop.is_known), key=lambda k: abs(k - now))

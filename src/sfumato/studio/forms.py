@@ -69,7 +69,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Form:
+class SettingsForm:
     """The form of one model, method or other part of a policy.
 
     Attributes
@@ -108,18 +108,18 @@ def method_names() -> dict[str, list[str]]:
     return {"generalized tables": list(ANONYMIZERS), "other kinds of release": list(PUBLISHERS)}
 
 
-def model_form(entry: Mapping[str, Any]) -> Form:
+def model_form(entry: Mapping[str, Any]) -> SettingsForm:
     """Return the form of a privacy model, filled in with an entry of a policy."""
     return _form(MODELS[entry["name"]].__name__, entry)
 
 
-def method_form(entry: Mapping[str, Any]) -> Form:
+def method_form(entry: Mapping[str, Any]) -> SettingsForm:
     """Return the form of an anonymizer or publisher, filled in with an entry of a policy."""
     name = entry["name"]
     return _form((ANONYMIZERS if name in ANONYMIZERS else PUBLISHERS)[name].__name__, entry)
 
 
-def part_form(part: str, entry: Mapping[str, Any]) -> Form:
+def part_form(part: str, entry: Mapping[str, Any]) -> SettingsForm:
     """Return the form of another part of the policy, such as ``Recoding`` or ``People``."""
     return _form(part, entry)
 
@@ -131,7 +131,7 @@ def one_line(name: str) -> str:
     return _form(registry[name].__name__, {}).what
 
 
-def _form(definition: str, entry: Mapping[str, Any]) -> Form:
+def _form(definition: str, entry: Mapping[str, Any]) -> SettingsForm:
     described = _schema()["$defs"][definition]
     what, _, why = described["description"].partition("\n\n")
     fields = [
@@ -139,7 +139,7 @@ def _form(definition: str, entry: Mapping[str, Any]) -> Form:
         for key, setting in described["properties"].items()
         if key not in ("name", "kind") or "const" not in setting
     ]
-    return Form(str(entry.get("name", "")), " ".join(what.split()), why, tuple(fields))
+    return SettingsForm(str(entry.get("name", "")), " ".join(what.split()), why, tuple(fields))
 
 
 def _field(key: str, setting: Mapping[str, Any], entry: Mapping[str, Any]) -> Field:
@@ -204,7 +204,7 @@ def _key(name: str) -> str:
     return tomli_w.dumps({name: 0}).rpartition("=")[0].strip()
 
 
-def entry_from(form: Form, sent: Mapping[str, str]) -> dict[str, Any]:
+def entry_from(form: SettingsForm, sent: Mapping[str, str]) -> dict[str, Any]:
     """Return the entry of a policy that a form's fields mean; what is empty, or is the default, is left out.
 
     Raises

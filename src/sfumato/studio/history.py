@@ -18,7 +18,7 @@ from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 
 @dataclass(frozen=True)
-class Entry:
+class HistoryEntry:
     """One state of the setup.
 
     Attributes
@@ -59,12 +59,12 @@ class History:
         self._head = _read_head(folder / "head", self._entries)
 
     @property
-    def head(self) -> Entry:
+    def head(self) -> HistoryEntry:
         """The entry that stands."""
         return self._entries[self._head]
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[HistoryEntry]:
         """All entries, the oldest first."""
         return [self._entries[number] for number in sorted(self._entries)]
 
@@ -72,16 +72,16 @@ class History:
         """Tell whether there is an entry."""
         return bool(self._entries)
 
-    def entry(self, number: int) -> Entry:
+    def entry(self, number: int) -> HistoryEntry:
         """Return one entry, or raise InputError."""
         if number not in self._entries:
             raise InputError("history: there is no such entry; load the page again")
         return self._entries[number]
 
-    def add(self, draft: Draft, note: str, parent: int | None) -> Entry:
+    def add(self, draft: Draft, note: str, parent: int | None) -> HistoryEntry:
         """Write a new entry, which then stands."""
         number = max(self._entries, default=0) + 1
-        entry = Entry(number, parent, note, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), draft)
+        entry = HistoryEntry(number, parent, note, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), draft)
         said: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
         content = said if parent is None else {"parent": parent, **said}
         write_whole(self._folder / f"{number:04}.toml", tomli_w.dumps(content), PRIVATE)
@@ -89,7 +89,7 @@ class History:
         self.go_to(number)
         return entry
 
-    def go_to(self, number: int) -> Entry:
+    def go_to(self, number: int) -> HistoryEntry:
         """Let an entry stand."""
         entry = self.entry(number)
         write_whole(self._folder / "head", str(number), PRIVATE)
@@ -114,15 +114,17 @@ class History:
         return depths
 
 
-def _read(path: Path) -> Entry:
+def _read(path: Path) -> HistoryEntry:
     try:
         said: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
-        return Entry(int(path.stem), said.get("parent"), said["note"], said["made"], Draft.from_dict(said["draft"]))
+        return HistoryEntry(
+            int(path.stem), said.get("parent"), said["note"], said["made"], Draft.from_dict(said["draft"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path.name}: is no entry of a history; take it out of the project's folder") from None
 
 
-def _read_head(path: Path, entries: Mapping[int, Entry]) -> int:
+def _read_head(path: Path, entries: Mapping[int, HistoryEntry]) -> int:
     try:
         number = int(path.read_text(encoding="ascii"))
     except (OSError, ValueError):

@@ -70,7 +70,7 @@ class Trial:
     better: list[tuple[str, dict[str, str]]]
 
 
-def is_text(path: Path) -> bool:
+def is_text_file(path: Path) -> bool:
     """Tell whether the layout of a file is a question."""
     return path.suffix.lower() in SUFFIXES
 
@@ -90,7 +90,7 @@ def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems))
 
 
-def columns_of(path: Path, source: Mapping[str, Any]) -> list[str]:
+def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
     """Return names for the columns of a file whose first row is a record already."""
     first = next(_rows(path, checked(Source, {**source, "header": True, "columns": None}).layout()), [])
     return [f"column {number}" for number in range(1, len(first) + 1)]

@@ -11,7 +11,7 @@ from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
-from sfumato.studio.history import Entry
+from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job
 from sfumato.studio.project import Project
 from sfumato.whole_files import PRIVATE, write_whole
@@ -21,7 +21,7 @@ REPORT, DECISIONS = "report.html", "decisions.json"
 HELD_OUT = 0.2
 
 
-def release_order(project: Project, entry: Entry, title: str, *, bound: bool = False) -> Making:
+def release_order(project: Project, entry: HistoryEntry, title: str, *, bound: bool = False) -> Making:
     """Order a release of the draft of an entry.
 
     Raises
@@ -40,13 +40,13 @@ def release_order(project: Project, entry: Entry, title: str, *, bound: bool = F
     return make
 
 
-def try_order(project: Project, entry: Entry, title: str, about: int) -> Making:
+def try_order(project: Project, entry: HistoryEntry, title: str, about: int) -> Making:
     """Order a release of a draft that is only thrown away: whether it can be met, and what it would cost."""
     making = release_order(project, entry, title)
     return lambda number, folder: replace(making(number, folder), kind="try", about=about)
 
 
-def draft_attack_order(project: Project, entry: Entry) -> Making:
+def draft_attack_order(project: Project, entry: HistoryEntry) -> Making:
     """Order attacks on what the draft would publish, with some people held out."""
     policy = entry.draft.policy()
 
@@ -57,7 +57,7 @@ def draft_attack_order(project: Project, entry: Entry) -> Making:
     return make
 
 
-def attack_order(project: Project, entry: Entry, run: Job, folder_of_run: Path, earlier: Path | None) -> Making:
+def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run: Path, earlier: Path | None) -> Making:
     """Order attacks on a release; with an earlier one of the same people also the intersection of both."""
     policy = Policy.from_file(folder_of_run / POLICY)
 
@@ -92,7 +92,9 @@ def report_order(
     return make
 
 
-def compare_order(project: Project, entry: Entry, methods: Sequence[str], values: str, kind: str = "compare") -> Making:
+def compare_order(
+    project: Project, entry: HistoryEntry, methods: Sequence[str], values: str, kind: str = "compare"
+) -> Making:
     """Order a comparison of methods over several k."""
     policy = entry.draft.policy()
     if not methods:
@@ -107,7 +109,7 @@ def compare_order(project: Project, entry: Entry, methods: Sequence[str], values
     return make
 
 
-def lattice_order(project: Project, entry: Entry) -> Making:
+def lattice_order(project: Project, entry: HistoryEntry) -> Making:
     """Order a search of the levels that satisfy the draft's promises; nothing is published."""
     policy = entry.draft.policy()
 
@@ -118,7 +120,9 @@ def lattice_order(project: Project, entry: Entry) -> Making:
     return make
 
 
-def _job(project: Project, entry: Entry, policy: Policy, number: int, kind: str, title: str, words: list[str]) -> Job:
+def _job(
+    project: Project, entry: HistoryEntry, policy: Policy, number: int, kind: str, title: str, words: list[str]
+) -> Job:
     return Job(number, kind, words, entry.number, title, policy=policy.to_toml(), table=project.sha256)
 
 

@@ -140,6 +140,6 @@ def whole(said: str, what: str) -> int:
     return int(said)
 
 
-def entry_of(sent: FormData) -> int:
+def page_entry(sent: FormData) -> int:
     """Return the entry of the history that a form stands on."""
     return whole(text(sent, "entry"), "entry")

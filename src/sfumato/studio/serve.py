@@ -83,10 +83,12 @@ def run_studio(
         served: list[Any] = []
         app, close, problems = _opened_or_asking(opened, policy, number, served)
         try:
-            say(f"The studio is open at {app.address}")
-            say("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+            say_at_terminal(f"The studio is open at {app.address}")
+            say_at_terminal(
+                "The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved."
+            )
             for line in problems:
-                say(f"{line}. The page asks how the file is to be read.")
+                say_at_terminal(f"{line}. The page asks how the file is to be read.")
             with browser_at(app) if opens else contextlib.nullcontext():
                 serve(app, listening, served)
         finally:
@@ -134,17 +136,17 @@ def _opened_or_asking(
     """Return the pages of a project; where its table is text that cannot be read, those that ask how to, and why."""
     from sfumato.studio.app import Opening, opening_app, studio_app
     from sfumato.studio.desk import Desk
-    from sfumato.studio.layout import is_text
+    from sfumato.studio.layout import is_text_file
 
-    settings: dict[str, Any] = {"stop": lambda: _stop(served), "say": say}
+    settings: dict[str, Any] = {"stop": lambda: _stop(served), "say": say_at_terminal}
     try:
         desk = Desk.of(project, policy)
     except InputError as error:
-        if not is_text(project.table):
+        if not is_text_file(project.table):
             project.close()
             raise
         opening = Opening(project, policy, settings["stop"])
-        return opening_app(opening, port, say=say), opening.close, error.problems
+        return opening_app(opening, port, say=say_at_terminal), opening.close, error.problems
     except BaseException:
         project.close()
         raise
@@ -221,7 +223,7 @@ def _folder(project: Path | None, table: Path | None) -> Iterator[Path]:
         yield folder
     finally:
         if any(folder.glob("jobs/*/release/release.json")):
-            say(f"The project holds releases and was kept: sfumato studio --project {folder}")
+            say_at_terminal(f"The project holds releases and was kept: sfumato studio --project {folder}")
         else:
             shutil.rmtree(made, ignore_errors=True)
 
@@ -235,6 +237,6 @@ def _new_private(prefix: str) -> Path:
     return Path(tempfile.gettempdir()) / f"{prefix}{secrets.token_hex(8)}"
 
 
-def say(line: str) -> None:
+def say_at_terminal(line: str) -> None:
     """Tell whoever sits at the terminal."""
     print(f"sfumato: {line}", file=sys.stderr, flush=True)

@@ -15,10 +15,10 @@ from sfumato.errors import SfumatoError
 from sfumato.release.opening import open_release
 from sfumato.release.verify import verify
 from sfumato.studio.app import static
-from sfumato.studio.desk import MOST_ROWS, Sheet, last_of_series
+from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard
 from sfumato.studio.pages import environment, whole
-from sfumato.studio.serve import browser_at, listening_socket, say, serve
+from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, serve
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
@@ -97,7 +97,7 @@ def _grid(request: Request) -> Response:
         start, count = whole(asked.get("start", "0"), "start"), whole(asked.get("count", "200"), "count")
     except SfumatoError as error:
         return JSONResponse({"problems": list(error.problems)}, 422)
-    sheet = Sheet.of_frame(tables[name])
+    sheet = TablePage.of_frame(tables[name])
     return JSONResponse(sheet.page(start, min(count, MOST_ROWS)))
 
 
@@ -110,8 +110,8 @@ def run_verifying(release: Path, *, opens: bool = True, port: int = 0) -> None:
         When the folder is no release.
     """
     with listening_socket(port) as listening:
-        app = verifying_app(release, int(listening.getsockname()[1]), say=say)
-        say(f"The release is open at {app.address}")
-        say("The address works once, in one browser on this computer. Stop with Ctrl-C.")
+        app = verifying_app(release, int(listening.getsockname()[1]), say=say_at_terminal)
+        say_at_terminal(f"The release is open at {app.address}")
+        say_at_terminal("The address works once, in one browser on this computer. Stop with Ctrl-C.")
         with browser_at(app) if opens else nullcontext():
             serve(app, listening, [])

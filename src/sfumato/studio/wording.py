@@ -12,7 +12,7 @@ from sfumato.errors import SfumatoError
 from sfumato.numbers import percent
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft, in_words
-from sfumato.studio.history import Entry
+from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import Job
 
 
@@ -58,7 +58,7 @@ def _count(value: Any) -> str:
 # What was decided on the way: the difference of two states in words, with who stands alone and what was lost.
 
 
-def difference(desk: Desk, before: Entry, after: Entry) -> list[str]:
+def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[str]:
     """Say what differs between two states of the setup, and what was measured of each."""
     said = [in_words(before.draft, after.draft)]
     alone = uniques(desk, before.draft), uniques(desk, after.draft)
@@ -73,7 +73,7 @@ def difference(desk: Desk, before: Entry, after: Entry) -> list[str]:
     return said
 
 
-def decisions(desk: Desk, last: Entry) -> list[Decision]:
+def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
     """Return the changes that led to a state, the first one first."""
     way, losses, counted = [last], _losses(desk), dict[str, int | None]()
     while way[-1].parent is not None:

@@ -16,7 +16,7 @@ from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
 from sfumato.table.person_keys import person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
-from sfumato.table.texts import EXPECTED, Parsed, Way, clean, parse, way_of
+from sfumato.table.texts import EXPECTED, NumberStyle, Parsed, clean, parse_texts, way_of
 from sfumato.table.written_forms import MARKS, PLAIN, WrittenForm, date_form
 
 # What a steward is asked about columns of text before anything is published: which kind, and how it is written.
@@ -75,9 +75,9 @@ class Proposal:
     form: WrittenForm
 
     @property
-    def way(self) -> Way:
+    def way(self) -> NumberStyle:
         """How values are read if it is declared."""
-        return Way(self.kind, self.form.number, date_form(self.form.forms[0]) if self.form.forms else None)
+        return NumberStyle(self.kind, self.form.number, date_form(self.form.forms[0]) if self.form.forms else None)
 
 
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
@@ -201,7 +201,7 @@ _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 
 def question_of_text(
-    name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[Way], pl.Series]
+    name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[NumberStyle], pl.Series]
 ) -> InputError | None:
     """Ask about a column of which no kind was declared.
 
@@ -217,7 +217,7 @@ def question_of_text(
         Tells which records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
-        is_plain = parsed.way == Way(Kind.NUMERIC) and general.decimal is None
+        is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
         return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
@@ -534,11 +534,11 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     if not reading.asks or attribute.hierarchy is not None:
         return typed
     texts = column.cast(pl.String).unique() if column.dtype != pl.String else column
-    known = parse(texts, Kind.CATEGORICAL, reading.missing, strip=reading.strip).known
+    known = parse_texts(texts, Kind.CATEGORICAL, reading.missing, strip=reading.strip).known
     form = attribute.form.over(reading.form)
-    if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), Way(Kind.CATEGORICAL)):
+    if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), NumberStyle(Kind.CATEGORICAL)):
         return _parsed(column, None, attribute, reading)
-    found = [] if Way(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
+    found = [] if NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
     if found:
         raise ask(column.name, found, reading.form)
     return typed
@@ -558,7 +558,7 @@ def _declared_kind(attribute: Attribute) -> Kind | None:
 
 def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     form = attribute.form.over(reading.form)
-    parsed = parse(column, kind, reading.missing, strip=reading.strip, form=form)
+    parsed = parse_texts(column, kind, reading.missing, strip=reading.strip, form=form)
     strangers = int(parsed.strangers.sum())
     if strangers and form.strays is None:
         raise _refused(column.name, parsed, reading.form)
@@ -582,8 +582,8 @@ def _question(column: pl.Series, parsed: Parsed, attribute: Attribute, reading: 
         if codes is not None:
             return codes
 
-    def strangers(way: Way) -> pl.Series:
-        return parse(column, None, reading.missing, strip=reading.strip, way=way).strangers
+    def strangers(way: NumberStyle) -> pl.Series:
+        return parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers
 
     return question_of_text(column.name, parsed, reading.form, strangers)
 

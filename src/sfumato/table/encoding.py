@@ -29,7 +29,7 @@ from sfumato.table.table import Table
 
 
 @dataclass(frozen=True)
-class Rounding:
+class IntervalGrid:
     """The grid of an attribute of numbers or dates; a series of releases keeps that of its first one.
 
     Attributes
@@ -88,7 +88,7 @@ class Numbering:
     hierarchy: Hierarchy | None = None
 
 
-def number_values(
+def encode_values(
     name: str, kind: Kind, specification: HierarchySpecification | None, distinct: Distinct, order: Order
 ) -> Numbering:
     """Assign codes to the values of an attribute: by leaf, by size, or as categories by `order`.
@@ -175,7 +175,7 @@ class EncodedAttribute:
     domain_size: int
     weight: float = 1.0
     domain_low: float = 0.0
-    rounding: Rounding | None = None
+    rounding: IntervalGrid | None = None
 
     @cached_property
     def size(self) -> int:
@@ -199,7 +199,7 @@ class EncodedAttribute:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ValueSets:
+class EncodedSets:
     """Sets of codes of one attribute.
 
     Attributes
@@ -238,7 +238,7 @@ class PeopleOfTable:
     """
 
     records: NDArray[np.int64]
-    sets: tuple[ValueSets, ...]
+    sets: tuple[EncodedSets, ...]
     wishes: NDArray[np.int64] | None = None
     wished_l: NDArray[np.int64] | None = None
 
@@ -437,7 +437,7 @@ def encoded_attribute(
     Nothing but the values, their counts and raw numbers are looked at, unless something is wrong.
     """
     low, width, size = domain_extent(name, kind, attribute, distinct)
-    numbering = number_values(name, kind, attribute.hierarchy, distinct, order)
+    numbering = encode_values(name, kind, attribute.hierarchy, distinct, order)
     encoded = EncodedAttribute(
         name=name,
         kind=kind,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfTable, ValueSets
+from sfumato.table.encoding import EncodedAttribute, EncodedSets, EncodedTable, PeopleOfTable
 from sfumato.table.row_order import content_hash, rising_order
 
 LITTLE = 0.01
@@ -181,7 +181,7 @@ def _most_frequent(
 
 def _sets(
     table: EncodedTable, order: NDArray[np.int64], owner: NDArray[np.int64]
-) -> tuple[tuple[ValueSets, ...], NDArray[np.unsignedinteger]]:
+) -> tuple[tuple[EncodedSets, ...], NDArray[np.unsignedinteger]]:
     """Return the sets of sensitive values that people have, and the number of each person's set, unsigned (p, s)."""
     count = int(owner[-1]) + 1
     found = [numbered_sets(table.sensitive_codes[order, place], owner, count) for place in range(len(table.sensitive))]
@@ -194,7 +194,7 @@ def _sets(
 
 def numbered_sets(
     codes: NDArray[np.integer], owner: NDArray[np.int64], count: int
-) -> tuple[ValueSets, NDArray[np.int64]]:
+) -> tuple[EncodedSets, NDArray[np.int64]]:
     """Give sets of codes numbers that depend on their codes alone, value after value as in a tree of prefixes."""
     width = int(codes.max()) + 1
     pairs = distinct_numbers(owner * width + codes)
@@ -210,7 +210,7 @@ def numbered_sets(
     _, first, numbers = np.unique(set_of, return_index=True, return_inverse=True)
     sizes = lengths[first]
     members = np.repeat(starts[first] - np.append(0, np.cumsum(sizes)[:-1]), sizes) + np.arange(sizes.sum())
-    return ValueSets(np.append(0, np.cumsum(sizes)), values[members]), numbers
+    return EncodedSets(np.append(0, np.cumsum(sizes)), values[members]), numbers
 
 
 def _value_by_value(

@@ -282,12 +282,12 @@ def sort_by_values(texts: pl.Series) -> Sort | None:
         The first of the patterns, the most certain ones first. Addresses of e-mail and of the web are found where a
         single text holds one; for the others enough texts must be nothing else.
     """
-    looked_at = sample(texts).str.strip_chars()
+    looked_at = sample_values(texts).str.strip_chars()
     looked_at = looked_at.filter(looked_at != "")
     return next((pattern.sort for pattern in PATTERNS if pattern.fits(looked_at)), None)
 
 
-def sample(texts: pl.Series) -> pl.Series:
+def sample_values(texts: pl.Series) -> pl.Series:
     """Return about :data:`MOST_LOOKED_AT` of many texts: those whose hash says so, whatever their order."""
     step = len(texts) // MOST_LOOKED_AT
     return texts if step < 2 else texts.filter(texts.hash(0) % step == 0)
@@ -481,7 +481,7 @@ def _by_value(values: pl.Series, known: int) -> Sort | None:
     if values.dtype == pl.String:
         return _of_texts(values, known)
     if values.dtype.is_integer():
-        numbers = sample(values.cast(pl.String))
+        numbers = sample_values(values.cast(pl.String))
         return _of_dates(numbers.str.to_date("%Y%m%d", strict=False)) if LIKE_DAYS.fits(numbers) else None
     return _of_dates(values.cast(pl.Date)) if values.dtype == pl.Date or values.dtype == pl.Datetime else None
 
@@ -489,9 +489,9 @@ def _by_value(values: pl.Series, known: int) -> Sort | None:
 def _of_texts(values: pl.Series, known: int) -> Sort | None:
     found = sort_by_values(values)
     if found is Sort.DATES:
-        return _of_years(sample(values).str.extract(r"(\d{4})").cast(pl.Int32, strict=False)) or found
+        return _of_years(sample_values(values).str.extract(r"(\d{4})").cast(pl.Int32, strict=False)) or found
     if found is None and len(values) >= OFTEN * known:
-        some = sample(values)
+        some = sample_values(values)
         return next((pattern.sort for pattern in (LIKE_RECORDS, LIKE_NAMES) if pattern.fits(some)), None)
     return found
 

@@ -15,7 +15,7 @@ from sfumato.table.columns import ValueReading, kept_column, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
-from sfumato.table.reading import named, open_table_as, place_of, with_roles
+from sfumato.table.reading import named_source, open_table_as, place_of, with_roles
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.table import Table
@@ -206,7 +206,7 @@ class RawTable:
         -----
         Cost O(n) for each column that is kept: kinds are read off the values again.
         """
-        with named(self.source) as label:
+        with named_source(self.source) as label:
             return with_roles(self, self._values, schema, label, self._given)
 
     def _column(self, name: str) -> pl.Series:
@@ -268,7 +268,7 @@ def open_table(
     >>> raw.with_schema(sf.Schema(quasi_identifying=["age", "sex"], sensitive=["ward"])).kinds["age"]
     <Kind.NUMERIC: 'numeric'>
     """
-    with named(source, table) as label:
+    with named_source(source, table) as label:
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
         form = WrittenForm(decimal, thousands, dates=dates)
@@ -284,7 +284,7 @@ def _whole(held: pl.Series | PackedColumn) -> pl.Series:
     return held.whole() if isinstance(held, PackedColumn) else held
 
 
-def kinds_of(table: RawTable) -> Mapping[str, Kind]:
+def raw_kinds(table: RawTable) -> Mapping[str, Kind]:
     """Return the kind that each column has unless another is declared.
 
     Notes

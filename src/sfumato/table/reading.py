@@ -137,7 +137,7 @@ def read_table(
         layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
         _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
         return read_table(source, schema.to_schema(), progress=progress, **reading_of(schema, source))
-    with named(source, table) as label:
+    with named_source(source, table) as label:
         _refuse_no_schema(schema)
         everywhere = False if isinstance(strip, (list, tuple)) else strip
         layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
@@ -195,7 +195,7 @@ def read_written(source: object, schema: Schema) -> Table:
 
     Parameters and errors are those of :func:`read_table`.
     """
-    with named(source) as label:
+    with named_source(source) as label:
         opened = open_source(source, CsvFormat(strip=False))
         header_row = checked_header(opened.names, schema)
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
@@ -223,7 +223,7 @@ def place_of(
 
 
 @contextmanager
-def named(source: object, table: str | None = None) -> Iterator[str]:
+def named_source(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
     label = label_of(source, table)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sfumato.notebook import Markup, paragraph, table
+from sfumato.notebook import Markup, notebook_table, paragraph
 from sfumato.table.schema import Attribute, Kind, Schema
 
 OTHERS = {
@@ -28,7 +28,9 @@ def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Mark
         (name, str(role), *_settings(settings.get(name, Attribute()), (kinds or {}).get(name)))
         for name, role in schema.roles.items()
     ]
-    return Markup(table(("column", "role", "kind", "settings"), rows).html + paragraph(OTHERS[schema.others]).html)
+    return Markup(
+        notebook_table(("column", "role", "kind", "settings"), rows).html + paragraph(OTHERS[schema.others]).html
+    )
 
 
 def _settings(attribute: Attribute, kind: Kind | None) -> tuple[str, str]:

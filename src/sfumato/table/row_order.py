@@ -114,7 +114,7 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
 
 
-def settled(table: Table) -> Table:
+def order_rows(table: Table) -> Table:
     """Return a table whose records stand in an order that depends only on what they hold, its names included.
 
     So does what is drawn of them. Any stretch of them is a fair sample. Cost that of sorting all columns.

@@ -10,7 +10,7 @@ from typing import Literal
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.specification import text_of as text_of
-from sfumato.settings import is_finite_number, plain, plain_domain
+from sfumato.settings import is_finite_number, plain_domain, plain_setting
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 
@@ -88,7 +88,7 @@ class Attribute:
                 problems.append(f"kind must be one of {', '.join(Kind)}")
         if self.hierarchy is not None and not _is_hierarchy(self.hierarchy):
             problems.append("hierarchy must be the description of a hierarchy, such as sfumato.intervals(5, 10)")
-        object.__setattr__(self, "weight", plain(self.weight))
+        object.__setattr__(self, "weight", plain_setting(self.weight))
         if not is_finite_number(self.weight) or not 1 / MOST_WEIGHT <= self.weight <= MOST_WEIGHT:
             problems.append(
                 f"weight must be a number from {1 / MOST_WEIGHT:g} to {MOST_WEIGHT:,.0f}; what counts is how many "

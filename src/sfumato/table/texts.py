@@ -30,7 +30,7 @@ EXPECTED = {
 
 
 @dataclass(frozen=True)
-class Way:
+class NumberStyle:
     """How the texts of a column are read.
 
     Attributes
@@ -74,7 +74,7 @@ class Parsed:
         The texts that were read, each distinct one at least once, without those that stand for a missing value.
     """
 
-    way: Way
+    way: NumberStyle
     values: pl.Series
     strangers: pl.Series
     known: pl.Series
@@ -85,14 +85,14 @@ class Parsed:
         return self.way.kind
 
 
-def parse(
+def parse_texts(
     column: pl.Series,
     kind: Kind | None,
     missing: Collection[str],
     *,
     strip: bool,
     form: WrittenForm = PLAIN,
-    way: Way | None = None,
+    way: NumberStyle | None = None,
 ) -> Parsed:
     """Read a column of text (String or Categorical) as `kind`, or as the kind that all its values agree on.
 
@@ -116,7 +116,7 @@ def parse(
         How the texts are read, where that is known already.
     """
 
-    def chosen(known: pl.Series) -> Way:
+    def chosen(known: pl.Series) -> NumberStyle:
         if way is not None:
             return way
         return way_of(known, form) if kind is None else _declared_way(known, kind, form)
@@ -160,7 +160,9 @@ def _span(numbers: pl.Series) -> int:
     return 0 if highest is None else int(highest) + 1  # type: ignore[arg-type]
 
 
-def _parse(texts: pl.Series, missing: Collection[str], chosen: Callable[[pl.Series], Way], *, strip: bool) -> Parsed:
+def _parse(
+    texts: pl.Series, missing: Collection[str], chosen: Callable[[pl.Series], NumberStyle], *, strip: bool
+) -> Parsed:
     cleaned = texts.str.strip_chars() if strip else texts
     tokens = pl.Series(["", *missing], dtype=pl.String)
     # Tokens are compared without blanks, whether or not the blanks around values are dropped.
@@ -172,41 +174,41 @@ def _parse(texts: pl.Series, missing: Collection[str], chosen: Callable[[pl.Seri
     return Parsed(way, values, values.is_null() & cleaned.is_not_null(), known)
 
 
-def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> Way:
+def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> NumberStyle:
     """Return how a column of declared kind is read: ISO dates, unless a declared form fits more of its values."""
-    ways = [Way(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
+    ways = [NumberStyle(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
     return ways[0] if len(ways) == 1 else min(ways, key=lambda way: way.read(known).null_count())
 
 
-def way_of(known: pl.Series, form: WrittenForm) -> Way:
+def way_of(known: pl.Series, form: WrittenForm) -> NumberStyle:
     """Find the one way in which all values can be read, as they are usually written or as `form` says."""
     lowered = known.str.to_lowercase()
     if known.is_empty():
-        return Way(Kind.CATEGORICAL)
+        return NumberStyle(Kind.CATEGORICAL)
     if lowered.is_in(list(_TRUTHS)).all():
-        return Way(Kind.BOOLEAN)
+        return NumberStyle(Kind.BOOLEAN)
     fitting = [way for way in _declared_dates(form) if not way.read(known).has_nulls()]
     # Where several declared forms fit and mean different days, the column has to say which is its own.
     if fitting and all((way.read(known) == fitting[0].read(known)).all() for way in fitting[1:]):
         return fitting[0]
     if _are_numbers(lowered if form.number == PLAIN.number else form.number.plain(lowered)):
-        return Way(Kind.NUMERIC, form.number)
-    if known.str.contains(_DATE).all() and not Way(Kind.DATE).read(known).has_nulls():
-        return Way(Kind.DATE)
-    return Way(Kind.CATEGORICAL) if form.strays is None else _mostly(known, form)
+        return NumberStyle(Kind.NUMERIC, form.number)
+    if known.str.contains(_DATE).all() and not NumberStyle(Kind.DATE).read(known).has_nulls():
+        return NumberStyle(Kind.DATE)
+    return NumberStyle(Kind.CATEGORICAL) if form.strays is None else _mostly(known, form)
 
 
-def _declared_dates(form: WrittenForm) -> list[Way]:
+def _declared_dates(form: WrittenForm) -> list[NumberStyle]:
     dates = [date_form(text) for text in form.forms]
-    return [Way(Kind.DATE if date.has_day else Kind.NUMERIC, date=date) for date in dates]
+    return [NumberStyle(Kind.DATE if date.has_day else Kind.NUMERIC, date=date) for date in dates]
 
 
-def _mostly(known: pl.Series, form: WrittenForm) -> Way:
+def _mostly(known: pl.Series, form: WrittenForm) -> NumberStyle:
     """Return how most texts of a column with strays are read; as categories where most are neither number nor date."""
-    ways = [Way(Kind.NUMERIC, form.number), Way(Kind.DATE), *_declared_dates(form)]
+    ways = [NumberStyle(Kind.NUMERIC, form.number), NumberStyle(Kind.DATE), *_declared_dates(form)]
     unread = {way: way.read(known).null_count() for way in ways}
     best = min(ways, key=unread.__getitem__)
-    return best if 2 * unread[best] < len(known) else Way(Kind.CATEGORICAL)
+    return best if 2 * unread[best] < len(known) else NumberStyle(Kind.CATEGORICAL)
 
 
 def _are_numbers(lowered: pl.Series) -> bool:

@@ -16,7 +16,7 @@ from scipy.stats import beta, chi2
 import sfumato as sf
 from sfumato.anonymizers.private.solving import _Drawing, solve_private
 from sfumato.anonymizers.private.task import Counting, NoiseCore, PrivateTask, private_task
-from sfumato.published.checks.private.promises import Budget, Step, deviation, epsilon_of, is_within, total_cost
+from sfumato.published.checks.private.promises import Budget, BudgetStep, deviation, epsilon_of, is_within, total_cost
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
 
@@ -228,13 +228,13 @@ def test_discrete_laplace_noise_has_its_distribution():
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda steps: [Step("counts", 3, 2.9, 1.0)],
-        lambda steps: [Step("counts", 3, 3.0, 1.0), Step("choice", 1, 1e6, 1e-3)],
-        lambda steps: [Step("counts", 3, 3.0, 0.5)],
+        lambda steps: [BudgetStep("counts", 3, 2.9, 1.0)],
+        lambda steps: [BudgetStep("counts", 3, 3.0, 1.0), BudgetStep("choice", 1, 1e6, 1e-3)],
+        lambda steps: [BudgetStep("counts", 3, 3.0, 0.5)],
     ],
 )
-def test_a_budget_that_costs_more_is_refused(spoil: Callable[[Any], list[Step]]):
-    good = Budget("discrete Laplace", (Step("counts", 3, 3.0, 1.0),))
+def test_a_budget_that_costs_more_is_refused(spoil: Callable[[Any], list[BudgetStep]]):
+    good = Budget("discrete Laplace", (BudgetStep("counts", 3, 3.0, 1.0),))
     assert is_within(good, PURE)
     assert not is_within(Budget("discrete Laplace", tuple(spoil(good.steps))), PURE)
     assert not is_within(Budget("discrete Gaussian", good.steps), PURE)

@@ -19,7 +19,7 @@ import sfumato as sf
 from sfumato.anonymizers.private import sampled
 from sfumato.anonymizers.private.sampled import (
     Ladder,
-    Sampling,
+    SampleSettings,
     candidate_levels,
     draw_share,
     sample_task,
@@ -49,7 +49,7 @@ TEXTS = {"sex": pl.String, "ill": pl.String}
 
 
 def task_of(rows: list[tuple[str, str]], **settings: Any) -> sampled.SampleTask:
-    return sample_task(people(rows), sf.DifferentialPrivacy(2.0, 1e-2), Sampling(**settings))
+    return sample_task(people(rows), sf.DifferentialPrivacy(2.0, 1e-2), SampleSettings(**settings))
 
 
 def choice(scores: np.ndarray[Any, Any], epsilon: float) -> list[float]:
@@ -163,7 +163,7 @@ def test_a_sample_has_only_classes_of_k_and_no_more_than_was_drawn():
     assert published.smallest() >= budget.k
     assert published.data.height <= len(task.codes)
     assert budget.is_within(task.model)
-    named = sample_task(people(rows), task.model, Sampling(levels={"sex": 1, "ill": 0}))
+    named = sample_task(people(rows), task.model, SampleSettings(levels={"sex": 1, "ill": 0}))
     alone = solve_sample(named)
     assert alone.budget.scale is None
     assert alone.budget.epsilon == 2.0
@@ -179,7 +179,7 @@ def test_a_table_too_small_for_k_becomes_a_release_without_records():
 
 def test_one_record_of_each_person_counts():
     table = people([("f", "no"), ("f", "no"), ("m", "yes")], [1, 1, 2])
-    task = sample_task(table, sf.DifferentialPrivacy(1, 1e-3, max_records=1), Sampling())
+    task = sample_task(table, sf.DifferentialPrivacy(1, 1e-3, max_records=1), SampleSettings())
     assert len(task.codes) == 2
     assert task.beyond == 1
 
@@ -193,7 +193,7 @@ def test_of_too_many_nodes_some_are_drawn_without_looking(monkeypatch: pytest.Mo
 
 def test_budgets_never_exceed_epsilon():
     for search, share in ((0.1, None), (0.3, 0.2), (0.999, 0.01)):
-        task = sample_task(people([("f", "no")]), sf.DifferentialPrivacy(12.3, 1e-3), Sampling(search, share))
+        task = sample_task(people([("f", "no")]), sf.DifferentialPrivacy(12.3, 1e-3), SampleSettings(search, share))
         beta, epsilon, scale = split_of(task)
         assert scale is not None
         assert Fraction(STEP) / Fraction(scale) + epsilon <= Fraction(12.3)
@@ -255,7 +255,7 @@ def test_all_mistakes_come_at_once():
             "day": sf.Attribute("date"),
         }
     )
-    settings = Sampling(search=1.0, share=2.0, levels={"where": 1}, bins={"who": 2})
+    settings = SampleSettings(search=1.0, share=2.0, levels={"where": 1}, bins={"who": 2})
     with pytest.raises(PolicyError) as caught:
         sample_task(sf.read_table(frame, schema), sf.DifferentialPrivacy(1, max_records=3), settings)
     told = "\n".join(caught.value.problems)
@@ -272,8 +272,8 @@ def test_all_mistakes_come_at_once():
     ):
         assert part in told
     with pytest.raises(PolicyError, match="max_records: must be 1"):
-        sample_task(people([("f", "no")], [1]), sf.DifferentialPrivacy(1, 1e-3, max_records=2), Sampling())
+        sample_task(people([("f", "no")], [1]), sf.DifferentialPrivacy(1, 1e-3, max_records=2), SampleSettings())
     with pytest.raises(PolicyError, match="levels: of column 'sex' are from 0 to 1"):
         task_of([("f", "no")], levels={"sex": 2})
     with pytest.raises(PolicyError, match=r"epsilon: leaves the sample less than 0\.01"):
-        split_of(sample_task(people([("f", "no")]), sf.DifferentialPrivacy(0.01, 1e-3), Sampling()))
+        split_of(sample_task(people([("f", "no")]), sf.DifferentialPrivacy(0.01, 1e-3), SampleSettings()))

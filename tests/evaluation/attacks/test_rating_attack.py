@@ -21,7 +21,7 @@ from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.evaluation.attacks.ratings import IssueChoice, RatingKnowledge, choose_known_ratings, with_ratings
-from sfumato.table.ratings.ratings import settled
+from sfumato.table.ratings.ratings import order_ratings
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"
@@ -37,7 +37,7 @@ def dictionaries(ratings: sf.Ratings) -> list[naive.Known]:
 
 def known_by(ratings: sf.Ratings, knowledge: RatingKnowledge, seed: int) -> tuple[list[int], list[naive.Known]]:
     """What the attack draws when it tries everybody, whom it numbers by what they hold."""
-    by_content, number_of = settled(ratings)
+    by_content, number_of = order_ratings(ratings)
     people = with_ratings(by_content, knowledge)
     if not len(people):
         return [], []

@@ -24,7 +24,7 @@ from sfumato.evaluation.utility.correlations import (
     frontier,
     guessing_accuracy,
     jensen_shannon,
-    mean_square_contingency,
+    pairwise_contingency,
     privacy_losses,
     total_variation,
     utility_loss,
@@ -107,7 +107,7 @@ def test_what_is_published_exactly_is_kept_exactly(published):
 def test_associations_are_the_mean_square_contingency(one, other):
     places = NAMES.index(one), NAMES.index(other)
     bins = {name: single_values(DOMAINS[name]) for name in NAMES}
-    found = mean_square_contingency(contingency_table(ORIGINAL, one, other, bins))
+    found = pairwise_contingency(contingency_table(ORIGINAL, one, other, bins))
     assert found == pytest.approx(naive.phi_squared([(row[places[0]], row[places[1]]) for row in ROWS]))
 
 
@@ -130,7 +130,7 @@ def test_the_worked_associations():
         table = np.zeros((len(lefts), len(rights)))
         for left, right in pairs:
             table[lefts.index(str(left)), rights.index(str(right))] += 1
-        assert mean_square_contingency(table) == pytest.approx(value, abs=1e-6)
+        assert pairwise_contingency(table) == pytest.approx(value, abs=1e-6)
 
 
 def test_contingencies_follow_from_single_queries():

@@ -17,7 +17,7 @@ from sfumato.anonymizers.marginals.marginals import discovered_sets
 from sfumato.anonymizers.private.task import fit, inferred_joint
 from sfumato.errors import InputError
 from sfumato.published import MarginalTables
-from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated
+from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated_sets
 
 
 def test_trees_and_circles():
@@ -29,7 +29,7 @@ def test_trees_and_circles():
     assert not is_acyclic([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])
     assert not is_acyclic([("a", "b", "x"), ("b", "c", "y"), ("a", "c", "z"), ("q",)])
     assert ordered_sets([("a", "b"), ("c", "d"), ("b", "c")]) == [0, 2, 1]
-    assert repeated([("a", "s"), ("b", "s"), ("t",)], ["s", "t"]) == ["s"]
+    assert repeated_sets([("a", "s"), ("b", "s"), ("t",)], ["s", "t"]) == ["s"]
 
 
 COUNTS = st.lists(st.sampled_from([0, 0, 2, 3, 4]), min_size=8, max_size=8)
@@ -157,7 +157,7 @@ def test_found_sets_form_no_circle_and_hold_everything(quasi, secret, size, seed
     found = discovered_sets(names, (drawn + drawn.T) / 2, sensitive, size, None)
     assert {name for each in found for name in each} == set(names)
     assert is_acyclic(found)
-    assert repeated(found, sensitive) == []
+    assert repeated_sets(found, sensitive) == []
     assert all(1 <= len(each) <= size for each in found)
     assert not any(set(one) <= set(other) for one, other in combinations(found, 2))
     for count in range(1, len(found) + 1):

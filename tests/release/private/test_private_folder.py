@@ -18,7 +18,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.models.checks import Outcome
-from sfumato.published.checks.private.promises import Budget, Step
+from sfumato.published.checks.private.promises import Budget, BudgetStep
 from sfumato.published.private import NOBODYS
 from sfumato.release.private.folder import private_report
 from sfumato.release.private.publish import NO_SEED
@@ -370,4 +370,4 @@ def test_a_release_shows_no_value(release: sf.PrivateRelease):
     assert repr(release) == "PrivateRelease((ε = 1, δ = 0)-differential privacy, 2 marginals, 30 cells)"
     assert release.to_dict()["marginals"] == SETS
     assert Budget.of(release.budget.to_dict()) == release.budget
-    assert release.budget.steps == (Step("counts", 2, 2.0, 1.0),)
+    assert release.budget.steps == (BudgetStep("counts", 2, 2.0, 1.0),)

@@ -15,7 +15,7 @@ from sfumato.table.identification import (
     MOST_LOOKED_AT,
     Pattern,
     Sort,
-    sample,
+    sample_values,
     sort_by_values,
 )
 
@@ -143,9 +143,9 @@ def test_weak_signs(pattern: Pattern, fitting: list[str], others: list[str]) -> 
 
 def test_of_many_texts_some_are_looked_at_whatever_their_order() -> None:
     texts = pl.Series([f"text {number}" for number in range(5 * MOST_LOOKED_AT)])
-    chosen = sample(texts)
+    chosen = sample_values(texts)
     assert MOST_LOOKED_AT / 2 < len(chosen) < 2 * MOST_LOOKED_AT
-    assert set(sample(texts.reverse())) == set(chosen)
+    assert set(sample_values(texts.reverse())) == set(chosen)
 
 
 def test_a_share_of_the_texts_is_enough_for_numbers_of_insurance() -> None:

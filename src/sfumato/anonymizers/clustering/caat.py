@@ -22,9 +22,9 @@ from sfumato.kernels.clustering.caat import (
     MIDPOINT,
     NEAREST,
     WIDEN,
-    begin,
+    begin_caat,
     gaps_to_class,
-    grow,
+    grow_classes,
     join_nearest,
 )
 from sfumato.options import Names
@@ -123,9 +123,9 @@ def caat_classes(
     """
     start, rule, k = records.start, _INTERVALS[interval], records.start.smallest
     rules = start.rules.arrays
-    growth = begin(records.weights, first, k, records.tree, records.loss, rules)
+    growth = begin_caat(records.weights, first, k, records.tree, records.loss, rules)
     while not growth.numbers[ENDED]:
-        grow(
+        grow_classes(
             records.codes, records.values, k, start.ruled, rule, ties == "first", _STEP, records.tree, records.loss,
             rules, growth,
         )  # fmt: skip

@@ -11,7 +11,7 @@ from sfumato.anonymizers.clustering.distances import Distance, class_loss
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.partition import Partition, distinct_records
 from sfumato.kernels.clustering.class_loss import ClassLoss
-from sfumato.kernels.clustering.class_members import complete, nearest_classes
+from sfumato.kernels.clustering.class_members import complete, nearest_member_classes
 from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
 from sfumato.parallel import each
 from sfumato.randomness import permutation
@@ -97,7 +97,7 @@ class DistinctRecords:
         np.maximum.at(high, class_of, own)
         sets = np.zeros((count, int(self.loss.offsets[-1])), dtype=np.bool_)
         sets[class_of[:, None], own + self.loss.offsets[:-1]] = True
-        found: NDArray[np.int32] = nearest_classes(codes, low, high, sets, self.loss)
+        found: NDArray[np.int32] = nearest_member_classes(codes, low, high, sets, self.loss)
         return found
 
 

@@ -13,7 +13,15 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.kaca import LOOKED, SMALL, STEPS, begin, box_distances, classes_of, settle
+from sfumato.kernels.clustering.kaca import (
+    LOOKED,
+    SMALL,
+    STEPS,
+    begin_kaca,
+    box_distances,
+    number_classes,
+    settle_small,
+)
 from sfumato.kernels.clustering.record_tree import plant
 from sfumato.options import Limit, Names
 from sfumato.table.encoding import EncodedAttribute
@@ -118,7 +126,7 @@ def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
     tree = plant(vectors, loss)
     place = np.empty(len(vectors), dtype=np.int64)
     place[tree.order] = np.arange(len(vectors))
-    groups = begin(
+    groups = begin_kaca(
         vectors[tree.order], records.values, records.weights, place[vector_of], k, start.ruled, tree, loss, rules
     )
     draws = np.random.default_rng(problem.seed).random(2 * len(vectors))
@@ -127,12 +135,12 @@ def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
     small, done = int(groups.numbers[SMALL]), -1
     while done < groups.numbers[STEPS]:
         done = int(groups.numbers[STEPS])
-        settle(
+        settle_small(
             records.values, draws, steps, k, start.ruled, stub, _STEP, picks, tree, loss, rules, groups
         )  # fmt: skip
         problem.progress("clustering", small - int(groups.numbers[SMALL]), small)
     class_of = np.zeros(records.height, dtype=np.int32)
-    count = int(classes_of(groups, class_of))
+    count = int(number_classes(groups, class_of))
     return _KacaClasses(class_of, count, picks[:done], int(groups.numbers[LOOKED]))
 
 

@@ -13,7 +13,7 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.one_pass import Centroids, centroids_of, join_nearest, linked, own_distances
+from sfumato.kernels.clustering.one_pass import Centroids, centroids_of, join_nearest_class, linked, own_distances
 from sfumato.options import Names
 from sfumato.randomness import permutation
 
@@ -131,7 +131,7 @@ def _join(
     for start in range(0, len(rows), _STEP):
         some = rows[start : start + _STEP]
         full = k if centroids.sizes.min() < k else _UNLIMITED
-        join_nearest(records.codes, record_of, some, class_of, full, after, before, records.loss, centroids)
+        join_nearest_class(records.codes, record_of, some, class_of, full, after, before, records.loss, centroids)
         records.start.problem.progress("clustering", int(np.count_nonzero(class_of >= 0)), records.height)
 
 

@@ -17,7 +17,7 @@ from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.kernels.clustering.refinement import Schedule, Surroundings, anneal, anneal_points, total_loss
-from sfumato.kernels.jit import repeated
+from sfumato.kernels.jit import run_repeatedly
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
@@ -151,7 +151,7 @@ def refine_classes(
     hot, cold = (_HOT, end) if points is None else (_HOT_POINTS, _COLD_POINTS)
     for number, (share, until) in enumerate(effort.stretches()):
         heat = tuple(hot * (cold / hot) ** part * before / records.height for part in (share, until))
-        with repeated(
+        with run_repeatedly(
             anneal if points is None else anneal_points, round((1.0 - share) / (until - share)) if until > share else 1
         ):
             better = _stretch(records, better, near, number, (heat[0], heat[1]), points)

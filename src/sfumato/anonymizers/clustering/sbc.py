@@ -26,7 +26,7 @@ from sfumato.kernels.clustering.similarity import (
     Progressed,
     distances_from,
     grow_similar,
-    nearest_classes,
+    nearest_similar_classes,
 )
 from sfumato.numbers import counted
 from sfumato.options import ListOfNames, Names
@@ -179,7 +179,7 @@ def _nearest_class(
     members = np.argsort(class_at, kind="stable")[len(left) :]
     starts = np.searchsorted(class_at[members], np.arange(count + 1)).astype(np.int64)
     again = laid.copy()
-    found: NDArray[np.int32] = nearest_classes(
+    found: NDArray[np.int32] = nearest_similar_classes(
         members, starts, left, again.tree, again.measure, again.chain, _nothing_done(again)
     )
     return found

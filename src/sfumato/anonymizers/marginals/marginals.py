@@ -30,7 +30,7 @@ from sfumato.models.says import Subject, says, smallest_allowed, speak_of
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
 from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.marginals.marginals import concerned, is_acyclic, repeated
+from sfumato.published.checks.marginals.marginals import concerned, is_acyclic, repeated_sets
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.header import exactly
@@ -151,7 +151,7 @@ def _column_problems(options: Marginals, table: EncodedTable) -> Iterator[str]:
     for name in dict.fromkeys(name for column in sets for name in column):
         if name not in quasi and name not in secret:
             yield f"{options.name}: there is no quasi-identifying or sensitive attribute {name!r}"
-    for name in repeated(sets, secret):
+    for name in repeated_sets(sets, secret):
         yield (
             f"{options.name}: the sensitive attribute {name!r} is in several sets, whose tables say more together "
             "than each by itself; leave it in one"

@@ -62,7 +62,7 @@ _MOST_VALUES = 100_000
 
 
 @dataclass(frozen=True)
-class Sampling:
+class SampleSettings:
     """How a private sample is made.
 
     Attributes
@@ -97,7 +97,7 @@ class SampleTask:
     ladders: tuple[Ladder, ...]
     sensitive: tuple[str, ...]
     model: DifferentialPrivacy
-    sampling: Sampling
+    sampling: SampleSettings
     beyond: int = 0
 
     @property
@@ -106,7 +106,7 @@ class SampleTask:
         return any(ladder.name not in self.sampling.levels for ladder in self.ladders)
 
 
-def sample_task(table: Table, model: DifferentialPrivacy, sampling: Sampling) -> SampleTask:
+def sample_task(table: Table, model: DifferentialPrivacy, sampling: SampleSettings) -> SampleTask:
     """Put records into the cells of declared hierarchies, one record of each person.
 
     Raises ``PolicyError`` with every mistake at once.
@@ -251,7 +251,7 @@ def _published(task: SampleTask, levels: Levels, codes: _Codes, k: int) -> Priva
     return PrivateSample(frame, domains, dict(zip(domains, levels, strict=True)), task.sensitive)
 
 
-def in_levels(table: Table, sampling: Sampling, published: PrivateSample) -> Table:
+def in_levels(table: Table, sampling: SampleSettings, published: PrivateSample) -> Table:
     """Return people with each value as the sample publishes it; no columns but those of the sample.
 
     Raises ``PolicyError`` when a column has no declared domain, or is not there.
@@ -274,7 +274,7 @@ def in_levels(table: Table, sampling: Sampling, published: PrivateSample) -> Tab
 
 
 def _ladders_of(
-    table: Table, sampling: Sampling, only: Collection[str] | None = None
+    table: Table, sampling: SampleSettings, only: Collection[str] | None = None
 ) -> tuple[tuple[Ladder, ...], list[str]]:
     """Return the columns, all or some, with their levels, and what is wrong with their domains."""
     ladders, problems = [], []
@@ -404,7 +404,7 @@ def _cells_of(given: Intervals, attribute: Attribute) -> tuple[list[float], NDAr
 
 
 def _problems(
-    table: Table, model: DifferentialPrivacy, sampling: Sampling, ladders: tuple[Ladder, ...]
+    table: Table, model: DifferentialPrivacy, sampling: SampleSettings, ladders: tuple[Ladder, ...]
 ) -> Iterator[str]:
     schema, known = table.schema, {**table.schema.quasi_identifying, **table.schema.sensitive}
     heights = {ladder.name: ladder.height for ladder in ladders}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.private.task import CHOICE_SHARE, FittedJoint, NoiseCore, PrivateTask, smallest_scale, total_of
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.private.promises import Budget, Step, deviation
+from sfumato.published.checks.private.promises import Budget, BudgetStep, deviation
 from sfumato.published.private import PrivateMarginals
 
 _Names = tuple[str, ...]
@@ -56,7 +56,7 @@ class _Drawing:
 
     def __init__(self, core: NoiseCore, task: PrivateTask, budget: Fraction) -> None:
         self.core, self.task, self.left = core, task, budget
-        self.steps: list[Step] = []
+        self.steps: list[BudgetStep] = []
 
     def named(self) -> dict[_Names, _Counts]:
         """Draw the marginals that the steward names, all at once."""
@@ -101,7 +101,7 @@ class _Drawing:
     def _counts(self, sets: Sequence[_Names], scale: float) -> dict[_Names, _Counts]:
         exact = [self.task.counts(names) for names in sets]
         drawn = self.core.draw(np.concatenate([counts.ravel() for counts in exact]), scale)
-        self.steps.append(Step("counts", len(sets), scale, self.core.counts_cost(len(sets), scale)))
+        self.steps.append(BudgetStep("counts", len(sets), scale, self.core.counts_cost(len(sets), scale)))
         ends = np.cumsum([counts.size for counts in exact])[:-1]
         parts = np.split(drawn, ends)
         return {names: part.reshape(each.shape) for names, part, each in zip(sets, parts, exact, strict=True)}
@@ -117,7 +117,7 @@ class _Drawing:
             chosen.append(open_[place])
         if chosen:
             cost = self.core.choice_cost(scores)
-            self.steps.append(Step("choice", len(chosen), scores, len(chosen) * cost))
+            self.steps.append(BudgetStep("choice", len(chosen), scores, len(chosen) * cost))
         return chosen
 
     def _score(self, pair: _Names, noisy: Mapping[_Names, _Counts], total: float, scale: float) -> int:

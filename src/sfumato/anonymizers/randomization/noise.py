@@ -224,7 +224,7 @@ def _freed(columns: Floats) -> Floats:
     return found
 
 
-def root_of(centered: Floats) -> Floats:
+def noise_root(centered: Floats) -> Floats:
     """Return the lower root, float64 (a, a), of the covariance of columns with mean 0, (n, a); alike on any machine."""
     return _square_root(_covariance(np.asfortranarray(centered)), lone=np.zeros(centered.shape[1], dtype=np.bool_))
 

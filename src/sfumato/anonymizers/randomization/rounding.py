@@ -29,7 +29,7 @@ from sfumato.models.says import Subject
 from sfumato.options import Checked, Limit, Names
 from sfumato.published import RandomizedTable
 from sfumato.randomness import another
-from sfumato.settings import is_finite_number, plain
+from sfumato.settings import is_finite_number, plain_setting
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 
@@ -163,7 +163,7 @@ class TopBottomCoding(Checked):
         for option in ("lowest", "highest"):
             bounds = getattr(self, option)
             if isinstance(bounds, Mapping):
-                object.__setattr__(self, option, {name: plain(bound) for name, bound in bounds.items()})
+                object.__setattr__(self, option, {name: plain_setting(bound) for name, bound in bounds.items()})
         super().__post_init__()
 
     def _mistakes(self) -> Iterator[str]:

@@ -22,7 +22,7 @@ from sfumato.anonymizers.randomization.columns import (
     publish_changed,
     refuse_misfits,
 )
-from sfumato.anonymizers.randomization.noise import root_of
+from sfumato.anonymizers.randomization.noise import noise_root
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject
 from sfumato.options import Checked, Names
@@ -110,7 +110,7 @@ def _drawn_scores(fixed: list[Floats], own: list[Floats], drawn: Floats) -> Floa
     """
     scores = np.column_stack([*fixed, *own])
     centered = scores - scores.mean(axis=0)
-    root = root_of(centered)
+    root = noise_root(centered)
     numbers = np.zeros_like(centered)
     for place in range(len(fixed)):
         rest = centered[:, place] - (numbers[:, :place] * root[place, :place]).sum(axis=1)

@@ -29,7 +29,7 @@ from sfumato.kernels.ratings.groups import (
     improve_groups,
     merge_flat,
     merge_patterns,
-    near_records,
+    near_raters,
     relax_codes,
     start_groups,
 )
@@ -39,7 +39,7 @@ from sfumato.published.checks.ratings.check import check_ratings
 from sfumato.published.checks.ratings.measures import vectors_of
 from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.randomness import permutation
-from sfumato.table.ratings.ratings import Ratings, settled
+from sfumato.table.ratings.ratings import Ratings, order_ratings
 
 _BLOCK = 1024
 """Records that are searched together: within a block, every pair of records is compared."""
@@ -104,7 +104,7 @@ def _of_block(
     free = merging_rules(replace(task, model=replace(task.model, l=0)), 0)
     groups, sizes = start_groups(block.seeds, block.arrays, free)
     left_out = np.empty(may_leave, dtype=np.int32)
-    near = near_records(_near(block, task.model.k), block.arrays, free)
+    near = near_raters(_near(block, task.model.k), block.arrays, free)
     hidden = task.model.l > 0
     rules = merging_rules(task, _penalty(block, task, len(groups)) if hidden else 0)
     if not hidden:
@@ -375,6 +375,6 @@ def shuffle_ratings(ratings: Ratings, seed: int | None) -> _ShuffledRatings:
 
     With a seed, the result is the same for every order of the input's records and issues. Cost O(z log z).
     """
-    by_content, origin = settled(ratings)
+    by_content, origin = order_ratings(ratings)
     order = permutation(ratings.height, seed)
     return _ShuffledRatings(by_content.take(order), origin[order])

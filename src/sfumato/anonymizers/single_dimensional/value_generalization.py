@@ -29,8 +29,8 @@ from sfumato.anonymizers.single_dimensional.search import (
 )
 from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import statistics_of
-from sfumato.kernels.global_cuts.global_cuts import BEST, LEAF, ROOT, Nodes, part_count, tree_part
-from sfumato.kernels.global_cuts.product_cells import SortedAttributes, range_loss
+from sfumato.kernels.global_cuts.global_cuts import BEST, LEAF, ROOT, Nodes, region_count, tree_part
+from sfumato.kernels.global_cuts.product_cells import SortedAttributes, cell_range_loss
 from sfumato.kernels.global_cuts.subtree_merging import CHOSEN, MERGES, PRIME, HierarchyForest, merge, start_merging
 from sfumato.kernels.types import TREE, Space
 from sfumato.numbers import counted
@@ -197,7 +197,7 @@ def _forest_of(layout: SortedAttributes, space: Space, nodes: Nodes) -> Hierarch
         parts = _tree_parts(attribute, layout, space, nodes)
         rows.extend(_rows(attribute, cardinality, parts, len(rows)))
     owner, low, stop, parent, children = np.array(rows, dtype=np.int64).reshape(-1, 5).T.copy()
-    loss = np.array([range_loss(*row[:3], layout, space) for row in rows], dtype=np.float64)
+    loss = np.array([cell_range_loss(*row[:3], layout, space) for row in rows], dtype=np.float64)
     records = _records(layout, space)
     charged = (records[space.offsets[owner] + owner + stop] - records[space.offsets[owner] + owner + low]) * loss
     cost = np.where(children > 0, charged, 0.0)
@@ -240,7 +240,7 @@ def _tree_parts(attribute: int, layout: SortedAttributes, space: Space, nodes: N
     waiting = [(0, cardinality, ROOT)] if cardinality > 1 else []
     while waiting:
         low, stop, node = waiting.pop()
-        count = part_count(attribute, node, stop, layout, nodes)
+        count = region_count(attribute, node, stop, layout, nodes)
         found = [tree_part(attribute, node, child, layout, nodes) for child in range(count)]
         parts[low, stop] = [(int(part[0]), int(part[1])) for part in found]
         waiting.extend((int(part[0]), int(part[1]), int(part[2])) for part in found if part[2] != LEAF)

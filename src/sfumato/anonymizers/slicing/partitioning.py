@@ -30,7 +30,7 @@ from sfumato.published.checks.slices.layout import (
     models_of_rules,
     number_rows,
 )
-from sfumato.published.checks.slices.slices import judge
+from sfumato.published.checks.slices.slices import judge_slices
 from sfumato.published.sliced import BUCKET, Columns, labels_of
 from sfumato.randomness import another, permutation
 from sfumato.recoding.publish import carried_over, publish
@@ -226,7 +226,7 @@ class _BucketCutting:
         names = [attribute.name for attribute in self.problem.table.sensitive]
         model_of = models_of_rules(self.problem.models, names)
         found = [
-            judge(self.layout, rule, model, self.problem.table, bucket_of, count).unsettled
+            judge_slices(self.layout, rule, model, self.problem.table, bucket_of, count).unsettled
             for rule, model in enumerate(model_of)
         ]
         return np.unique(np.concatenate(found))

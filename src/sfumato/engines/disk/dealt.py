@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import CountedTable, DealtColumn, DealtTable
 from sfumato.engines.disk.publishing import (
-    Labels,
+    LabelTables,
     PublishedColumns,
     labels_of_classes,
     part_count,
@@ -201,7 +201,7 @@ class DealtParts:
         ]
 
     @cached_property
-    def _labels(self) -> dict[str, Labels]:
+    def _labels(self) -> dict[str, LabelTables]:
         """What every label publishes, but for insensitive attributes."""
         coded = {each.attribute.name: each for own in self._both for each in own}
         found = {}
@@ -212,7 +212,7 @@ class DealtParts:
                 if name in classes:
                     found[label] = labels_of_classes(classes[name], coded[name])
                 elif name in coded:
-                    found[label] = Labels(coded[name].values)
+                    found[label] = LabelTables(coded[name].values)
         return found
 
 

@@ -83,7 +83,7 @@ AUDITED = "published-classes", "published-people"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Labels:
+class LabelTables:
     """What a column publishes: ``values[number_of[key]]``, where the key is a class or a code."""
 
     values: pl.Series
@@ -221,28 +221,30 @@ class PublishedParts:
         return pl.DataFrame([columns[name].alias(str(place)) for place, name in enumerate(self._names)])
 
     @cached_property
-    def _promises(self) -> dict[str, Labels]:
+    def _promises(self) -> dict[str, LabelTables]:
         found = {name: np.unique(each, return_inverse=True) for name, each in self.promised.items()}
-        return {name: Labels(pl.Series(name, steps), place.astype(np.int32)) for name, (steps, place) in found.items()}
+        return {
+            name: LabelTables(pl.Series(name, steps), place.astype(np.int32)) for name, (steps, place) in found.items()
+        }
 
     @cached_property
-    def _quasi(self) -> dict[str, Labels]:
+    def _quasi(self) -> dict[str, LabelTables]:
         pairs = zip(self.generalized.columns, self.large.quasi_identifying, strict=True)
         starred = self.starred and self.generalized.suppressed > 0
         return {column.attribute.name: labels_of_classes(column, coded, starred=starred) for column, coded in pairs}
 
     @cached_property
-    def _hidden(self) -> dict[str, Labels]:
-        return {column.attribute.name: Labels(column.values) for column in self.large.sensitive}
+    def _hidden(self) -> dict[str, LabelTables]:
+        return {column.attribute.name: LabelTables(column.values) for column in self.large.sensitive}
 
 
-def labels_of_classes(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool = False) -> Labels:
+def labels_of_classes(column: GeneralizedColumn, coded: CodedColumn, *, starred: bool = False) -> LabelTables:
     """Return what the classes of a column publish; `starred`: with ``*`` for the class -1."""
     kind = column.attribute.kind
     if not starred and not column.level.any() and (is_measured(kind) or kind is Kind.BOOLEAN):
         # No cell was changed, so that the column keeps its type.
-        return Labels(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
+        return LabelTables(coded.values[pl.Series(column.low.astype(np.uint32))], column.per_class)
     if not starred:
-        return Labels(column.labels, column.per_class)
+        return LabelTables(column.labels, column.per_class)
     # One more label for the class -1, which indexing from the end finds.
-    return Labels(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))
+    return LabelTables(column.labels.extend_constant(STAR, 1), np.append(column.per_class, np.int32(column.count)))

@@ -63,11 +63,11 @@ class SparkBatches:
         for counted in self.source.counted(names, sorted=self.sorted):
             counts = counted.drop_in_place(COUNT).to_numpy()
             columns = _named(counted, names, texts)
-            for groups in spread(counts, ROWS):
+            for groups in spread_counts(counts, ROWS):
                 yield [column.gather(groups) for column in columns]
 
 
-def spread(counts: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+def spread_counts(counts: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
     """Yield the number of each group as often as it counts, at most so many at a time; int64."""
     stops = np.cumsum(counts)
     for start in range(0, int(stops[-1]) if len(stops) else 0, most):

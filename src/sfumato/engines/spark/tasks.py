@@ -31,7 +31,7 @@ _TOLD = {
 }
 
 
-def versions() -> tuple[str, ...]:
+def library_versions() -> tuple[str, ...]:
     """Return what must be equal here and on workers, so that ties of floating-point numbers are broken alike."""
     return (".".join(platform.python_version_tuple()[:2]), *map(_version, LIBRARIES))
 
@@ -85,7 +85,7 @@ def _solved(session: Any, solve: bytes, sent: Sequence[tuple[int, bytes]]) -> It
         frame = session.createDataFrame(pa.table({"place": places, "part": payloads}))
         # By value, which every attempt deals alike; as many partitions as parts, or one task would solve all.
         spread = frame.repartition(len(sent), "place")
-        solutions = spread.mapInArrow(_task(solve, versions()), SCHEMA).toArrow().to_pylist()
+        solutions = spread.mapInArrow(_task(solve, library_versions()), SCHEMA).toArrow().to_pylist()
     if sorted(solution["place"] for solution in solutions) != list(places):
         raise InputError(NO_WORKERS)
     for solution in solutions:
@@ -113,10 +113,10 @@ def _task(solve: bytes, wanted: tuple[str, ...]) -> Callable[[Iterator[Any]], It
 
         trouble, solver = "", None
         try:
-            from sfumato.engines.spark.tasks import versions
+            from sfumato.engines.spark.tasks import library_versions
             from sfumato.errors import SfumatoError
 
-            trouble = "" if versions() == wanted else unequal
+            trouble = "" if library_versions() == wanted else unequal
         except ImportError:
             trouble = absent
 

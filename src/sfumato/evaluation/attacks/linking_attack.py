@@ -18,7 +18,7 @@ from sfumato.evaluation.attacks.people import first_numbered
 from sfumato.evaluation.attacks.placement import likeliest_rows
 from sfumato.evaluation.attacks.publication import PublishedClasses, coverage_of, read_publication
 from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_codes, read_register, register_attributes
-from sfumato.kernels.linking.linkage import ClassValues, Coverage, count_candidates, covering_classes
+from sfumato.kernels.linking.linkage import ClassCoverage, ClassValues, count_candidates, covering_classes
 from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
@@ -483,7 +483,7 @@ def fitting_records(
     rows = np.cumsum([0, *(each.attribute.size + 1 for each in known)]).astype(np.int64)
     shifts = np.zeros(len(known), dtype=np.int64)
     labels = publication.label_of, publication.runs, publication.low, publication.high
-    table = covering_classes(Coverage(*labels, rows, shifts))
+    table = covering_classes(ClassCoverage(*labels, rows, shifts))
     told = [int(row + each.codes[0]) for row, each in zip(rows, known, strict=False) if each.codes[0] >= 0]
     fitting = np.bitwise_and.reduce(table[told], axis=0)
     fits = np.unpackbits(fitting.view(np.uint8), bitorder="little")[publication.class_of]

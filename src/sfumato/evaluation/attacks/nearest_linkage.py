@@ -33,7 +33,7 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.publication import PublishedClasses
 from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import Blocks, Labels, nearest_classes
+from sfumato.kernels.linking.linkage import Blocks, LabelCodes, nearest_classes
 from sfumato.options import Checked
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding
@@ -286,7 +286,7 @@ class _LinkSearch:
 
     people: NDArray[np.float64]
     codes: NDArray[np.int32]
-    classes: tuple[Labels, Blocks, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+    classes: tuple[LabelCodes, Blocks, NDArray[np.int64], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
 
 
 def _search(
@@ -300,7 +300,7 @@ def _search(
     points, people = _points(publication, known, measured, published, vectors)
     codes = np.ascontiguousarray(vectors[:, others]).astype(np.int32)
     order, blocks = _blocks_of(points, publication.label_of[:, others])
-    labels = Labels(
+    labels = LabelCodes(
         _label_bounds(publication)[others], publication.runs, publication.low, publication.high, _inside(publication)
     )
     return _LinkSearch(people, codes, (labels, blocks, *_ordered(publication, order)))

@@ -38,7 +38,7 @@ from sfumato.table.header import raise_together, repeated
 from sfumato.table.person_column import number_people
 from sfumato.table.person_keys import person_keys
 from sfumato.table.reading import read_table
-from sfumato.table.row_order import settled as settled_table
+from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.row_order import settled_rows
 from sfumato.table.schema import Schema
 from sfumato.table.sources import open_source

@@ -13,7 +13,7 @@ from sfumato.classes.generalized import Form
 from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import count_values, first_records
-from sfumato.kernels.linking.linkage import Coverage
+from sfumato.kernels.linking.linkage import ClassCoverage
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage as LabelCoverage
 from sfumato.recoding.parsing import parse
@@ -139,10 +139,10 @@ _TABULATED_BYTES = 64 << 20
 """Memory for the table of covering classes; if it would need more, neighbouring codes share rows."""
 
 
-def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> Coverage:
+def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> ClassCoverage:
     """Return what the classes cover of the attributes that a register shares."""
     rows, shifts = _rows(known, len(publication.sizes))
-    return Coverage(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
+    return ClassCoverage(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
 
 
 def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

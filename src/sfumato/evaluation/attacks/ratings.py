@@ -18,7 +18,7 @@ from sfumato.randomness import permutation, seed_problems
 from sfumato.rates import Rate
 from sfumato.release.ratings.release import RatingRelease
 from sfumato.settings import is_finite_number
-from sfumato.table.ratings.ratings import Ratings, settled
+from sfumato.table.ratings.ratings import Ratings, order_ratings
 
 _OUTSIDERS = "people who are not in the data"
 _SELVES = "the same people, each with their own record taken away"
@@ -100,11 +100,11 @@ def attack_ratings(
     raise_all(PolicyError, [*problems, *_misfits(original, release, control)])
     knowledge = RatingKnowledge(known, float(error), issues, with_sensitive)
     random = np.random.default_rng(seed)
-    original, number_of = settled(original)
+    original, number_of = order_ratings(original)
     people = _drawn(with_ratings(original, knowledge), victims, random)
     raters = original.raters
     theirs = choose_known_ratings(original, people, raters, knowledge, random)
-    control = None if control is None else settled(control)[0]
+    control = None if control is None else order_ratings(control)[0]
     others = None if control is None else _outsiders(original, control, knowledge, victims, random)
     hidden = None if with_sensitive else _sensitive_of(original, people)
     of_others = hidden
@@ -568,7 +568,7 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     raise_all(PolicyError, problems)
     count = min(max(1, round(share * ratings.height)), ratings.height - 1)
     is_out = np.zeros(ratings.height, dtype=np.bool_)
-    is_out[settled(ratings)[1][permutation(ratings.height, seed)[:count]]] = True
+    is_out[order_ratings(ratings)[1][permutation(ratings.height, seed)[:count]]] = True
     stay = ratings.take(np.flatnonzero(~is_out))
     out = ratings.take(np.flatnonzero(is_out))
     return stay, out

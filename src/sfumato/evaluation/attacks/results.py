@@ -10,7 +10,19 @@ from typing import Any
 from sfumato.evaluation.attacks.people import records_in_words
 from sfumato.evaluation.attacks.protocol import AttackResult, RecordsKnown
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
-from sfumato.notebook import BAD, GOOD, OPEN, Cell, Markup, interval, lines, mark, paragraph, section, table
+from sfumato.notebook import (
+    BAD,
+    GOOD,
+    OPEN,
+    Cell,
+    Markup,
+    interval,
+    lines,
+    notebook_mark,
+    notebook_section,
+    notebook_table,
+    paragraph,
+)
 from sfumato.numbers import counted, percent, with_article
 
 
@@ -182,10 +194,10 @@ def _attack_parts(attacks: Attacks) -> tuple[Markup, ...]:
     helps = {result.helps: result.attack for result in attacks.unlicensed if result.helps}
     return (
         paragraph(_summary(attacks)),
-        table(_HEADS, played, (3, 4)),
+        notebook_table(_HEADS, played, (3, 4)),
         paragraph(_STROKES if played else ""),
-        section("What helps", lines(f"{attack}: {sentence}" for sentence, attack in helps.items())),
-        section("Not played", lines(missed)),
+        notebook_section("What helps", lines(f"{attack}: {sentence}" for sentence, attack in helps.items())),
+        notebook_section("Not played", lines(missed)),
     )
 
 
@@ -204,6 +216,13 @@ def _row(result: AttackResult) -> tuple[Cell, ...]:
     kind = OPEN if result.succeeds and result.is_allowed else KINDS[result.verdict]
     words = IN_WORDS[result.verdict] + (", as the promises allow" if result.succeeds and result.is_allowed else "")
     if not success.people:
-        return result.attack, result.goal, mark(words, kind), "nobody", "", ""
+        return result.attack, result.goal, notebook_mark(words, kind), "nobody", "", ""
     drawn = interval(low, high, success.share, strokes)
-    return result.attack, result.goal, mark(words, kind), percent(success.share, 3), percent(success.baseline, 3), drawn
+    return (
+        result.attack,
+        result.goal,
+        notebook_mark(words, kind),
+        percent(success.share, 3),
+        percent(success.baseline, 3),
+        drawn,
+    )

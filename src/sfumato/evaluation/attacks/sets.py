@@ -12,11 +12,11 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.kernels.sets.support import postings, support_of_known
 from sfumato.numbers import counted
-from sfumato.published.sets import classes_of
+from sfumato.published.sets import set_classes
 from sfumato.randomness import seed_problems
 from sfumato.rates import Rate
 from sfumato.release.sets.release import SetRelease
-from sfumato.table.sets.sets import Sets, settled
+from sfumato.table.sets.sets import Sets, order_sets
 
 _ItemChoice = Literal["any", "popular", "rare"]
 
@@ -109,7 +109,7 @@ def attack_sets(
     promised = 2 if release is None else release.model.m
     most = promised if known is None else known
     random = np.random.default_rng(seed)
-    original, number_of = settled(original)
+    original, number_of = order_sets(original)
     people = _drawn(original, victims, random)
     theirs = _known(original, people, most + 1, items, random)
     seen = original_view(original)
@@ -230,7 +230,7 @@ def original_view(sets: Sets) -> _SetView:
     """Return sets as they are."""
     class_of = np.zeros(sets.height, dtype=np.int64)
     if sets.beside is not None:
-        class_of = classes_of(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))
+        class_of = set_classes(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))
     paths = np.arange(len(sets.names))[None, :]
     return _SetView(sets.starts, sets.items, class_of, np.arange(sets.height), paths)
 

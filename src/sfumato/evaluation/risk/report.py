@@ -16,7 +16,7 @@ from sfumato.evaluation.risk.adversaries import TOLERANCE, AboveThreshold, Adver
 from sfumato.evaluation.risk.combinations import Combinations, LeftOut, SpecialUniques, leaving_out_lines
 from sfumato.evaluation.risk.keys import UNNUMBERED, Keys, PeopleAtRisk
 from sfumato.evaluation.risk.log_linear import LogLinearRisk
-from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, section, table
+from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import counted, figure, percent
 
 if TYPE_CHECKING:
@@ -437,12 +437,14 @@ def _risk_parts(report: RiskReport) -> tuple[Markup, ...]:
     ranked = [] if combinations is None else combinations.ranked()[:_MOST_COMBINATIONS]
     told = [(", ".join(one.columns), bar(one.separation), one.uniques) for one in ranked]
     return (
-        section("Records that look alike", table(("class of", "records"), list(_sizes(report)))),
-        section("Risk", table(("adversary", "highest", "average"), list(_risks(report)))),
-        section("Records above a threshold", table(("threshold", "adversary", "records"), list(_above_row(report)))),
-        section(
+        notebook_section("Records that look alike", notebook_table(("class of", "records"), list(_sizes(report)))),
+        notebook_section("Risk", notebook_table(("adversary", "highest", "average"), list(_risks(report)))),
+        notebook_section(
+            "Records above a threshold", notebook_table(("threshold", "adversary", "records"), list(_above_row(report)))
+        ),
+        notebook_section(
             "Columns that give people away",
-            table(("columns", "pairs of records told apart", "unique records"), told, (2,)),
+            notebook_table(("columns", "pairs of records told apart", "unique records"), told, (2,)),
         ),
         lines(report.people_lines),
     )

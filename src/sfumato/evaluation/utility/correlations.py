@@ -94,7 +94,7 @@ def correlations(original: Joint, published: Joint, domains: Mapping[str, Attrib
     )
 
 
-def mean_square_contingency(table: Floats) -> float:
+def pairwise_contingency(table: Floats) -> float:
     """Return φ² of a table of counts or shares; 0 where a side has only one value."""
     held = table[np.ix_(table.sum(axis=1) > 0, table.sum(axis=0) > 0)]
     least = min(held.shape, default=0)
@@ -127,7 +127,7 @@ def _associations(
     return tuple(
         Association(
             pair,
-            *(mean_square_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published)),
+            *(pairwise_contingency(contingency_table(joint, *pair, bins=bins)) for joint in (original, published)),
         )
         for pair in combinations(names, 2)
     )

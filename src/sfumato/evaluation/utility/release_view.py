@@ -22,7 +22,7 @@ from sfumato.published.protocol import settled
 from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
-from sfumato.table.row_order import settled as settled_table
+from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.table import Table
 
 

@@ -90,7 +90,7 @@ def on_grid(gap: float) -> float:
 
 
 @borrowing
-def enter(
+def enter_hull(
     codes: Codes, record: int, times: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls, stale: Flags
 ) -> None:
     """Add equal records to a class and mark the attributes whose distances change as stale."""
@@ -332,7 +332,7 @@ class TreeSearch(NamedTuple):
 
 
 @kernel
-def begin(weights: Int64s, first: int, k: int, tree: RecordTree, loss: ClassLoss, rules: RuleArrays) -> Growth:
+def begin_caat(weights: Int64s, first: int, k: int, tree: RecordTree, loss: ClassLoss, rules: RuleArrays) -> Growth:
     """Return a clustering without classes; weights : int64 (m,); first : the record that starts the first class."""
     height = weights.sum()
     numbers = np.zeros(5, np.int64)
@@ -346,7 +346,7 @@ def begin(weights: Int64s, first: int, k: int, tree: RecordTree, loss: ClassLoss
 
 
 @kernel
-def grow(
+def grow_classes(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, most: int, tree: RecordTree,
     loss: ClassLoss, rules: RuleArrays, growth: Growth,
 ) -> None:  # fmt: skip
@@ -424,7 +424,7 @@ def _take(
     growth.numbers[LEFT] -= times
     for column in range(len(rules.offsets) - 1):
         growth.counts[rules.offsets[column] + int64(values[record, column])] += times
-    enter(codes, record, times, place, rule, loss, growth.hulls, growth.prices.stale)
+    enter_hull(codes, record, times, place, rule, loss, growth.hulls, growth.prices.stale)
     return times
 
 
@@ -558,7 +558,7 @@ def join_nearest(codes: Codes, record_of: Int32s, rule: int, frozen: bool, loss:
         if not frozen or record != before:
             home = _home_of(codes, record, rule, loss, growth)
         if not frozen:
-            enter(codes, record, 1, home, rule, loss, growth.hulls, stale)
+            enter_hull(codes, record, 1, home, rule, loss, growth.hulls, stale)
         growth.class_of[row] = home
         before = record
 
@@ -582,7 +582,7 @@ def gaps_to_class(codes: Codes, members: Int64s, others: Int64s, rule: int, loss
     hulls = new_hulls(1, loss)
     stale = np.zeros(len(loss.kinds), np.bool_)
     for record in members:
-        enter(codes, record, 1, 0, rule, loss, hulls, stale)
+        enter_hull(codes, record, 1, 0, rule, loss, hulls, stale)
     gaps = np.empty(len(others))
     for place in range(len(others)):
         gaps[place] = class_gap(codes, others[place], 0, rule, loss, hulls)

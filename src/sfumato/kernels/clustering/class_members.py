@@ -83,7 +83,7 @@ def new_members(
         if class_of[one] != NOBODY:
             join(one, class_of[one], members)
     for place in range(count):
-        measure(place, loss, members)
+        measure_class(place, loss, members)
     return members
 
 
@@ -123,7 +123,7 @@ def code_of(one: int, attribute: int, members: Members) -> int:
 
 
 @borrowing
-def measure(place: int, loss: ClassLoss, members: Members) -> None:
+def measure_class(place: int, loss: ClassLoss, members: Members) -> None:
     """Find the ranges and the loss of a class anew. Cost O(members · q)."""
     total = 0.0
     first = members.heads[place]
@@ -210,7 +210,7 @@ def _changed_loss_at_once(place: int, out: int, into: int, loss: ClassLoss, memb
 
 
 @borrowing
-def enter(one: int, place: int, loss: ClassLoss, members: Members) -> None:
+def enter_class(one: int, place: int, loss: ClassLoss, members: Members) -> None:
     """Add a record to a class that has members, and keep its measures. Cost O(q), where values make sets O(members)."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -389,7 +389,7 @@ def complete(
         if class_of[one] == NOBODY:
             place = _cheapest_class(one, count, ruled, loss, rules, members)
             join(one, place if place != NOBODY else count, members)
-            measure(class_of[one], loss, members)
+            measure_class(class_of[one], loss, members)
     _merge_failing(count + 1, loss, rules, members)
     return _renumber(class_of, members)
 
@@ -468,8 +468,8 @@ def _merge(gone: int, other: int, loss: ClassLoss, members: Members) -> None:
         leave(one, members)
         join(one, other, members)
         one = following
-    measure(gone, loss, members)
-    measure(other, loss, members)
+    measure_class(gone, loss, members)
+    measure_class(other, loss, members)
 
 
 @inlined
@@ -486,7 +486,7 @@ def _renumber(class_of: Int32s, members: Members) -> int:
 
 
 @kernel
-def nearest_classes(codes: Codes, low: Int64s, high: Int64s, sets: Flags, loss: ClassLoss) -> Int32s:
+def nearest_member_classes(codes: Codes, low: Int64s, high: Int64s, sets: Flags, loss: ClassLoss) -> Int32s:
     """Return the class whose loss grows least for each of some records; int32 (r,).
 
     codes : unsigned (r, q); low, high : int64 (c, q), codes of the classes; sets : bool (c, M), their values where

@@ -87,7 +87,7 @@ class GrowingGroups(NamedTuple):
 
 
 @kernel
-def begin(
+def begin_kaca(
     codes: Codes, values: Codes, weights: Int64s, group_of: Any, k: int, ruled: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays,
 ) -> GrowingGroups:  # fmt: skip
@@ -490,7 +490,7 @@ def _absorb(group: int, gone: int, groups: GrowingGroups) -> None:
 
 
 @kernel
-def settle(
+def settle_small(
     values: Codes, draws: Floats, steps: Int64s, k: int, ruled: bool, with_stubs: bool, most: int, picks: Int64s,
     tree: RecordTree, loss: ClassLoss, rules: RuleArrays, groups: GrowingGroups,
 ) -> None:  # fmt: skip
@@ -544,7 +544,7 @@ def settle(
 
 
 @linear
-def classes_of(groups: GrowingGroups, class_of: Int32s) -> int:
+def number_classes(groups: GrowingGroups, class_of: Int32s) -> int:
     """Write down the class of each row, groups that are left being numbered by their place.
 
     class_of : int32 (n,), filled in. Returns how many classes there are.

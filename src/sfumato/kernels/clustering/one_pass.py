@@ -158,7 +158,7 @@ def distance_up_to(
 
 
 @kernel
-def join_nearest(
+def join_nearest_class(
     codes: Codes, record_of: Int32s, rows: Int64s, class_of: Int32s, full: int, after: Int64s, before: Int64s,
     loss: ClassLoss, centroids: Centroids,
 ) -> None:  # fmt: skip

@@ -20,11 +20,11 @@ from sfumato.kernels.clustering.class_members import (
     Members,
     changed_loss,
     class_holds,
-    enter,
+    enter_class,
     go,
     join,
     leave,
-    measure,
+    measure_class,
     new_members,
 )
 from sfumato.kernels.jit import borrowing, kernel, sized
@@ -241,9 +241,9 @@ def _transfer(one: int, there: int, loss: ClassLoss, members: Members) -> None:
     go(one, loss, members)
     if members.heads[there] == NOBODY:
         join(one, there, members)
-        measure(there, loss, members)
+        measure_class(there, loss, members)
     else:
-        enter(one, there, loss, members)
+        enter_class(one, there, loss, members)
 
 
 @borrowing

@@ -554,7 +554,7 @@ def grow_similar(
 
 
 @kernel
-def nearest_classes(
+def nearest_similar_classes(
     members: Int64s, starts: Int64s, left: Int64s, tree: PrefixTree,
     measure: Measure, chain: Chain, done: Progressed,
 ) -> Int32s:  # fmt: skip

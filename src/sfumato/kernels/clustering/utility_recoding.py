@@ -248,7 +248,7 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 
 @inlined
-def rows_of(first: int, second: int, classes: LocalClasses) -> Int64s:
+def class_rows(first: int, second: int, classes: LocalClasses) -> Int64s:
     """Return the rows of two classes together, int64, rising; `second` may be −1."""
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
@@ -264,7 +264,7 @@ def rows_of(first: int, second: int, classes: LocalClasses) -> Int64s:
 
 
 @inlined
-def own_loss(one: int, loss: ClassLoss, classes: LocalClasses) -> float:
+def single_class_loss(one: int, loss: ClassLoss, classes: LocalClasses) -> float:
     """Loss of each record of a class."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
@@ -374,7 +374,7 @@ def join_undersized(
             near = _nearest(codes, record_of, small, low, high, loss, classes)
             if near < 0:
                 break
-            rows = rows_of(small, near, classes)
+            rows = class_rows(small, near, classes)
             drop_class(small, classes)
             drop_class(near, classes)
             _add_parts(codes, record_of, rows, k, loss, classes, span)
@@ -612,8 +612,8 @@ def help_undersized(
             found, taken = _cheapest_donor(codes, record_of, small, k, found, best, loss, classes, span)
             if found < 0:
                 break
-            rows = rows_of(found, int64(-1), classes)
-            own = rows_of(small, int64(-1), classes)
+            rows = class_rows(found, int64(-1), classes)
+            own = class_rows(small, int64(-1), classes)
             drop_class(small, classes)
             drop_class(found, classes)
             if len(taken) > 0:
@@ -635,7 +635,7 @@ def _cheapest_merger(
     one = classes.after[end]
     while one != end:
         if one != small:
-            own = classes.sizes[one] * own_loss(one, loss, classes)
+            own = classes.sizes[one] * single_class_loss(one, loss, classes)
             size = classes.sizes[small] + classes.sizes[one]
             union = size * union_up_to(codes, record_of, small, one, (limit + own) / size, loss, classes)
             if union < np.inf and cell(union - own) < best:
@@ -658,10 +658,10 @@ def _cheapest_donor(
     donor = classes.after[end]
     while donor != end:
         if donor != small and classes.sizes[donor] >= 2 * k - size:
-            own = classes.sizes[donor] * own_loss(donor, loss, classes)
+            own = classes.sizes[donor] * single_class_loss(donor, loss, classes)
             bound = (upper_edge(best) + own) / k
             if least_with(small, classes.low[donor], classes.high[donor], loss, classes) <= bound:
-                rows = rows_of(donor, int64(-1), classes)
+                rows = class_rows(donor, int64(-1), classes)
                 taken = np.zeros(len(rows), np.bool_)
                 _span_of(codes, record_of, small, loss, classes, span)
                 if take_nearest(codes, record_of, rows, size, k, bound, taken, loss, span):

@@ -24,6 +24,7 @@ from sfumato.kernels.global_cuts.product_cells import (
     ProductCells,
     SortedAttributes,
     bounds_of,
+    cell_range_loss,
     collect,
     count_in,
     count_least,
@@ -31,7 +32,6 @@ from sfumato.kernels.global_cuts.product_cells import (
     group,
     judge,
     move,
-    range_loss,
 )
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
@@ -160,7 +160,7 @@ def weigh_children(
     penalty = int64(0)
     failing = int64(0)
     least = int64(2**62)
-    for child in range(part_count(attribute, node, stop, layout, nodes)):
+    for child in range(region_count(attribute, node, stop, layout, nodes)):
         part_low, part_stop, _ = tree_part(attribute, node, child, layout, nodes)
         touched = collect(attribute, part_low, part_stop, layout, space, cells)
         judge(
@@ -180,13 +180,13 @@ def weigh_children(
         forget(touched, cells)
         if empty or failing > cells.counters[LEFT]:
             return False, 0.0, 0, 0
-        saved += kept * (loss - range_loss(attribute, part_low, part_stop, layout, space))
+        saved += kept * (loss - cell_range_loss(attribute, part_low, part_stop, layout, space))
     saved -= penalty / cutting.scale
     return failing == 0 or saved > 0, saved, least, failing
 
 
 @inlined
-def part_count(attribute: int, node: int, stop: int, layout: SortedAttributes, nodes: Nodes) -> int:
+def region_count(attribute: int, node: int, stop: int, layout: SortedAttributes, nodes: Nodes) -> int:
     """Into how many regions a node is cut; the missing value is one."""
     if node != ROOT:
         return int64(nodes.last[node] - nodes.first[node])
@@ -444,8 +444,8 @@ def _choose(
         failing = missing_fails + left_fails + right_fails
         if failing > cells.counters[LEFT]:
             continue
-        left_loss = range_loss(attribute, low, code + 1, layout, space)
-        right_loss = range_loss(attribute, code + 1, end, layout, space) if code + 1 < end else 0.0
+        left_loss = cell_range_loss(attribute, low, code + 1, layout, space)
+        right_loss = cell_range_loss(attribute, code + 1, end, layout, space) if code + 1 < end else 0.0
         saved = (below - left_fails) * (loss - left_loss) + (size - below - right_fails) * (loss - right_loss) + aside
         saved -= penalty / cutting.scale
         if failing > 0 and saved <= 0:
@@ -588,7 +588,7 @@ def add_region(
     cells.counters[REGIONS] += 1
     regions.attribute[region], regions.low[region], regions.stop[region] = attribute, low, stop
     regions.node[region] = node
-    regions.loss[region] = range_loss(attribute, low, stop, layout, space)
+    regions.loss[region] = cell_range_loss(attribute, low, stop, layout, space)
     regions.version[region] = -1
     begin, end = bounds_of(attribute, low, stop, layout, space)
     if node == LEAF or stop - low <= 1 or begin == end:
@@ -718,7 +718,7 @@ def _cut(
     _enter(region, regions)
     if is_tree(attribute, space):
         node = regions.node[region]
-        for child in range(part_count(attribute, node, stop, layout, nodes)):
+        for child in range(region_count(attribute, node, stop, layout, nodes)):
             low, end, part = tree_part(attribute, node, child, layout, nodes)
             _part(region, low, end, part, layout, space, nodes, rules, cutting, cells, regions)
     else:
@@ -748,7 +748,7 @@ def _part(
         judge(attribute, low, stop, touched, cutting.smallest, cutting.ruled, layout, space, rules, cells)
     else:
         cells.fails[:touched] = False
-    loss = range_loss(attribute, low, stop, layout, space)
+    loss = cell_range_loss(attribute, low, stop, layout, space)
     move(attribute, low, stop, touched, regions.loss[region], loss, layout, space, cells)
     forget(touched, cells)
     add_region(attribute, low, stop, node, layout, space, nodes, cutting, cells, regions)

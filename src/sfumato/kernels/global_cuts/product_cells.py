@@ -171,7 +171,7 @@ def start_cells(
         if cells.records[cell] == 0:
             for attribute in range(len(space.kinds)):
                 code = space.offsets[attribute] + layout.codes[attribute, record]
-                cells.loss[cell] += range_loss(attribute, low[code], stop[code], layout, space)
+                cells.loss[cell] += cell_range_loss(attribute, low[code], stop[code], layout, space)
         cells.records[cell] += 1
         cells.sizes[cell] += layout.weights[record]
     count_least(cells)
@@ -179,7 +179,7 @@ def start_cells(
 
 
 @inlined
-def range_loss(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space) -> float:
+def cell_range_loss(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space) -> float:
     """Weighted loss of one cell of a table that publishes the codes ``low .. stop-1`` of an attribute.
 
     0 for one value, 1 for missing and present ones together; else the width of the numbers, or the number of values,

@@ -28,7 +28,7 @@ TIED = 1e-9
 """Distances that are this near to each other are equal: they are sums in which only rounding differs."""
 
 
-class Labels(NamedTuple):
+class LabelCodes(NamedTuple):
     """What labels cover.
 
     Attributes
@@ -79,7 +79,7 @@ class Blocks(NamedTuple):
 
 @sized(lambda people, codes, own, labels, blocks, sizes, *_: 0.3 * (people.size + codes.size) * len(sizes))
 def nearest_classes(
-    people: Floats, codes: Int32s, own: Int64s, labels: Labels, blocks: Blocks, sizes: Int64s, starts: Int64s,
+    people: Floats, codes: Int32s, own: Int64s, labels: LabelCodes, blocks: Blocks, sizes: Int64s, starts: Int64s,
     values: Int32s, counts: Int64s, tallies: Int64s,
 ) -> tuple[Int64s, Int64s, Floats]:  # fmt: skip
     """Find the nearest classes of each person, ties included, and count their records.
@@ -87,7 +87,7 @@ def nearest_classes(
     people : float64 (m, d), NaN where nothing is known. codes : int32 (m, s), −1 where nothing is known. own : int64
     (m,), the person's value. sizes : int64 (c,). starts, values, counts : compressed rows of values, int64 (c + 1,),
     int32 (z,), int64 (z,). tallies : int64 (m, v) of zeros, to which the values of each person's records are added;
-    without rows nothing is. Distances: of points their difference, at most 1; of labels as :class:`Labels` says.
+    without rows nothing is. Distances: of points their difference, at most 1; of labels as :class:`LabelCodes` says.
 
     Returns the records of the nearest classes and those of them with the person's value, int64 (m,) twice, and the
     distance, float64 (m,). Cost O(m · (c · (d + s) + r)) at most; blocks that cannot hold a nearer class are left out.
@@ -134,7 +134,7 @@ def nearest_classes(
 
 
 @inlined
-def _tabulate(codes: Int32s, person: int, labels: Labels, apart_of: Floats) -> None:
+def _tabulate(codes: Int32s, person: int, labels: LabelCodes, apart_of: Floats) -> None:
     """Write down how far each label is from the person's value: looking it up is all that is left for each class."""
     for place in range(codes.shape[1]):
         code = codes[person, place]
@@ -195,7 +195,7 @@ UNKNOWN = -1
 """Code of a value that the register does not tell; it fits every class."""
 
 
-class Coverage(NamedTuple):
+class ClassCoverage(NamedTuple):
     """What classes cover, and where the table of bits has it.
 
     Attributes
@@ -238,13 +238,13 @@ class ClassValues(NamedTuple):
     counts: Int64s
 
 
-def looking(people: Int32s, coverage: Coverage, table: Words, *_: object) -> float:
+def looking(people: Int32s, coverage: ClassCoverage, table: Words, *_: object) -> float:
     """Say how many steps a kernel takes that looks for the classes of all people."""
     return float(people.size * table.shape[1])
 
 
 @linear
-def covering_classes(coverage: Coverage) -> Words:
+def covering_classes(coverage: ClassCoverage) -> Words:
     """Tabulate which classes cover each code, or one of the codes that share a row; uint64 (rows, w).
 
     Cost: the covered pairs of a class and a row.
@@ -263,7 +263,9 @@ def covering_classes(coverage: Coverage) -> Words:
 
 
 @borrowing
-def fitting_classes(people: Int32s, person: int, coverage: Coverage, table: Words, most: int, fitting: Int64s) -> int:
+def fitting_classes(
+    people: Int32s, person: int, coverage: ClassCoverage, table: Words, most: int, fitting: Int64s
+) -> int:
     """List the classes whose labels all cover a person's values, `most` of them, in rising order; return how many.
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
@@ -290,7 +292,7 @@ def fitting_classes(people: Int32s, person: int, coverage: Coverage, table: Word
 
 
 @borrowing
-def _does_fit(people: Int32s, person: int, owner: int, coverage: Coverage) -> bool:
+def _does_fit(people: Int32s, person: int, owner: int, coverage: ClassCoverage) -> bool:
     """Tell whether a class covers the person's values where codes share rows; the table has settled the others."""
     for attribute in range(people.shape[1]):
         code = people[person, attribute]
@@ -309,7 +311,7 @@ def _does_fit(people: Int32s, person: int, owner: int, coverage: Coverage) -> bo
 
 @sized(looking)
 def count_candidates(
-    people: Int32s, coverage: Coverage, table: Words, sizes: Int64s, held: ClassValues, known_values: int
+    people: Int32s, coverage: ClassCoverage, table: Words, sizes: Int64s, held: ClassValues, known_values: int
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
@@ -344,7 +346,9 @@ def count_candidates(
 
 
 @sized(looking)
-def tally_candidates(people: Int32s, coverage: Coverage, table: Words, held: ClassValues, known_values: int) -> Int64s:
+def tally_candidates(
+    people: Int32s, coverage: ClassCoverage, table: Words, held: ClassValues, known_values: int
+) -> Int64s:
     """Count the records that fit each person by their sensitive value.
 
     Arguments as for :func:`count_candidates`. Returns int64 (m, v). Cost O(m · (w · q + v) + the fitting (person,
@@ -362,7 +366,7 @@ def tally_candidates(people: Int32s, coverage: Coverage, table: Words, held: Cla
 
 @sized(looking)
 def count_own(
-    people: Int32s, coverage: Coverage, table: Words, sizes: Int64s, held: ClassValues, own: Int64s
+    people: Int32s, coverage: ClassCoverage, table: Words, sizes: Int64s, held: ClassValues, own: Int64s
 ) -> tuple[Int64s, Int64s]:
     """Count the records that fit each person, and those of them that have the person's own value.
 
@@ -383,7 +387,7 @@ def count_own(
 
 
 @sized(looking)
-def only_classes(people: Int32s, coverage: Coverage, table: Words) -> Int64s:
+def only_classes(people: Int32s, coverage: ClassCoverage, table: Words) -> Int64s:
     """Find the only class that fits each person; −1 where none does, or several.
 
     Arguments as for :func:`fitting_classes`. Returns int64 (m,). Cost O(m · w · q).
@@ -397,7 +401,7 @@ def only_classes(people: Int32s, coverage: Coverage, table: Words) -> Int64s:
 
 
 @sized(looking)
-def fitting_weight(people: Int32s, coverage: Coverage, table: Words, weights: Floats) -> Floats:
+def fitting_weight(people: Int32s, coverage: ClassCoverage, table: Words, weights: Floats) -> Floats:
     """Add up the weights, float64 (c,), of the classes that fit each person; float64 (m,).
 
     Other arguments as for :func:`fitting_classes`. Cost O(m · w · q + the fitting (person, class) pairs).
@@ -411,7 +415,7 @@ def fitting_weight(people: Int32s, coverage: Coverage, table: Words, weights: Fl
 
 
 @sized(looking)
-def fitting_pairs(people: Int32s, coverage: Coverage, table: Words) -> tuple[Int64s, Int64s]:
+def fitting_pairs(people: Int32s, coverage: ClassCoverage, table: Words) -> tuple[Int64s, Int64s]:
     """List all pairs of a person and a class that fits, in rising order: person and class of each, int64.
 
     Arguments as for :func:`fitting_classes`. Cost as for :func:`fitting_weight`.

@@ -69,7 +69,7 @@ def power(base: float, exponent: int) -> float:
 
 
 @inlined
-def spread(share: float, draws: int) -> float:
+def spread_shares(share: float, draws: int) -> float:
     """Probability that `draws` draws fall neither all inside nor all outside a part of the given share."""
     rest = 1.0 - share
     inside = 1.0
@@ -90,7 +90,7 @@ def spread_table(draws: int) -> Floats:
     table = np.zeros(TABLED * (TABLED + 1) // 2)
     for total in range(1, TABLED):
         for count in range(total + 1):
-            table[total * (total + 1) // 2 + count] = spread(count / total, draws)  # never 0: it starts at 1
+            table[total * (total + 1) // 2 + count] = spread_shares(count / total, draws)  # never 0: it starts at 1
     return table
 
 
@@ -121,7 +121,7 @@ def _expected_distinct(
             expected += table[row + numbers[side, place]]
     else:
         for place in range(start, stop):
-            expected += spread(numbers[side, place] / total, draws)
+            expected += spread_shares(numbers[side, place] / total, draws)
     return expected
 
 
@@ -133,7 +133,7 @@ def _expected_grouped(start: int, stop: int, side: int, total: int, draws: int, 
         count = numbers[side, place]
         if count > 0:
             codes = min(numbers[DISTINCT, place], count)
-            expected += codes * spread(count / (codes * float(total)), draws)
+            expected += codes * spread_shares(count / (codes * float(total)), draws)
     return expected
 
 
@@ -150,7 +150,7 @@ def _expected_range(start: int, stop: int, side: int, total: int, draws: int, ta
     else:
         for place in range(start, stop - 1):
             below += numbers[side, place]
-            expected += places[GAP, place] * spread(below / total, draws)
+            expected += places[GAP, place] * spread_shares(below / total, draws)
     return expected
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel
-from sfumato.kernels.points.point_tree import DEPTH, PointTree, distance, nearest, plant_points
+from sfumato.kernels.points.point_tree import DEPTH, PointTree, distance, nearest_point, plant_points
 from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
@@ -27,11 +27,11 @@ def assign_points(
     for point in range(low, high):
         own = home[point]
         if own < 0:
-            found, least = nearest(points[point], np.inf, len(centres.items), centres, -1)
+            found, least = nearest_point(points[point], np.inf, len(centres.items), centres, -1)
         else:
             now = distance(points[point], centres.points[centres.places[own]])
             tree = moved if now <= apart[point] else centres
-            found, least = nearest(points[point], now, own, tree, -1)
+            found, least = nearest_point(points[point], now, own, tree, -1)
         home[point] = found if found < len(centres.items) else 0
         apart[point] = least
 

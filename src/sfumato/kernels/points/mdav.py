@@ -16,7 +16,7 @@ from sfumato.kernels.points.point_tree import (
     PointTree,
     distance,
     farthest,
-    nearest,
+    nearest_point,
     nearest_records,
     plant_points,
     refit,
@@ -157,7 +157,7 @@ def _extend(
     tree = state.tree
     nobody = len(tree.items)
     for slot in range(count):
-        near[slot], apart[slot] = nearest(tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1)
+        near[slot], apart[slot] = nearest_point(tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1)
     joined = 0
     while joined < k - 1 and tree.weights[0] > 0:
         best = 0
@@ -168,7 +168,7 @@ def _extend(
         point = tree.points[tree.places[item]]
         outside = 0.0
         if tree.left[tree.places[item]] == 1:
-            outside = nearest(point, np.inf, nobody, tree, item)[1]
+            outside = nearest_point(point, np.inf, nobody, tree, item)[1]
         if not np.sqrt(apart[best]) < gamma * np.sqrt(outside):
             return joined
         _take(item, 1, number, state)
@@ -176,9 +176,11 @@ def _extend(
         if tree.left[tree.places[item]] == 0:
             for slot in range(count):
                 if near[slot] == item:
-                    near[slot], apart[slot] = nearest(tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1)
+                    near[slot], apart[slot] = nearest_point(
+                        tree.points[tree.places[members[slot]]], np.inf, nobody, tree, -1
+                    )
         members[count] = item
-        near[count], apart[count] = nearest(point, np.inf, nobody, tree, -1)
+        near[count], apart[count] = nearest_point(point, np.inf, nobody, tree, -1)
         count += 1
     return joined
 
@@ -203,4 +205,4 @@ def _join_nearest_means(points: Floats, count: int, rest: int, state: Microaggre
     for item in range(len(points)):
         for record in range(state.starts[item], state.starts[item + 1]):
             if state.class_of[record] < 0:
-                state.class_of[record] = nearest(points[item], np.inf, count, tree, -1)[0]
+                state.class_of[record] = nearest_point(points[item], np.inf, count, tree, -1)[0]

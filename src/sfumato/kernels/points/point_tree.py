@@ -198,7 +198,7 @@ def _at_most(point: Floats, node: int, tree: PointTree) -> float:
 
 
 @kernel
-def nearest(point: Floats, most: float, best: int, tree: PointTree, skipped: int) -> tuple[int, float]:
+def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skipped: int) -> tuple[int, float]:
     """Find the item nearest to a point, float64 (d,), lowest item on ties.
 
     Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
@@ -339,7 +339,7 @@ def nearest_items(points: Floats, tree: PointTree) -> Int32s:
     """Find the item nearest to each point, float64 (m, d); int32 (m,)."""
     found = np.empty(len(points), np.int32)
     for point in range(len(points)):
-        found[point] = nearest(points[point], np.inf, len(tree.items), tree, -1)[0]
+        found[point] = nearest_point(points[point], np.inf, len(tree.items), tree, -1)[0]
     return found
 
 
@@ -386,7 +386,7 @@ def merge_classes(
         place = tree.places[number]
         tree.left[place] = 0
         refit(number, tree)
-        target = nearest(tree.points[place], np.inf, count, tree, -1)[0]
+        target = nearest_point(tree.points[place], np.inf, count, tree, -1)[0]
         if target == count:
             break
         into[number] = target

@@ -304,7 +304,7 @@ def merge_flat(groups: Int32s, sizes: Int64s, block: Any, rules: Any) -> None:
 
 
 @kernel
-def near_records(count: int, block: Any, rules: Any) -> Int32s:
+def near_raters(count: int, block: Any, rules: Any) -> Int32s:
     """Return the records with which each would be worth most as a pair, best first; int32 (b, count). Cost O(b · z)."""
     room = _room(block)
     records = len(block[2])
@@ -328,7 +328,7 @@ def improve_groups(
     """Swap records between groups and move them to others while the sum of the scores grows; in place.
 
     left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
-    :func:`near_records` returns them: a record tries the groups of these. Returns how many records are left out, and
+    :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and
     the passes that were made. Evaluates about 2 · b · c · k groups in a pass.
     """
     room = _room(block)

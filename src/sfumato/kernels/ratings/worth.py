@@ -54,7 +54,7 @@ def measure_groups(
                 for column in range(3):
                     totals[sum_issues[entry], column] += sums[entry, column]
         for issue in range(count):
-            spread = deviation(totals, issue, sizes[group], nulls, low, step)
+            spread = rating_deviation(totals, issue, sizes[group], nulls, low, step)
             if spread < spreads[group]:
                 spreads[group], flattest[group] = spread, issue
             if spread == 0:
@@ -66,7 +66,7 @@ def measure_groups(
 
 
 @inlined
-def deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: float) -> float:
+def rating_deviation(totals: Any, issue: int, size: int, nulls: int, low: float, step: float) -> float:
     """Return the standard deviation of one issue; whole numbers until the last step, so that 0 is exact."""
     given, total = totals[issue, 0], totals[issue, 1]
     if given == 0:
@@ -257,7 +257,7 @@ def group_lack(group: Any, members: int, block: Any, rules: Any, room: Any) -> f
                 totals[issue, 0] += 1
                 totals[issue, 1] += code
                 totals[issue, 2] += code * code
-        spread = deviation(totals, issue, members, rules[5], rules[6], rules[7])
+        spread = rating_deviation(totals, issue, members, rules[5], rules[6], rules[7])
         if spread < bound - 1e-12:
             # A part for every issue, so that few issues that lack much go before many that lack a little.
             lack += 0.05 + (bound - spread) / bound

@@ -48,7 +48,7 @@ class Axes(NamedTuple):
     losses: Floats
 
 
-class Histories(NamedTuple):
+class HistoryArrays(NamedTuple):
     """What is left to people of what they were published with before.
 
     Attributes
@@ -69,7 +69,7 @@ class Histories(NamedTuple):
     least: int
 
 
-class Chains(NamedTuple):
+class ChainArrays(NamedTuple):
     """What the labels of all chains of classes to the last release cover together, in codes.
 
     Letters: h chains to the classes of the m people, w words of all value sets.
@@ -132,7 +132,7 @@ def _loss(codes: Int64s, some: Flags, attribute: int, axes: Axes) -> float:
     return float64(axes.units[attribute] * (axes.offsets[attribute + 1] - first))
 
 
-class People(NamedTuple):
+class PeopleArrays(NamedTuple):
     """People who may be mixed, and what every part of them must satisfy.
 
     Attributes
@@ -150,14 +150,14 @@ class People(NamedTuple):
 
     codes: Int64s
     sensitive: Int64s
-    histories: Histories
-    chains: Chains
+    histories: HistoryArrays
+    chains: ChainArrays
     rules: RuleArrays
     smallest: int
 
 
 @kernel
-def best_cut(people: People, axes: Axes, right: Flags) -> int:
+def best_cut(people: PeopleArrays, axes: Axes, right: Flags) -> int:
     """Find the cut that saves most loss for the evenness of its parts; return its attribute, −1 if none is allowed.
 
     right : bool (2, m), written: who goes right, and whose code does. Both parts satisfy the rules, have the smallest
@@ -196,7 +196,7 @@ def best_cut(people: People, axes: Axes, right: Flags) -> int:
 
 
 @inlined
-def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
+def _gain(whole: float, side: Flags, people: PeopleArrays, axes: Axes) -> float:
     """Return the loss that a cut saves for the evenness of its parts; a part that is too small will be mended."""
     m, right = len(side), int64(side.sum())
     if m < 2 * people.smallest:
@@ -208,7 +208,7 @@ def _gain(whole: float, side: Flags, people: People, axes: Axes) -> float:
 
 
 @kernel
-def mended(people: People, axes: Axes, right: Flags) -> bool:
+def mended(people: PeopleArrays, axes: Axes, right: Flags) -> bool:
     """Tell whether both parts are allowed, after the nearest people whom one of them lacks were moved to it.
 
     right : bool (m,), changed: who goes right. Nobody is moved twice, and no more than MOST_MOVED people are. Cost
@@ -236,7 +236,7 @@ def mended(people: People, axes: Axes, right: Flags) -> bool:
 
 
 @inlined
-def _lacks(some: Flags, people: People, wanted: Flags) -> bool:
+def _lacks(some: Flags, people: PeopleArrays, wanted: Flags) -> bool:
     """Tell whether a part is not allowed, and write who of the others would help it."""
     codes, histories, chains, sensitive = people.codes, people.histories, people.chains, people.sensitive
     found = np.zeros(2, dtype=np.int64)
@@ -293,7 +293,7 @@ def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
 
 
 @kernel
-def part_allowed(some: Flags, people: People) -> bool:
+def part_allowed(some: Flags, people: PeopleArrays) -> bool:
     """Tell whether some people satisfy the rules, leave every group its rows, and meet the chains to their classes.
 
     some : bool (m,)
@@ -316,7 +316,7 @@ def _rules_hold(some: Flags, sensitive: Int64s, rules: RuleArrays) -> bool:
 
 
 @inlined
-def group_left_short(some: Flags, histories: Histories) -> int:
+def group_left_short(some: Flags, histories: HistoryArrays) -> int:
     """Return the first group with somebody in a part that leaves it too few rows, −1 if there is none."""
     values = np.zeros(histories.left.shape[1], dtype=np.int64)
     there = np.zeros(len(histories.left), dtype=np.bool_)
@@ -335,7 +335,7 @@ def group_left_short(some: Flags, histories: Histories) -> int:
 
 
 @inlined
-def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -> bool:
+def _leaves_a_chain(some: Flags, codes: Int64s, chains: ChainArrays, found: Int64s) -> bool:
     """Tell whether a part has nothing of a chain to a class of its people, and write which, and in what attribute.
 
     Of an attribute whose codes have an order, everything between the first and the last code is what the part covers.
@@ -371,7 +371,7 @@ def _leaves_a_chain(some: Flags, codes: Int64s, chains: Chains, found: Int64s) -
 
 
 @inlined
-def _on_chain(code: int, chain: int, attribute: int, chains: Chains) -> bool:
+def _on_chain(code: int, chain: int, attribute: int, chains: ChainArrays) -> bool:
     """Tell whether a chain covers a code."""
     if chains.words[attribute] == chains.words[attribute + 1]:
         return bool(chains.low[chain, attribute] <= code <= chains.high[chain, attribute])

@@ -22,7 +22,7 @@ from sfumato.kernels.types import Floats, Int32s, Int64s, Words, int64
 
 
 @borrowing
-def measure(rule: int, mass: Floats, total: float, rules: RuleArrays, scratch: Floats) -> float:
+def measure_bucket(rule: int, mass: Floats, total: float, rules: RuleArrays, scratch: Floats) -> float:
     """Return the largest share (probabilistic l-diversity) or the distance to the whole table (t-closeness).
 
     mass : float64, one entry for each value of the rule's attribute; scratch : float64, ``rules.scratch_size`` entries.
@@ -208,7 +208,7 @@ def _group_holds(
         for pair in range(first, last):
             mass[groups.values[pair]] = groups.counts[pair]
         size = rules.offsets[attribute + 1] - rules.offsets[attribute]
-        holds = measure(rule, mass[:size], float(total), rules, scratch) <= slicing.bounds[rule] + SLACK
+        holds = measure_bucket(rule, mass[:size], float(total), rules, scratch) <= slicing.bounds[rule] + SLACK
         for pair in range(first, last):
             mass[groups.values[pair]] = 0.0
     return holds
@@ -285,7 +285,7 @@ def measure_matches(vectors: Int32s, index: SliceIndex, matches: Int64s, measure
             total = 0.0
             for weight in own:
                 total += weight
-            measured[vector, rule] = measure(rule, own, total, rules, scratch) if matches[vector] > 0 else np.nan
+            measured[vector, rule] = measure_bucket(rule, own, total, rules, scratch) if matches[vector] > 0 else np.nan
 
 
 @linear

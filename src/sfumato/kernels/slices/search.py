@@ -22,7 +22,7 @@ from sfumato.kernels.slices.groups import (
     SlicingArrays,
     every_group_holds,
     group_bucket,
-    measure,
+    measure_bucket,
     new_groups,
 )
 from sfumato.kernels.types import Flags, Floats, Int32s, Int64s
@@ -331,6 +331,6 @@ def vector_holds(mass: Floats, slicing: SlicingArrays, slack: float, scratch: Fl
         total = np.float64(0.0)  # divides: also where there is no value
         for weight in own:
             total += weight
-        if not measure(rule, own, total, rules, scratch) <= slicing.bounds[rule] + slack:
+        if not measure_bucket(rule, own, total, rules, scratch) <= slicing.bounds[rule] + slack:
             return False
     return True

@@ -346,7 +346,9 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
 
 
 @sized(lambda choices, assigned, restless, hot, cold, most_work: 20.0 * (most_work - int(assigned.work[0])))
-def anneal(choices: Choices, assigned: Assigned, restless: Int64s, hot: float, cold: float, most_work: int) -> float:
+def anneal_stars(
+    choices: Choices, assigned: Assigned, restless: Int64s, hot: float, cold: float, most_work: int
+) -> float:
     """Open and close groups at random, also where that costs a little more, ever less so.
 
     restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.models.checks import Check, Outcome
-from sfumato.notebook import BAD, GOOD, OPEN, PLAIN, Markup, mark, table
+from sfumato.notebook import BAD, GOOD, OPEN, PLAIN, Markup, notebook_mark, notebook_table
 
 KINDS = {Outcome.HOLDS: GOOD, Outcome.BROKEN: BAD, Outcome.UNDECIDABLE: OPEN, Outcome.ABSENT: PLAIN}
 
@@ -12,15 +12,15 @@ def check_table(checks: tuple[Check, ...]) -> Markup:
     """Return a table of promises, what became of each, and what was found."""
     rows = [
         (
-            mark(str(check.outcome), KINDS[check.outcome]),
+            notebook_mark(str(check.outcome), KINDS[check.outcome]),
             check.promise,
             "; ".join([*map(str, check.achieved), *([check.detail] if check.detail else [])]),
         )
         for check in checks
     ]
-    return table(("", "promise", "found"), rows)
+    return notebook_table(("", "promise", "found"), rows)
 
 
 def verdict(ok: bool) -> Markup:
     """Return one word on the whole."""
-    return mark("verified" if ok else "not verified", GOOD if ok else BAD)
+    return notebook_mark("verified" if ok else "not verified", GOOD if ok else BAD)

@@ -15,7 +15,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
 from sfumato.policy.private_policy import PrivatePolicy, PrivateSamplePolicy
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.private.promises import Budget, Step
+from sfumato.published.checks.private.promises import Budget, BudgetStep
 from sfumato.published.private import NOBODYS, Domain, PrivateMarginals, SeriesSpent
 from sfumato.published.private_sample import PrivateSample
 from sfumato.published.roles import named
@@ -25,7 +25,7 @@ from sfumato.release.formulas import Formulas, cells_like_formulas, frames_witho
 from sfumato.release.kind_report import occasion_lines, promise_lines, section
 from sfumato.release.private.description import PrivateDescription, described_sample
 from sfumato.release.private.release import PrivateRelease, PrivateSampleRelease
-from sfumato.release.text_files import write_tables, write_texts, wrong_types
+from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
 from sfumato.table.writing import Format
 
 # The report of a release under differential privacy: what is promised about whom, and what it cost.
@@ -129,7 +129,7 @@ class PrivateReport:
         first, *others = promise_lines(self.verification)
         return [f"{first}; {attested.detail}", *others]
 
-    def _line(self, step: Step) -> str:
+    def _line(self, step: BudgetStep) -> str:
         letter = "ρ" if self.budget.mechanism == "discrete Gaussian" else "ε"
         what = "noise on" if step.what == "counts" else "choice of"
         of_what = counted(step.times, "marginal" if step.what == "counts" else "pair")
@@ -189,7 +189,7 @@ def save_private(
     report = private_report(release, policy)
     description = PrivateDescription.of(shown, release.budget, release.model, release.series)
     with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_tables(part, shown.tables, format)
+        facts = write_text_tables(part, shown.tables, format)
         content = description.to_dict(facts, shown.structure)
         write_texts(part, content, report.for_release(), None if policy is None else policy.published())
     return target
@@ -371,7 +371,7 @@ def save_private_sample(
         published = _sample_without_formulas(published, formulas)
     report = sample_report(release, policy).for_release()
     with whole_folder(Path(folder), overwrite=overwrite) as part:
-        facts = write_tables(part, published.tables, format)
+        facts = write_text_tables(part, published.tables, format)
         content = described_sample(published, release.budget, release.model, release.series, facts)
         write_texts(part, content, report, None if policy is None else policy.published())
     return Path(folder)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from sfumato.anonymizers.private.sampled import Objective, Sampling, sample_task, solve_sample, split_of
+from sfumato.anonymizers.private.sampled import Objective, SampleSettings, sample_task, solve_sample, split_of
 from sfumato.anonymizers.private.solving import SolvedMarginals, solve_private
 from sfumato.anonymizers.private.task import Bins, Choice, Counting, PrivateTask, opendp, private_task
 from sfumato.errors import PolicyError, VerificationError, raise_all
@@ -123,7 +123,7 @@ def publish_privately(
         policy = model
         raise_all(PolicyError, misfits(table, policy))
     else:
-        given = {name: settled(value) for name, value in said.items() if value is not None}
+        given = {name: settle_private(value) for name, value in said.items() if value is not None}
         policy = PrivatePolicy.of(model, Counting(**given), table.schema)
     wanted = policy.to_model()
     task = private_task(table, wanted, policy.to_counting())
@@ -140,11 +140,11 @@ def publish_privately(
     return PrivateRelease(solved.published, wanted, solved.budget, verification, notes, policy, series)
 
 
-def settled(value: Any) -> Any:
+def settle_private(value: Any) -> Any:
     """Return a setting with tuples for lists, as policies hold them."""
     if isinstance(value, Mapping):
-        return {name: settled(each) for name, each in value.items()}
-    return tuple(settled(each) for each in value) if isinstance(value, (list, tuple)) else value
+        return {name: settle_private(each) for name, each in value.items()}
+    return tuple(settle_private(each) for each in value) if isinstance(value, (list, tuple)) else value
 
 
 def call_problems(
@@ -333,8 +333,8 @@ def publish_private_sample(
         policy = model
         raise_all(PolicyError, misfits(table, policy))
     else:
-        given = {name: settled(value) for name, value in said.items() if value is not None}
-        policy = PrivateSamplePolicy.of(model, Sampling(**given), table.schema)
+        given = {name: settle_private(value) for name, value in said.items() if value is not None}
+        policy = PrivateSamplePolicy.of(model, SampleSettings(**given), table.schema)
     wanted = policy.to_model()
     task = sample_task(table, wanted, policy.to_sampling())
     told = progress or shown

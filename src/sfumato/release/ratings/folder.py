@@ -19,7 +19,7 @@ from sfumato.release.formulas import Formulas, cells_like_formulas, frames_witho
 from sfumato.release.kind_report import KindReport
 from sfumato.release.ratings.release import TABLE, RatingDescription, RatingRelease
 from sfumato.release.ratings.verify import decided, rating_verification
-from sfumato.release.text_files import write_tables, write_texts, wrong_types
+from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import MOST_DECIMALS, Scale, found_scale
 from sfumato.table.writing import Format
@@ -84,7 +84,7 @@ def save_ratings(
     target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
     frame = shown.to_frame()
     with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_tables(part, {TABLE: frame}, format)[TABLE]
+        facts = write_text_tables(part, {TABLE: frame}, format)[TABLE]
         content = _description(release, shown, report.suppression_limit).to_dict(facts)
         write_texts(part, content, report, None if policy is None else policy.published())
     return target

@@ -23,14 +23,14 @@ from sfumato.numbers import counted, percent
 from sfumato.policy.set_policy import SetPolicy
 from sfumato.progress import Progress, shown, thread_count
 from sfumato.published.checks.sets.check import set_verification
-from sfumato.published.sets import RECORD, PublishedSets, classes_of
+from sfumato.published.sets import RECORD, PublishedSets, set_classes
 from sfumato.randomness import permutation, seed_problems
 from sfumato.release.arguments import Arguments, policy_of_call
 from sfumato.release.generalizing import solved_task
 from sfumato.release.own_types import own_types
 from sfumato.release.sets.release import SetRelease
 from sfumato.release.task import Task
-from sfumato.table.sets.sets import Sets, settled
+from sfumato.table.sets.sets import Sets, order_sets
 
 # Sets in an order that nothing can be read off, and the classes of the columns beside them.
 
@@ -61,7 +61,7 @@ def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None
 
     With a seed, the result is the same for every order of the input: records that stay tied are alike in everything.
     """
-    ordered, by_content = (sets, np.arange(sets.height)) if seed is None else settled(sets)
+    ordered, by_content = (sets, np.arange(sets.height)) if seed is None else order_sets(sets)
     if ordered.beside is None:
         order = permutation(sets.height, seed)
         return ArrangedSets(ordered.take(order), by_content[order])
@@ -159,7 +159,7 @@ def _released(
     """Solve, publish and recount."""
     sets = order.sets
     method = policy.change.method or ("suppress" if sets.hierarchy is None else "mixed")
-    class_of = None if order.labels is None else classes_of(order.labels)
+    class_of = None if order.labels is None else set_classes(order.labels)
     solved = solve_sets(sets, model, method, class_of, progress)
     if not len(solved.nodes):
         raise UnsatisfiableError("no item could be published; lower k or m, add records, or give items a hierarchy")

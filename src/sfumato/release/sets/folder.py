@@ -15,7 +15,7 @@ from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.sets.release import SetDescription, SetRelease
-from sfumato.release.text_files import write_tables, write_texts, wrong_types
+from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
 from sfumato.table.writing import Format
 
 LIMITS = (
@@ -78,7 +78,7 @@ def save_sets(
         shown = _without_formulas(shown, formulas)
     report = set_report(release, policy)
     with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_tables(part, shown.tables, format)
+        facts = write_text_tables(part, shown.tables, format)
         content = _description(release, shown).to_dict(facts)
         write_texts(part, content, report.for_release(), None if policy is None else policy.published())
     return target

@@ -14,7 +14,7 @@ from sfumato.errors import PolicyError, raise_all
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.rule_traits import TRAITS
 from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Boxes, Places, Released, runs
+from sfumato.series.recount.released import Boxes, Places, Released, row_runs
 from sfumato.table.encoding import EncodedAttribute
 
 Numbers = NDArray[np.int64]
@@ -32,7 +32,7 @@ Classes = NDArray[np.int32]
 Pairs = tuple[Numbers, Numbers]
 
 
-def steps_of(before: Classes, now: Classes) -> Pairs:
+def history_steps(before: Classes, now: Classes) -> Pairs:
     """Return the pairs of classes in which somebody is; int64 (p,) twice, sorted by newer, then older class.
 
     before, now : int32 (n,), the class of each person in two releases, −1 for who is in none.
@@ -71,7 +71,7 @@ class Chains:
         Parameters
         ----------
         steps
-            See :func:`steps_of`.
+            See :func:`history_steps`.
         newer
             The labels of the newer release.
         newcomers
@@ -86,7 +86,7 @@ class Chains:
         order = np.argsort(self.class_of, kind="stable")
         starts = np.searchsorted(self.class_of[order], older)
         ends = np.searchsorted(self.class_of[order], older, side="right")
-        step, at = runs(starts, ends - starts)
+        step, at = row_runs(starts, ends - starts)
         boxes, some = _in_common(self.boxes.take(order[at]), newer.take(into[step]))
         empty = np.zeros(len(older), dtype=np.bool_)
         empty[step[~some]] = True
@@ -109,13 +109,13 @@ def follow_chains(releases: Sequence[Released], classes: Classes) -> tuple[Chain
     """Follow all chains to the last of some releases; also tell which of its steps have a chain that breaks."""
     now, empty = Chains.first(releases[0]), np.zeros(0, dtype=np.bool_)
     for number in range(1, len(releases)):
-        steps = steps_of(classes[:, number - 1], classes[:, number])
+        steps = history_steps(classes[:, number - 1], classes[:, number])
         came = np.unique(classes[classes[:, number - 1] < 0, number])
         now, empty = now.onward(steps, releases[number].boxes, came[came >= 0].astype(np.int64))
     return now, empty
 
 
-def joined(releases: Iterable[Released]) -> bool:
+def join_releases(releases: Iterable[Released]) -> bool:
     """Tell whether the months of arrival tell nothing in any of some releases: all worlds of steps are counted then."""
     return all(
         not release.boxes.low[:, -1].any() and bool((release.boxes.high[:, -1] == number).all())
@@ -297,7 +297,7 @@ def follow_all(
     now = Followed(classes[:, 0].astype(np.int64), classes[:, 0], releases[0].places)
     for number in range(1, len(releases)):
         known = newest if number == len(releases) - 1 else None
-        steps = steps_of(classes[:, number - 1], classes[:, number]) if as_they_went else None
+        steps = history_steps(classes[:, number - 1], classes[:, number]) if as_they_went else None
         now = follow(now, known or recount_pair(releases[number - 1], releases[number], steps), classes[:, number])
     return now
 
@@ -320,7 +320,7 @@ def follow(before: Followed, step: PairRecount, class_of: NDArray[np.int32]) -> 
     came = np.flatnonzero(~old[first])
     stayed = np.flatnonzero(old[first])
     history = before.history_of[first[stayed]]
-    owner, place = runs(before.left.starts[history], np.diff(before.left.starts)[history])
+    owner, place = row_runs(before.left.starts[history], np.diff(before.left.starts)[history])
     at = step.both.find(pair[stayed][owner], before.left.value_of[place])
     rows = np.minimum(before.left.rows[place], step.both.rows[at]) * (at >= 0)
     new_owner, new_place = _of_classes(step.new, class_of[first[came]].astype(np.int64))
@@ -332,7 +332,7 @@ def follow(before: Followed, step: PairRecount, class_of: NDArray[np.int32]) -> 
 
 
 def _of_classes(places: Places, classes: Numbers) -> tuple[Numbers, Numbers]:
-    return runs(places.starts[classes], np.diff(places.starts)[classes])
+    return row_runs(places.starts[classes], np.diff(places.starts)[classes])
 
 
 def _sorted_places(owner: Numbers, value: Numbers, rows: Numbers, count: int) -> Places:

@@ -198,7 +198,7 @@ class Places:
         return np.where(keys[at] == wanted, at, -1)
 
 
-def runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def row_runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Write runs of numbers out, one after the other: which run each number is of, and the number; int64 twice."""
     owner = np.repeat(np.arange(len(starts)), lengths)
     return owner, (starts - np.cumsum(lengths) + lengths)[owner] + np.arange(len(owner))
@@ -262,7 +262,7 @@ class Edges:
 def edges_between(older: Places, newer: Places, pairs: tuple[Numbers, Numbers]) -> Edges:
     """Return all edges, pair after pair. Cost O(values of the older class, for each pair of classes that meet)."""
     first, second = pairs
-    pair, place = runs(older.starts[first], np.diff(older.starts)[first])
+    pair, place = row_runs(older.starts[first], np.diff(older.starts)[first])
     other = newer.find(second[pair], older.value_of[place])
     shared = other >= 0
     return Edges(place[shared], other[shared], pair[shared], older, newer)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Places, Released, runs
+from sfumato.series.recount.released import Places, Released, row_runs
 
 Numbers = NDArray[np.int64]
 
@@ -154,13 +154,13 @@ def _onward(now: Histories, step: PairRecount, newer: Released, came: int | None
     order = np.argsort(step.older, kind="stable")
     starts = np.searchsorted(step.older[order], now.class_of)
     ends = np.searchsorted(step.older[order], now.class_of, side="right")
-    history, at = runs(starts, ends - starts)
+    history, at = row_runs(starts, ends - starts)
     pair = order[at]
     if came is not None:
         began, box = now.came[history], newer.boxes
         fits = (box.low[step.newer[pair], came] <= began) & (began <= box.high[step.newer[pair], came])
         history, pair = history[fits], pair[fits]
-    row, place = runs(now.left.starts[history], np.diff(now.left.starts)[history])
+    row, place = row_runs(now.left.starts[history], np.diff(now.left.starts)[history])
     other = step.both.find(pair[row], now.left.value_of[place])
     stays = other >= 0
     rows = np.minimum(now.left.rows[place[stays]], step.both.rows[other[stays]])
@@ -182,7 +182,7 @@ def _different(all_of_them: Histories) -> Histories:
         number = np.unique(number * (len(place) + 2) + cells, return_inverse=True)[1]
     kept = np.unique(number, return_index=True)[1]
     kept = np.sort(kept[lengths[kept] > 0])
-    owner, place = runs(left.starts[kept], lengths[kept])
+    owner, place = row_runs(left.starts[kept], lengths[kept])
     return Histories(came[kept], class_of[kept], Places(owner, left.value_of[place], left.rows[place], len(kept)))
 
 

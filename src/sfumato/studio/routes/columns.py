@@ -11,10 +11,10 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError
 from sfumato.evaluation.preview import ClassSizes
-from sfumato.studio.desk import MOST_ROWS, Desk, Sheet, ordered
+from sfumato.studio.desk import MOST_ROWS, Desk, TablePage, ordered
 from sfumato.studio.draft import KEY_FORM, WITH_SETTINGS, Draft
-from sfumato.studio.layout import SEPARATORS, is_text
-from sfumato.studio.pages import answering, desk_of, entry_of, fragment, page, reading, text, whole
+from sfumato.studio.layout import SEPARATORS, is_text_file
+from sfumato.studio.pages import answering, desk_of, fragment, page, page_entry, reading, text, whole
 
 COUNTED_AT_ONCE = 2_000_000
 """Cells up to which class sizes are counted before the page is sent; above, the page comes first."""
@@ -25,7 +25,7 @@ DEFAULT_K = 5
 def table(request: Request) -> Response:
     """Show the table as it is."""
     desk = desk_of(request)
-    names, can_change = desk.table.names, is_text(desk.project.table)
+    names, can_change = desk.table.names, is_text_file(desk.project.table)
     return page(
         request,
         "table.html",
@@ -137,7 +137,7 @@ def change_column(request: Request, sent: FormData) -> str:
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]
-    _, branches = desk.change(entry_of(sent), changed)
+    _, branches = desk.change(page_entry(sent), changed)
     return BRANCHED if branches else ""
 
 
@@ -156,14 +156,14 @@ def grid(request: Request) -> Response:
     return JSONResponse(sheet.page(start, min(count, MOST_ROWS), blank=blank))
 
 
-def _sheet(desk: Desk, of: str, name: str) -> Sheet:
+def _sheet(desk: Desk, of: str, name: str) -> TablePage:
     if of == "original":
         return desk.sheet
     _, opened = desk.release(whole(of, "of"))
     tables = opened.published.tables
     if name not in tables:
         name = next(iter(tables))
-    return ordered(Sheet.of_frame(tables[name]), desk.table.names)
+    return ordered(TablePage.of_frame(tables[name]), desk.table.names)
 
 
 def show_values(request: Request, sent: FormData) -> str:

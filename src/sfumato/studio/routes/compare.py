@@ -16,7 +16,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
 from sfumato.studio.jobs import FAILED, Job
 from sfumato.studio.orders import compare_order, lattice_order
-from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 
 USUAL = ("mondrian", "k-member", "mdav", "datafly")
@@ -119,7 +119,7 @@ def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
     return [(", ".join(numbers), x, y) for (x, y), numbers in places.items()]
 
 
-def start(request: Request, sent: FormData) -> str:
+def start_comparison(request: Request, sent: FormData) -> str:
     """Order a comparison."""
     desk = desk_of(request)
     known = [name for names in method_names().values() for name in names]
@@ -129,7 +129,7 @@ def start(request: Request, sent: FormData) -> str:
     values = [part.strip() for part in text(sent, "values").split(",") if part.strip()]
     if not values or len(values) > MOST_VALUES or not all(part.isascii() and part.isdigit() for part in values):
         raise InputError(f"k: write up to {MOST_VALUES} whole numbers separated by commas, such as 2, 5, 10")
-    entry = desk.project.history.entry(entry_of(sent))
+    entry = desk.project.history.entry(page_entry(sent))
     desk.jobs.add(compare_order(desk.project, entry, methods, ",".join(values)))
     return "The comparison is in the queue."
 
@@ -137,7 +137,7 @@ def start(request: Request, sent: FormData) -> str:
 def search(request: Request, sent: FormData) -> str:
     """Order a search of the lattice."""
     desk = desk_of(request)
-    desk.jobs.add(lattice_order(desk.project, desk.project.history.entry(entry_of(sent))))
+    desk.jobs.add(lattice_order(desk.project, desk.project.history.entry(page_entry(sent))))
     return "The search is in the queue."
 
 
@@ -156,13 +156,13 @@ def take(request: Request, sent: FormData) -> str:
         promised = [{**said, "name": "k-anonymity", "k": k}, *models]
         return draft.with_rest("anonymizer", {"name": method}).with_rest("models", promised)
 
-    _, branches = desk.change(entry_of(sent), changed)
+    _, branches = desk.change(page_entry(sent), changed)
     return BRANCHED if branches else f"The setup is now {method} with k = {k}."
 
 
 ROUTES = [
     Route("/compare", reading(compare)),
-    Route("/compare/start", answering(start), methods=["POST"]),
+    Route("/compare/start", answering(start_comparison), methods=["POST"]),
     Route("/compare/lattice", answering(search), methods=["POST"]),
     Route("/compare/take", answering(take), methods=["POST"]),
 ]

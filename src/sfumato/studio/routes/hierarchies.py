@@ -23,7 +23,7 @@ from sfumato.hierarchy import (
 from sfumato.hierarchy.tree import ROOT
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import WITH_SETTINGS
-from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.profile import MOST_DRAFTED
 from sfumato.studio.routes.columns import BRANCHED
 
@@ -222,7 +222,7 @@ def change_hierarchy(request: Request, sent: FormData) -> str:
     if what not in makes:
         raise InputError("what: is none of the changes that this page can make")
     described = makes[what](desk, column, sent)
-    _, branches = desk.change(entry_of(sent), lambda draft: draft.with_setting(column, "hierarchy", described))
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_setting(column, "hierarchy", described))
     return BRANCHED if branches else ""
 
 

@@ -32,7 +32,7 @@ def history(request: Request) -> Response:
     )
 
 
-def go(request: Request, sent: FormData) -> str:
+def go_back_to(request: Request, sent: FormData) -> str:
     """Let another state stand."""
     desk, to = desk_of(request), text(sent, "to")
     kept = desk.project.history
@@ -46,5 +46,5 @@ def go(request: Request, sent: FormData) -> str:
 
 ROUTES = [
     Route("/history", reading(history)),
-    Route("/history/go", answering(go), methods=["POST"]),
+    Route("/history/go", answering(go_back_to), methods=["POST"]),
 ]

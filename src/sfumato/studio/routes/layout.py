@@ -14,8 +14,8 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.answers import Answer, answered
-from sfumato.studio.layout import ENCODINGS, SEPARATORS, columns_of, is_text, tried
-from sfumato.studio.pages import answering, desk_of, entry_of, environment, page, reading, text
+from sfumato.studio.layout import ENCODINGS, SEPARATORS, is_text_file, layout_columns, tried
+from sfumato.studio.pages import answering, desk_of, environment, page, page_entry, reading, text
 from sfumato.studio.project import Project, as_written
 from sfumato.studio.routes.columns import BRANCHED
 
@@ -37,7 +37,7 @@ def asking(request: Request) -> Response:
 
 
 def _shown(project: Project, said: Mapping[str, str]) -> dict[str, Any]:
-    if not is_text(project.table):
+    if not is_text_file(project.table):
         raise InputError("the table is no text file; nothing has to be said of its layout")
     problems: list[str] = []
     try:
@@ -83,7 +83,7 @@ def _source(project: Project, said: Mapping[str, Any]) -> dict[str, Any]:
     if said.get("header") == "no":
         named = source.get("columns")
         checked(Source, {**source, "header": True, "columns": None})
-        source |= {"header": False, "columns": named or columns_of(project.table, source)}
+        source |= {"header": False, "columns": named or layout_columns(project.table, source)}
     elif said.get("header") == "yes":
         source = {key: value for key, value in source.items() if key not in ("header", "columns")}
     return source
@@ -93,7 +93,7 @@ def change_layout(request: Request, sent: FormData) -> str:
     """Read the table in another way."""
     desk = desk_of(request)
     meant = as_written(checked(Source, _source(desk.project, dict(sent))))
-    _, branches = desk.change(entry_of(sent), lambda draft: draft.with_rest("source", meant))
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_rest("source", meant))
     return BRANCHED if branches else f"The table is read in this way now: {desk.table.height:,} records."
 
 
@@ -104,17 +104,17 @@ def open_anyway(request: Request, sent: FormData) -> str:
     return f"The table is open: {opening.desk.table.height:,} records."
 
 
-def answer(request: Request, sent: FormData) -> str:
+def answer_layout(request: Request, sent: FormData) -> str:
     """Answer a question that reading the table asked."""
     said = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
-    _, branches = desk_of(request).change(entry_of(sent), lambda draft: answered(draft, said))
+    _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, said))
     return BRANCHED if branches else f"{said.words}. Run it again."
 
 
 ROUTES = [
     Route("/layout", reading(layout)),
     Route("/setup/layout", answering(change_layout), methods=["POST"]),
-    Route("/setup/answer", answering(answer), methods=["POST"]),
+    Route("/setup/answer", answering(answer_layout), methods=["POST"]),
 ]
 OPENING = [
     Route("/", asking),

@@ -17,7 +17,7 @@ from sfumato.errors import InputError
 from sfumato.hierarchy.specification import text_of
 from sfumato.published import PublishedTable
 from sfumato.release.opening import OpenedRelease
-from sfumato.studio.desk import Desk, Sheet
+from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.pages import desk_of, fragment, page, reading, whole
 from sfumato.studio.wording import figures
 from sfumato.table.schema import Schema
@@ -87,7 +87,7 @@ def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
         alike &= series.eq_missing(series.slice(row - 1, 1))
     fitting = fits(opened.published, record, schema, recoding=opened.policy.recoding())
     sensitive = [name for name in schema.sensitive if name in fitting.columns]
-    shown = Sheet.of_frame(fitting)
+    shown = TablePage.of_frame(fitting)
     return Found(
         [(name, _texts(series.slice(row - 1, 1))[0]) for name, series in typed.items()],
         int(alike.sum()),
@@ -164,7 +164,7 @@ def person(request: Request) -> Response:
     return fragment("person.html", row=row, found=seen, is_blank=desk.is_blank)
 
 
-def groups(request: Request) -> Response:
+def look_groups(request: Request) -> Response:
     """Average what is lost over subgroups."""
     # Here: it loads attacks, and no page needs them before.
     from sfumato.dossier.subgroups import subgroup_losses
@@ -182,5 +182,5 @@ ROUTES = [
     Route("/look", reading(look)),
     Route("/look/{number:int}", reading(look)),
     Route("/look/{number:int}/person", reading(person)),
-    Route("/look/{number:int}/groups", reading(groups)),
+    Route("/look/{number:int}/groups", reading(look_groups)),
 ]

@@ -19,7 +19,7 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, method_names, model_form, model_names, one_line, part_form
 from sfumato.studio.orders import compare_order
-from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import promise
 
@@ -83,7 +83,7 @@ def _dial(desk: Desk) -> dict[str, Any]:
         "places": places,
         "lines": lines if len(shown) > 1 else {},
         "current": [job for job in desk.jobs.of_kind(dial.KIND) if not job.has_ended],
-        "lacks": len(dial.lacking(desk)),
+        "lacks": len(dial.dial_lacks(desk)),
     }
 
 
@@ -92,7 +92,7 @@ def fill_dial(request: Request, sent: FormData) -> str:
     desk = desk_of(request)
     if why := dial.hindrance(desk.draft):
         raise InputError(f"dial: {why}")
-    lacks = dial.lacking(desk)
+    lacks = dial.dial_lacks(desk)
     if not lacks or any(not job.has_ended for job in desk.jobs.of_kind(dial.KIND)):
         return ""
     method = str(desk.draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})["name"])
@@ -103,7 +103,7 @@ def fill_dial(request: Request, sent: FormData) -> str:
 def take_k(request: Request, sent: FormData) -> str:
     """Promise the k that the dial stands at."""
     k = whole(text(sent, "k"), "k")
-    _, branches = desk_of(request).change(entry_of(sent), lambda draft: dial.with_k(draft, k))
+    _, branches = desk_of(request).change(page_entry(sent), lambda draft: dial.with_k(draft, k))
     return BRANCHED if branches else f"k is {k} now."
 
 
@@ -121,7 +121,7 @@ def change_promises(request: Request, sent: FormData) -> str:
     }
     if what not in changes:
         raise InputError("what: is none of the changes that this page can make")
-    _, branches = desk_of(request).change(entry_of(sent), lambda draft: changes[what](draft, sent))
+    _, branches = desk_of(request).change(page_entry(sent), lambda draft: changes[what](draft, sent))
     return BRANCHED if branches else ""
 
 
@@ -197,7 +197,7 @@ def _texts(sent: FormData) -> dict[str, str]:
     return {name: value for name, value in sent.items() if isinstance(value, str)}
 
 
-def policy_file(request: Request) -> Response:
+def send_policy_file(request: Request) -> Response:
     """Return the policy as a file."""
     text = desk_of(request).draft.policy().to_toml()
     return PlainTextResponse(text, headers={"Content-Disposition": 'attachment; filename="policy.toml"'})
@@ -213,13 +213,13 @@ def import_policy(request: Request, sent: FormData) -> str:
     except tomllib.TOMLDecodeError:
         raise PolicyError("policy: is not valid TOML") from None
     draft = Draft.of_policy(Policy.from_mapping(said), desk.table.names)
-    _, branches = desk.change(entry_of(sent), lambda before: draft)
+    _, branches = desk.change(page_entry(sent), lambda before: draft)
     return BRANCHED if branches else "The policy is the setup now."
 
 
 ROUTES = [
     Route("/promises", reading(promises)),
-    Route("/policy.toml", reading(policy_file)),
+    Route("/policy.toml", reading(send_policy_file)),
     Route("/setup/promises", answering(change_promises), methods=["POST"]),
     Route("/dial/fill", answering(fill_dial), methods=["POST"]),
     Route("/dial/take", answering(take_k), methods=["POST"]),

@@ -20,7 +20,7 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import FAILED, RUNNING, Job
 from sfumato.studio.orders import draft_attack_order, release_order, try_order
-from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.wording import figures, loss_and_risk
 
 # What to relax when a draft cannot be met: a few weaker drafts, each to be tried before anybody chooses.
@@ -127,7 +127,7 @@ def _dots(desk: Desk) -> list[tuple[Job, float, float]]:
 def start(request: Request, sent: FormData) -> str:
     """Put a job into the queue."""
     desk, what = desk_of(request), text(sent, "what", "release")
-    entry = desk.project.history.entry(entry_of(sent))
+    entry = desk.project.history.entry(page_entry(sent))
     if desk.project.is_another:
         raise InputError("the table has changed on disk since it was opened; stop the studio and open it again")
     if what == "release":
@@ -171,7 +171,7 @@ def relax(request: Request, sent: FormData) -> str:
             draft = draft.with_rest(key, chosen.rest.get(key))
         return draft
 
-    desk.change(entry_of(sent), changed)
+    desk.change(page_entry(sent), changed)
     return f"The setup is now: {name}."
 
 

@@ -19,7 +19,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
 from sfumato.studio.jobs import POLICY, Job
 from sfumato.studio.orders import REPORT, attack_order, report_order
-from sfumato.studio.pages import answering, desk_of, entry_of, page, reading, text, whole
+from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import decisions, figures, promise
 from sfumato.whole_files import PUBLIC, write_whole
@@ -48,7 +48,7 @@ def beside(desk: Desk, name: str) -> Path:
     return found[name]
 
 
-def policy_of(folder: Path) -> Policy:
+def signed_policy(folder: Path) -> Policy:
     """Return the policy of a release as it was published."""
     path = folder / POLICY
     if not path.is_file():
@@ -62,7 +62,7 @@ def replayed(desk: Desk, folder: Path) -> Draft:
     Columns that the policy does not know are undecided, and the table is read as it is now. A hierarchy that the
     published policy withholds is taken from the setup that stands.
     """
-    draft = Draft.of_policy(policy_of(folder), desk.table.names)
+    draft = Draft.of_policy(signed_policy(folder), desk.table.names)
     settings = {
         name: {**{key: its for key, its in desk.draft.settings.get(name, {}).items() if key == "hierarchy"}, **its}
         for name, its in {**{name: {} for name in draft.roles}, **draft.settings}.items()
@@ -74,7 +74,7 @@ def replayed(desk: Desk, folder: Path) -> Draft:
 def differences(desk: Desk, folder: Path) -> list[str]:
     """Say what is different in the table since a release; no value is shown."""
     try:
-        policy, published = policy_of(folder), open_release(folder).published
+        policy, published = signed_policy(folder), open_release(folder).published
     except SfumatoError as error:
         return [f"its policy cannot be read: {line}" for line in error.problems]
     named = _named(policy)
@@ -180,7 +180,7 @@ def attack_beside(request: Request, sent: FormData) -> str:
     desk = desk_of(request)
     job, _ = desk.release(whole(text(sent, "run"), "run"))
     earlier = beside(desk, text(sent, "earlier")) if text(sent, "earlier") else None
-    entry = desk.project.history.entry(entry_of(sent))
+    entry = desk.project.history.entry(page_entry(sent))
     desk.jobs.add(attack_order(desk.project, entry, job, desk.jobs.folder_of(job.number), earlier))
     return "The attacks are in the queue."
 
@@ -196,7 +196,7 @@ def replay(request: Request, sent: FormData) -> str:
     """Make the policy of last time the setup."""
     desk = desk_of(request)
     draft = replayed(desk, beside(desk, text(sent, "earlier")))
-    _, branches = desk.change(entry_of(sent), lambda before: draft)
+    _, branches = desk.change(page_entry(sent), lambda before: draft)
     left = f" {len(draft.undecided)} column(s) are new and undecided." if draft.undecided else ""
     return BRANCHED if branches else f"The policy of last time is the setup now.{left}"
 

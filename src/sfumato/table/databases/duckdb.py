@@ -24,7 +24,7 @@ from sfumato.table.databases.protocol import (
     Relation,
     absent,
     as_texts,
-    grouped,
+    grouped_sql,
     in_own_words,
     parted,
     quoted,
@@ -125,7 +125,7 @@ class DuckdbSession:
             name: f"{cast} COLLATE C" if types[name] == "VARCHAR" or cast.endswith("::VARCHAR") else cast
             for name, cast in casts.items()
         }
-        return parted(self._fetched(grouped(bytewise, relation.sql)))
+        return parted(self._fetched(grouped_sql(bytewise, relation.sql)))
 
     def _casts(self, relation: Relation, names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         """Return the type of each column, and how it is read; raise InputError where no table can hold it."""

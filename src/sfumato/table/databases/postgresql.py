@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError
 from sfumato.kernels.compiled import load_ahead
 from sfumato.table.databases.address import Address
-from sfumato.table.databases.protocol import Relation, absent, grouped, in_own_words, parted, quoted, refuse_types
+from sfumato.table.databases.protocol import Relation, absent, grouped_sql, in_own_words, parted, quoted, refuse_types
 
 # Exact decimal numbers that arrive as text.
 
@@ -160,7 +160,7 @@ class PostgresSession:
         types, casts = self._casts(relation, names)
         # By their bytes: other collations may take different texts for the same.
         bytewise = {name: f'{cast} COLLATE "C"' if _is_text(*types[name]) else cast for name, cast in casts.items()}
-        return parted(self._fetched(grouped(bytewise, f"{relation.sql} AS q"), types))
+        return parted(self._fetched(grouped_sql(bytewise, f"{relation.sql} AS q"), types))
 
     def _casts(self, relation: Relation, names: Sequence[str]) -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
         """Return the type of each column, and how it is read; raise InputError where no table can hold it."""

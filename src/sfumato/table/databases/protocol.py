@@ -158,7 +158,7 @@ def quoted(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
-def grouped(casts: Mapping[str, str], relation: str, count: str = "count(*)") -> str:
+def grouped_sql(casts: Mapping[str, str], relation: str, count: str = "count(*)") -> str:
     """Write the query that counts equal rows; `casts` says by name how each column is read.
 
     The count is the last column; of nothing, nothing is counted.
@@ -169,7 +169,7 @@ def grouped(casts: Mapping[str, str], relation: str, count: str = "count(*)") ->
 
 
 def parted(counted: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Part what :func:`grouped` asks for into rows and counts."""
+    """Part what :func:`grouped_sql` asks for into rows and counts."""
     counts = counted.to_series(counted.width - 1).cast(pl.Int64).to_numpy()
     return counted[:, :-1], counts
 

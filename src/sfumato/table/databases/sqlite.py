@@ -23,7 +23,7 @@ from sfumato.table.databases.protocol import (
     Relation,
     absent,
     as_texts,
-    grouped,
+    grouped_sql,
     in_own_words,
     parted,
     quoted,
@@ -94,7 +94,7 @@ class SqliteSession:
         with self._viewed(relation, names) as types:
             # By their bytes: other collations may take different texts for the same.
             casts = {name: f"{_CASTS[kind].format(quoted(name))} COLLATE BINARY" for name, kind in types.items()}
-            self.cursor.execute(grouped(casts, f"temp.{_VIEW}"))
+            self.cursor.execute(grouped_sql(casts, f"temp.{_VIEW}"))
             return parted(pl.DataFrame(self.cursor.fetch_record_batch()))
 
     @contextmanager

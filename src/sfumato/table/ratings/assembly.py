@@ -53,7 +53,7 @@ class Entries:
         return (place if self.rows is None else int(self.rows[place])) + 1
 
 
-def assembled(entries: Entries, scale: Scale | None, choice: SensitiveIssues, label: str) -> Ratings:
+def assemble_ratings(entries: Entries, scale: Scale | None, choice: SensitiveIssues, label: str) -> Ratings:
     """Sort ratings into rows, place them on the scale and mark the sensitive issues.
 
     Raises

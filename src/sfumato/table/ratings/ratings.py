@@ -151,7 +151,7 @@ class Ratings:
 # An order of ratings that depends on nothing but what everybody rated, and how.
 
 
-def settled(ratings: Ratings) -> tuple[Ratings, NDArray[np.int64]]:
+def order_ratings(ratings: Ratings) -> tuple[Ratings, NDArray[np.int64]]:
     """Sort issues by name, and records by what they hold: first issues and ratings, then times.
 
     Returns

@@ -17,7 +17,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names, raise_together, said_of
 from sfumato.table.person_keys import read_key_form
-from sfumato.table.ratings.assembly import Entries, assembled
+from sfumato.table.ratings.assembly import Entries, assemble_ratings
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import scale_of
 from sfumato.table.ratings.sensitive import select, sensitive_choice
@@ -25,7 +25,7 @@ from sfumato.table.reading import label_of, missing_texts
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source
-from sfumato.table.texts import parse
+from sfumato.table.texts import parse_texts
 
 # A column of ratings: numbers, and empty where nothing was rated.
 
@@ -41,7 +41,7 @@ def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> p
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return typed_column(column, Kind.NUMERIC, reading)[0]
     texts = column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column
-    parsed = parse(texts, Kind.NUMERIC, reading.missing, strip=reading.strip)
+    parsed = parse_texts(texts, Kind.NUMERIC, reading.missing, strip=reading.strip)
     strangers = int(parsed.strangers.sum())
     if strangers:
         row = int(parsed.strangers.arg_max() or 0) + 1
@@ -433,7 +433,7 @@ def read_ratings(
         check_names(names)
         read_key_form(key_form)
         entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names, key_form)
-        return assembled(entries, known, choice, label)
+        return assemble_ratings(entries, known, choice, label)
     except SfumatoError as error:
         raise said_of(label, error) from None
 

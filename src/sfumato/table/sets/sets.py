@@ -115,7 +115,7 @@ def named_items(names: Sequence[str], items: NDArray[np.int32]) -> pl.Series:
 # An order of sets that depends on nothing but what everybody has.
 
 
-def settled(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
+def order_sets(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
     """Sort items by name where no hierarchy orders them, and records by their items, then by what stands beside them.
 
     Returns

@@ -120,7 +120,7 @@ def spark_table(session: Any, name: str, layout: CsvFormat) -> SparkSource:
     return spark_source(frame, is_text=is_text, failed=NOTHING)
 
 
-def layout_of(reading: Mapping[str, Any]) -> CsvFormat:
+def spark_layout(reading: Mapping[str, Any]) -> CsvFormat:
     """Return how text is laid out, as the settings of :func:`sfumato.read_table` say it."""
     strip = reading["strip"]
     everywhere = strip if isinstance(strip, bool) else False

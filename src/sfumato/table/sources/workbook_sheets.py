@@ -449,7 +449,7 @@ _MIDNIGHT = r"^(\d{4}-\d\d-\d\d) 00:00:00(\.0+)?$"
 _SAMPLE = 10_000
 
 
-def column_problems(name: str, column: pl.Series, place: int, signs: Signs) -> Iterator[str]:
+def sheet_column_problems(name: str, column: pl.Series, place: int, signs: Signs) -> Iterator[str]:
     """Say what a column holds that would be misread, with counts and the row of the sheet where it begins."""
     for found, what, cure in (
         (signs.errors, "with an error such as #N/A", "correct the formulas, or clear the cells"),
@@ -563,7 +563,7 @@ class WorkbookSource:
         empty = pl.Series([], dtype=pl.Null).extend_constant(None, max(map(len, frame.values()), default=0))
         chosen = [(name, self.columns[name], frame.get(self.columns[name], empty)) for name in names]
         problems = [
-            problem for name, place, column in chosen for problem in column_problems(name, column, place, signs)
+            problem for name, place, column in chosen for problem in sheet_column_problems(name, column, place, signs)
         ]
         raise_all(InputError, [*problems, *self._truths_beside_numbers(chosen, signs, frame)])
         return as_categories_where_few(

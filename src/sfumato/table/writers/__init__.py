@@ -12,7 +12,7 @@ NEEDED = {
 """The libraries that write and read back a format, and the extra that installs them."""
 
 
-def check_installed(format: str) -> None:
+def check_writer_installed(format: str) -> None:
     """Raise InputError, before any work, where a format needs a library that is not installed."""
     names, extra = NEEDED.get(format, ((), ""))
     for name in names:

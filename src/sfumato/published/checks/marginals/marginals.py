@@ -66,7 +66,7 @@ def ordered_sets(sets: Sets) -> list[int]:
     return order
 
 
-def repeated(sets: Sets, names: Collection[str]) -> list[str]:
+def repeated_sets(sets: Sets, names: Collection[str]) -> list[str]:
     """Return the attributes that are in more than one set."""
     return [name for name in names if sum(name in members for members in sets) > 1]
 
@@ -125,7 +125,7 @@ def _unsafe(published: MarginalTables) -> str:
         return "the tables count more records than can be recounted"
     if not is_acyclic(published.columns):
         return "sets of attributes overlap in a circle"
-    if twice := repeated(published.columns, published.sensitive):
+    if twice := repeated_sets(published.columns, published.sensitive):
         return f"sensitive attributes are in several tables: {', '.join(twice)}"
     pairs = combinations(range(len(published.columns)), 2)
     if not all(_agree(published, *pair) for pair in pairs):

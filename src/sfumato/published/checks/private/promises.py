@@ -29,7 +29,7 @@ Mechanism = Literal["discrete Laplace", "discrete Gaussian"]
 
 
 @dataclass(frozen=True)
-class Step:
+class BudgetStep:
     """What was drawn at one scale.
 
     Attributes
@@ -63,7 +63,7 @@ class Budget:
     """
 
     mechanism: Mechanism
-    steps: tuple[Step, ...]
+    steps: tuple[BudgetStep, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -72,7 +72,7 @@ class Budget:
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Budget:
         """Read plain values, or raise ValueError, KeyError or TypeError."""
-        steps = tuple(Step(**step) for step in entry["steps"])
+        steps = tuple(BudgetStep(**step) for step in entry["steps"])
         for step in steps:
             whole = isinstance(step.times, int) and not isinstance(step.times, bool) and step.times >= 1
             sizes = all(isinstance(size, (int, float)) and 0 < size < math.inf for size in (step.scale, step.spent))
@@ -99,7 +99,7 @@ def deviation(mechanism: Mechanism, scale: float) -> float:
     return 0.0 if scale < 1e-3 else 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
 
 
-def step_cost(mechanism: Mechanism, step: Step, records: int) -> Fraction:
+def step_cost(mechanism: Mechanism, step: BudgetStep, records: int) -> Fraction:
     """Return what a step costs, exactly: ε of discrete Laplace, ρ of discrete Gaussian.
 
     Notes
@@ -114,7 +114,7 @@ def step_cost(mechanism: Mechanism, step: Step, records: int) -> Fraction:
     return step.times * records * (2 if step.what == "choice" else 1) / scale
 
 
-def total_cost(mechanism: Mechanism, steps: Sequence[Step], records: int) -> Fraction:
+def total_cost(mechanism: Mechanism, steps: Sequence[BudgetStep], records: int) -> Fraction:
     """Return what all steps cost together, exactly."""
     return sum((step_cost(mechanism, step, records) for step in steps), Fraction(0))
 

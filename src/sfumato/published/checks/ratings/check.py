@@ -198,7 +198,7 @@ def pairwise(question: ProximityQuery) -> Measures:
     return _measured(question, *pairwise_balls(*question.public, question.steps, question.null))
 
 
-def slicing(question: ProximityQuery) -> Measures:
+def slicing_search(question: ProximityQuery) -> Measures:
     """Find what is around every record by cutting candidates issue by issue (the paper's algorithm 1).
 
     Cost O(n² · p) at worst for p non-sensitive issues.
@@ -220,7 +220,7 @@ def _measured(
 
 SearchName = Literal["masks", "slicing", "pairwise"]
 
-SEARCHES: dict[SearchName, Search] = {"masks": by_masks, "slicing": slicing, "pairwise": pairwise}
+SEARCHES: dict[SearchName, Search] = {"masks": by_masks, "slicing": slicing_search, "pairwise": pairwise}
 """Searches by name; all find the same answer."""
 
 

@@ -20,7 +20,7 @@ from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.published.sets import PublishedSets, classes_of
+from sfumato.published.sets import PublishedSets, set_classes
 from sfumato.table.sets.sets import Sets
 
 # Counting combinations of items by writing all of them down and sorting.
@@ -405,4 +405,4 @@ def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetChec
 def _classes_beside(sets: Sets) -> NDArray[np.int64]:
     if sets.beside is None:
         return np.zeros(sets.height, dtype=np.int64)
-    return classes_of(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))
+    return set_classes(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))

@@ -132,7 +132,7 @@ class _SliceVerdict:
     broken: bool
 
 
-def judge(
+def judge_slices(
     layout: SliceLayout, rule: int, model: SensitiveModel, table: EncodedTable, bucket_of: NDArray[np.int64], count: int
 ) -> _SliceVerdict:
     """Decide one rule of a model for everybody who may be in a table.
@@ -183,7 +183,7 @@ def _check(model: PrivacyModel, columns: Columns, table: EncodedTable, bucket_of
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
     layout = layout_of(table, columns, [model])
     count = int(bucket_of.max()) + 1
-    verdicts = [judge(layout, rule, model, table, bucket_of, count) for rule in range(len(layout.arrays.bounds))]
+    verdicts = [judge_slices(layout, rule, model, table, bucket_of, count) for rule in range(len(layout.arrays.bounds))]
     names = [layout.attributes[attribute] for attribute in layout.arrays.rules.attributes]
     achieved = tuple(
         reached(model, verdict.worst, name)
