@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import sfumato as sf
 from benchmarks.series_recount import Label, Person, Row, label
 from sfumato.series.growing import GrownClasses, Roster, grow
-from sfumato.series.invariance import Present, keep_invariant
+from sfumato.series.invariant_making import Present, keep_invariant
 from sfumato.series.labels import arrival_labels
 from sfumato.series.recount.histories import SensitiveValues
 from sfumato.series.recount.released import Boxes, Released

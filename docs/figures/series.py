@@ -19,7 +19,7 @@ from sfumato.anonymizers.feasibility import Problem
 from sfumato.models.protocol import PrivacyModel
 from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.growing_ground import tight_boxes
-from sfumato.series.invariance import Present, keep_invariant
+from sfumato.series.invariant_making import Present, keep_invariant
 from sfumato.series.recount.pair import recount_pair
 from sfumato.series.recount.released import Released
 from sfumato.series.recount.histories import SensitiveValues

@@ -7,7 +7,7 @@ import sys
 
 LOOKED_FOR = """
 import gc, weakref
-from sfumato.cli.collecting import LOADED, collect_after_loading
+from sfumato.cli import LOADED, collect_after_loading
 
 class Node: pass
 

@@ -43,7 +43,7 @@ def _sends_parts_to_the_dying(marks: Path) -> Callable[..., Any]:
     """Have all parts of Mondrian, however small, solved by workers that die."""
     from sfumato.anonymizers import mondrian as first_cuts
     from sfumato.anonymizers import mondrian as mondrian
-    from sfumato.engines.spark import engine, tasks
+    from sfumato.engines.spark import tasks
 
     marks.mkdir()
     run = tasks.run_on_spark
@@ -54,7 +54,7 @@ def _sends_parts_to_the_dying(marks: Path) -> Callable[..., Any]:
     for module in (mondrian, first_cuts):
         patch.object(module, "MOST_RETRIED", 0).start()
     for name, value in {"LEAVES_FROM": 0, "LEAF": 100, "run_on_spark": running}.items():
-        patch.object(engine, name, value).start()
+        patch.object(tasks, name, value).start()
     return running
 
 
@@ -64,7 +64,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
 
     import sfumato as sf
     from sfumato.engines.disk import publishing
-    from sfumato.release import written_by_workers
+    from sfumato.release import on_spark
 
     # One session for all: it is found as the active one, and left open. A task may have several parts that kill it.
     session = SparkSession.builder.remote("local[2,30]").getOrCreate()
@@ -74,7 +74,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
     running = _sends_parts_to_the_dying(out / "died")
     sf.anonymize_on_spark(source, policy, out / "lost", seed=7)
     patch.object(publishing, "PART", 200).start()
-    patch.object(written_by_workers, "run_on_spark", running).start()
+    patch.object(on_spark, "run_on_spark", running).start()
     sf.anonymize_on_spark(source, policy, out / "written", seed=7, written_by="workers")
     sf.verify(out / "written", engine="spark").raise_unless_ok()
     session.stop()

@@ -35,9 +35,8 @@ from sfumato.anonymizers import mondrian as mondrian
 from sfumato.cli.app import app
 from sfumato.engines import LocalEngine
 from sfumato.engines.disk import publishing
-from sfumato.engines.spark import counting, engine, tasks
-from sfumato.engines.spark.counting import spread_counts
-from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark import tasks
+from sfumato.engines.spark.tasks import SparkEngine, spread_counts
 from sfumato.errors import InputError, PolicyError, SchemaError
 from sfumato.release.anonymize import made as made_of
 from sfumato.release.on_spark import table_on_spark
@@ -49,7 +48,7 @@ from sfumato.table.sources import spark_server as spark_server_of
 def _a_server(spark_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests go to the server of the tests; batches hold a few records."""
     monkeypatch.setenv("SPARK_REMOTE", spark_server)
-    monkeypatch.setattr(counting, "ROWS", 7)
+    monkeypatch.setattr(tasks, "ROWS", 7)
 
 
 @pytest.fixture
@@ -136,7 +135,7 @@ def test_the_number_of_files_decides_nothing(tmp_path: Path):
 @pytest.mark.slow
 @pytest.mark.parametrize("models", MODELS, ids=str)
 def test_a_large_town(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(counting, "ROWS", 1 << 16)
+    monkeypatch.setattr(tasks, "ROWS", 1 << 16)
     one, two = releases(town(250_000), policy_of(TOWN_SCHEMA, models), tmp_path)
     assert one == two
 
@@ -208,7 +207,7 @@ BLOCKWISE = [pytest.param(name, marks=[pytest.mark.slow] * (not name.startswith(
 @pytest.mark.parametrize("name", BLOCKWISE)
 def test_blocks_are_solved_by_workers(name: str, spark: Any, tmp_path: Path):
     with patch.object(tasks, "WAVE", 1):
-        elsewhere, here = (made_of(task(name, engine)) for engine in (SparkEngine(spark), LocalEngine()))
+        elsewhere, here = (made_of(task(name, tasks)) for tasks in (SparkEngine(spark), LocalEngine()))
     assert folder_of(elsewhere, tmp_path / "0") == folder_of(here, tmp_path / "1")
 
 
@@ -218,8 +217,8 @@ def test_blocks_are_solved_by_workers(name: str, spark: Any, tmp_path: Path):
 def test_leaves_are_solved_by_workers(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for module in (mondrian, first_cuts):
         monkeypatch.setattr(module, "MOST_RETRIED", 0)
-    monkeypatch.setattr(engine, "LEAVES_FROM", 0)
-    monkeypatch.setattr(engine, "LEAF", 100)
+    monkeypatch.setattr(tasks, "LEAVES_FROM", 0)
+    monkeypatch.setattr(tasks, "LEAF", 100)
     with patch.object(tasks, "pickle", wraps=tasks.pickle) as pickled:
         one, two = releases(town(600), policy_of(TOWN_SCHEMA, models), tmp_path)
     assert one == two

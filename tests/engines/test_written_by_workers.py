@@ -20,9 +20,8 @@ from sfumato.cli.app import app
 from sfumato.engines.disk import publishing
 from sfumato.engines.disk.publishing import PublishedColumns
 from sfumato.errors import InputError, PolicyError, VerificationError
-from sfumato.release import written_by_workers
-from sfumato.release.on_spark import anonymize_on_spark
-from sfumato.release.written_by_workers import NOT_SHARED, TOKEN, WRITING, PartWriter
+from sfumato.release import on_spark
+from sfumato.release.on_spark import NOT_SHARED, TOKEN, WRITING, PartWriter, anonymize_on_spark
 
 POLICY = policy_of(TOWN_SCHEMA, MODELS[0])
 
@@ -75,7 +74,7 @@ def test_one_part_is_written_here(tmp_path: Path) -> None:
 
 def asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every part is written by several attempts; one was lost while it wrote."""
-    run = written_by_workers.run_on_spark
+    run = on_spark.run_on_spark
 
     def twice(session: Any, writer: PartWriter, parts: Any) -> Iterator[Any]:
         kept = list(parts)
@@ -83,7 +82,7 @@ def asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
         list(run(session, writer, kept))
         yield from run(session, writer, kept)
 
-    monkeypatch.setattr(written_by_workers, "run_on_spark", twice)
+    monkeypatch.setattr(on_spark, "run_on_spark", twice)
 
 
 def test_attempts_that_are_repeated_change_nothing(
@@ -107,10 +106,10 @@ def test_a_folder_that_is_not_shared(
     changed: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers see no such folder, or another one of the same name."""
-    run = written_by_workers.run_on_spark
+    run = on_spark.run_on_spark
     other = {changed: str(tmp_path.with_name("elsewhere"))}
     monkeypatch.setattr(
-        written_by_workers,
+        on_spark,
         "run_on_spark",
         lambda session, writer, parts: run(session, dataclasses.replace(writer, **other), parts),
     )
@@ -119,14 +118,14 @@ def test_a_folder_that_is_not_shared(
 
 @pytest.mark.parametrize("way", ["takes away", "changes"])
 def test_files_that_do_not_arrive(way: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = written_by_workers.run_on_spark
+    run = on_spark.run_on_spark
 
     def losing(session: Any, writer: PartWriter, parts: Any) -> Iterator[Any]:
         yield from run(session, writer, parts)
         path = Path(writer.folder) / "data" / "part-00001.csv"
         path.unlink() if way == "takes away" else path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
 
-    monkeypatch.setattr(written_by_workers, "run_on_spark", losing)
+    monkeypatch.setattr(on_spark, "run_on_spark", losing)
     said = refused(source, tmp_path / "out")
     assert said == NOT_SHARED if way == "takes away" else "was changed" in said
 

@@ -16,8 +16,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.classes.statistics import as_one_class
 from sfumato.kernels.full_domain.full_domain import judged
 from sfumato.kernels.predicates import holds
-from sfumato.models.apart import among
-from sfumato.models.compiled import CompiledRules, compile_rules
+from sfumato.models.compiled import CompiledRules, among, compile_rules
 from sfumato.table.encoding import EncodedTable, PeopleApart
 from sfumato.table.schema import Kind
 

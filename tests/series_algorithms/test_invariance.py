@@ -10,7 +10,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.kernels import choice
-from sfumato.series.invariance import Present, is_eligible, keep_invariant
+from sfumato.series.invariant_making import Present, is_eligible, keep_invariant
 from sfumato.table.encoding import encode
 
 

@@ -8,11 +8,11 @@ import pytest
 
 import sfumato as sf
 from naive.release_worlds import history_counts
+from series_algorithms.recount_several import recount_series
 from series_algorithms.small_releases import labelled, released
 from sfumato.errors import PolicyError
 from sfumato.kernels import choice
 from sfumato.series.recount.histories import SensitiveValues, check_models, holds_on
-from sfumato.series.recount.several import recount_series
 from sfumato.table.encoding import encode
 
 

@@ -37,8 +37,8 @@ from sfumato.table.databases.address import is_database
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.release.on_disk import ReleaseOnDisk
+    from sfumato.release.on_spark import WrittenBy
     from sfumato.release.release import Release
-    from sfumato.release.written_by_workers import WrittenBy
     from sfumato.table.table import Table
 
     Reader = Callable[[str, Policy], Table]

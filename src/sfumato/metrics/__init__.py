@@ -22,8 +22,7 @@ from sfumato.metrics.cell_losses import (
     squared_error,
     under_rule,
 )
-from sfumato.metrics.class_sizes import average_class_size, classification_metric, discernibility
-from sfumato.metrics.losses import Losses, measure_losses
+from sfumato.metrics.losses import Losses, average_class_size, classification_metric, discernibility, measure_losses
 
 Metric = Callable[[GeneralizedTable], float]
 

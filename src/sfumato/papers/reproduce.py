@@ -6,23 +6,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.papers.caat import caat
 from sfumato.papers.experiment import Setting
-from sfumato.papers.ratings import ratings
 from sfumato.papers.reproduction import Reproduction
-from sfumato.papers.similarity import similarity
-from sfumato.papers.slicing import slicing
-from sfumato.papers.soccer import soccer
 from sfumato.progress import Progress, shown, thread_count
 from sfumato.randomness import seed_problems
+from sfumato.registry import Registry
 
-PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = {
-    "soccer": soccer,
-    "caat": caat,
-    "slicing": slicing,
-    "ratings": ratings,
-    "similarity": similarity,
-}
+PAPERS: Mapping[str, Callable[[Setting], Reproduction]] = Registry(
+    {
+        "soccer": "sfumato.papers.soccer:soccer",
+        "caat": "sfumato.papers.caat:caat",
+        "slicing": "sfumato.papers.slicing:slicing",
+        "ratings": "sfumato.papers.ratings:ratings",
+        "similarity": "sfumato.papers.similarity:similarity",
+    }
+)
 """The papers that can be reproduced, by name."""
 
 

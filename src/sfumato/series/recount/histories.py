@@ -212,8 +212,8 @@ def holds_on(places: Places, models: Sequence[PrivacyModel], values: SensitiveVa
     Parameters
     ----------
     places
-        Rows that remain: :attr:`~sfumato.series.recount.pair.PairRecount.both`, `new` or
-        :attr:`~sfumato.series.recount.several.Histories.left`.
+        Rows that remain: :attr:`~sfumato.series.recount.pair.PairRecount.both`, `new`, or those
+        that several releases leave.
     models, values
         What was promised of every class, and what the numbers of values mean.
 
