@@ -8,7 +8,7 @@ found, one line each.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _USER = re.compile(r"(?<![\w.+-])([a-z][a-z0-9+.-]+:/*)(?=[^\s'\"])[^'\"\n]{0,2000}@", re.IGNORECASE)
 """What stands before the @ of an address, well written or not; bounded, so that long messages cost little."""
@@ -75,3 +75,17 @@ def raise_all(error: type[SfumatoError], problems: Iterable[str]) -> None:
     found = tuple(problems)
     if found:
         raise error(*found)
+
+
+def said_of(source: str, error: SfumatoError) -> SfumatoError:
+    """Return an error with the name of a source before every problem."""
+    return type(error)(*(f"{source}: {problem}" for problem in error.problems))
+
+
+def raise_together(errors: Sequence[SfumatoError]) -> None:
+    """Raise one error with the problems of all, of their common type; of mixed types it is an ``InputError``."""
+    if not errors:
+        return
+    types = {type(error) for error in errors}
+    error = types.pop() if len(types) == 1 else InputError
+    raise error(*(problem for error in errors for problem in error.problems)) from None

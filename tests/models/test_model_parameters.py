@@ -70,7 +70,7 @@ def test_parameters_rebuild_the_model(model: PrivacyModel) -> None:
     assert type(model)(**parameters) == model
     assert all(type(value) in (bool, int, float, str, tuple) for value in parameters.values())
     assert isinstance(model, PrivacyModel)
-    assert eval(repr(model), vars(models)) == model
+    assert eval(repr(model), {kind.__name__: kind for kind in MODELS.values()}) == model
 
 
 @pytest.mark.parametrize("model", GOOD, ids=name_of)

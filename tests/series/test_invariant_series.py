@@ -17,7 +17,6 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from series import test_killed_series as kills
 from series.tables import HEADER, SCHEMA, covers, write_csv
 from series.test_bad_input import listing
 from sfumato.cli.app import app
@@ -408,31 +407,6 @@ def test_the_folder_says_which_columns_count_counterfeits(series: sf.Series) -> 
     assert said["series"]["way"] == WAY
     for path in series.folder.rglob("*"):
         assert not path.is_file() or '"a"' not in path.read_text()
-
-
-@pytest.mark.skipif(not hasattr(kills.os, "fork"), reason="processes are not forked there")
-@pytest.mark.parametrize("step", kills.EVERY)
-def test_a_killed_republication_is_there_for_both_or_for_neither(
-    step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loads = "import sfumato.series.invariant_making, sfumato.series.invariant_recount, sfumato.series.append,"
-    program = kills.PROGRAM.replace("import sfumato.series.append,", loads).replace(".append(base", ".republish(base")
-    monkeypatch.setattr(kills, "PROGRAM", program)
-    write_csv(tmp_path / "next.csv", [*PAIRS[1:], ("e", 30, "C", "flu")])
-    (tmp_path / "prepared").mkdir()
-    sf.Series.start(tmp_path / "prepared" / "s", SCHEMA, models(2), table=frame(PAIRS), way=WAY)
-    found = []
-    for place in kills.killed_everywhere(tmp_path, "next", step):
-        series = sf.Series.open(place / "s")
-        assert series.verify(ledger=True).ok
-        found.append(len(series.releases) == 2)
-        if not found[-1]:
-            series.republish(tmp_path / "next.csv")
-        # Two files of people, what is kept of signatures, the ledger and its lock: nothing else.
-        kills.nothing_is_left(series, 2, 3)
-    assert found == sorted(found)
-    assert not found[0]
-    assert step > 1 or found[-1]
 
 
 def test_attacks_that_know_nothing_of_counterfeits_are_not_played(series: sf.Series, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ from sfumato.cli.options import (
     TableReading,
 )
 from sfumato.cli.progress import Progressing, progress_bar, say_result
-from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.table.header import said_of
+from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words

@@ -9,7 +9,6 @@ from sfumato.metrics.cell_losses import (
     Rule,
     attribute_penalties,
     cell_penalties,
-    cell_utility,
     certainty_penalty,
     changed_cells,
     entropy_loss,
@@ -21,6 +20,7 @@ from sfumato.metrics.cell_losses import (
     precision,
     squared_error,
     under_rule,
+    utility,
 )
 from sfumato.metrics.losses import Losses, average_class_size, classification_metric, discernibility, measure_losses
 
@@ -37,7 +37,7 @@ METRICS: Mapping[str, Metric] = {
     "precision": precision,
     "entropy": normalized_entropy,
     "squared-error": squared_error,
-    "utility": cell_utility,
+    "utility": utility,
 }
 """Metrics of a recoded table alone, by the name that the command line and comparisons use."""
 

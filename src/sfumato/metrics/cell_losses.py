@@ -394,7 +394,7 @@ def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], ru
     return float(np.rint(own).sum() / (len(own) * 2**32))
 
 
-def cell_utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
+def utility(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Return 1 minus the normalized NCP; higher is better, 0 for a suppressed table."""
     return 1.0 - normalized_certainty_penalty(generalized, rule)
 

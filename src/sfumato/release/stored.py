@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, VerificationError, raise_all, said_of
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
@@ -35,7 +35,6 @@ from sfumato.release.text_files import hash_of, release_texts
 from sfumato.release.transaction import WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable
-from sfumato.table.header import said_of
 from sfumato.table.reading import read_written
 from sfumato.table.row_order import hash_order
 

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.series.frozen import Frozen
@@ -22,7 +22,7 @@ from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
-from sfumato.table.header import Header, checked_header, raise_together, said_of
+from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import as_they_appear, number_people
 from sfumato.table.person_keys import whole_form
 from sfumato.table.reading import label_of, missing_texts, read_table

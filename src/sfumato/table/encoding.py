@@ -16,12 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import HierarchyError, SfumatoError
+from sfumato.errors import HierarchyError, SfumatoError, raise_together, said_of
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.domain import domain_extent
-from sfumato.table.header import raise_together, said_of
 from sfumato.table.schema import Attribute, Kind, is_measured, text_of
 from sfumato.table.table import Table
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
-from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.parallel import each, worth_starting
 from sfumato.progress import Progress, beating, silent
 from sfumato.table.columns import (
@@ -25,7 +25,7 @@ from sfumato.table.columns import (
 )
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
-from sfumato.table.header import Header, assign_roles, checked_header, raise_together, said_of
+from sfumato.table.header import Header, assign_roles, checked_header
 from sfumato.table.person_column import as_they_appear, number_people, read_wishes
 from sfumato.table.person_keys import person_keys
 from sfumato.table.repeated_keys import candidates, repeated_key

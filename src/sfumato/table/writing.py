@@ -17,10 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, said_of
 from sfumato.kernels.csv_lines import join_labels
 from sfumato.table.distinct import distinct_of
-from sfumato.table.header import said_of
 
 # The lines of a CSV file whose cells all come from lists of labels: each label is prepared once, then copied.
 

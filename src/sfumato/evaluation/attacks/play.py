@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
 from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.people import is_number_known
@@ -34,7 +34,7 @@ from sfumato.release.opening import OpenedRelease, open_release
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import raise_together, repeated
+from sfumato.table.header import repeated
 from sfumato.table.person_column import number_people
 from sfumato.table.person_keys import person_keys
 from sfumato.table.reading import read_table

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.population_uniqueness import population_uniqueness
-from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
 from sfumato.evaluation.inputs import generalized_file, generalized_table, positive_weights, quasi_identifying_of
 from sfumato.evaluation.risk.adversaries import (
     DEFAULT,
@@ -52,7 +52,6 @@ from sfumato.release.opening import open_folder, open_release
 from sfumato.release.release import Release
 from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
-from sfumato.table.header import raise_together
 from sfumato.table.identification import hint
 from sfumato.table.population import population_problems
 from sfumato.table.reading import read_table, read_written

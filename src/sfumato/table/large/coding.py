@@ -14,10 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, raise_together
 from sfumato.table.columns import ValueReading, is_text, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, Order
-from sfumato.table.header import raise_together
 from sfumato.table.identification import Look, look_at
 from sfumato.table.large.batches import BatchSource
 from sfumato.table.large.spill import PartFiles, let_go, mapped, write_out

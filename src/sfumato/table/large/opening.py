@@ -9,10 +9,10 @@ from pathlib import Path
 
 import polars as pl
 
-from sfumato.errors import InputError, SchemaError, SfumatoError
+from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.csv_format import CsvFormat
-from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header, raise_together
+from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
 from sfumato.table.large.batches import CHANGED, NO_TYPES, WHOLE, BatchSource, ScannedBatches, batch_source
 from sfumato.table.reading import ReadingPolicy, open_table_as, read_table, reading_of
 from sfumato.table.repeated_keys import candidates

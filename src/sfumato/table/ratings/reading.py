@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, raise_all
+from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.kernels.ratings.rows import number_by_appearance, repeated_pairs, rows_of
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
-from sfumato.table.header import Header, check_names, raise_together, said_of
+from sfumato.table.header import Header, check_names
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import Scale, found_scale, scale_of

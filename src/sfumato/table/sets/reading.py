@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError, raise_all
+from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of
@@ -19,7 +19,7 @@ from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
-from sfumato.table.header import Header, check_names, raise_together, said_of
+from sfumato.table.header import Header, check_names
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema, text_of

@@ -15,9 +15,8 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, said_of
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.header import said_of
 from sfumato.table.sources.protocol import Family, Given, TableSource
 
 _RELEASE = "release.json"

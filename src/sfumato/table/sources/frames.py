@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.errors import InputError, SfumatoError
-from sfumato.table.header import Header, raise_together, repeated
+from sfumato.errors import InputError, SfumatoError, raise_together
+from sfumato.table.header import Header, repeated
 from sfumato.table.sources.protocol import Family
 
 # The order that a frame declares for the categories of a column: small before medium before large.

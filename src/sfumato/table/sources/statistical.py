@@ -10,10 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, SfumatoError, raise_together
 from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.header import raise_together
 from sfumato.table.sources.protocol import Family, Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
