@@ -345,3 +345,20 @@ def test_adult(name):
     table = adult()
     release = sf.anonymize(table, anonymizer=PUBLISHERS[name](), seed=None)
     assert release.tables["data"].height == ((table.height + 1) // 2 if name == "sampling" else table.height)
+
+
+@pytest.mark.parametrize("method", [sf.Rounding(unbiased=False), sf.Noise()], ids=repr)
+def test_no_date_leaves_the_calendar(method):
+    frame = pl.DataFrame({"born": [date(1, 1, 2), date(9999, 12, 31)] * 20, "disease": ["flu", "cold"] * 20})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["born"], sensitive=["disease"]))
+    with pytest.raises(sf.InputError, match="years 1 to 9999"):
+        sf.anonymize(table, [], anonymizer=method, seed=1)
+
+
+def test_years_beyond_the_calendar_of_a_release_are_described():
+    born = pl.Series("born", [-719_170, 2_932_898, 0]).cast(pl.Int32).cast(pl.Date)
+    frame = pl.DataFrame({"born": born, "sex": ["f", "m", "x"]})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=["sex"], sensitive=["born"]))
+    release = sf.anonymize(table, sf.KAnonymity(1), seed=1)
+    (column,) = sf.describe(release, table, columns=["born"]).columns
+    assert (column.before.numbers.minimum, column.before.numbers.maximum) == ("0000-12-24", "10000-01-02")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import sqrt
 from typing import Any
 
@@ -33,6 +34,8 @@ MEASURED = (Kind.NUMERIC, Kind.DATE)
 CATEGORIES = (Kind.CATEGORICAL, Kind.BOOLEAN)
 
 EVERY_KIND = tuple(Kind)
+
+_FIRST_DAY, _LAST_DAY = ((end - date(1970, 1, 1)).days for end in (date.min, date.max))
 
 Names = tuple[str, ...]
 
@@ -106,8 +109,13 @@ class PresentCells:
     def with_numbers(self, numbers: NDArray[Any]) -> pl.Series:
         """Return the column with other `numbers`, (m,) and of the same type.
 
-        Raises ``InputError`` when a number lies beyond what a date can be.
+        Raises ``InputError`` when a date would leave the years 1 to 9999, beyond which few programs read one.
         """
+        if self.column.dtype == pl.Date and len(numbers) and (numbers.min() < _FIRST_DAY or numbers.max() > _LAST_DAY):
+            raise InputError(
+                f"column {self.column.name!r}: a changed date would leave the years 1 to 9999; make dates that stand "
+                "for none, such as 9999-12-31, missing, or leave the column out"
+            )
         full = np.zeros(len(self.column), dtype=self.numbers.dtype)
         full[self.places] = numbers
         absent = np.ones(len(full), dtype=np.bool_)
@@ -115,10 +123,7 @@ class PresentCells:
         series = pl.Series(self.column.name, full)
         if absent.any():
             series = series.scatter(np.flatnonzero(absent), None)
-        try:
-            return series.cast(self.column.dtype)
-        except pl.exceptions.PolarsError:
-            raise InputError(f"column {self.column.name!r}: a date would leave what dates can be") from None
+        return series.cast(self.column.dtype)
 
 
 def present_cells(column: pl.Series) -> PresentCells:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, timedelta
 from pathlib import Path
 from statistics import NormalDist
 from types import MappingProxyType
@@ -257,7 +256,8 @@ def _table(
 
 def _day_of(number: float) -> str:
     """Write the day in which a point in time lies, counted from 1970-01-01."""
-    return (date(1970, 1, 1) + timedelta(days=int(np.floor(number + TIED)))).isoformat()
+    # Files may hold years that Python's dates do not know.
+    return str(np.datetime64(int(np.floor(number + TIED)), "D"))
 
 
 def _bin_labels(domain: AttributeDomain, bins: Bins) -> list[str | None]:
