@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import date, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +24,12 @@ from sfumato.anonymizers.clustering.distinct import collapse_records
 from sfumato.anonymizers.clustering.kaca import class_distance
 from sfumato.anonymizers.clustering.sbc import value_distances
 from sfumato.anonymizers.feasibility import feasible
+from sfumato.classes.partition import group_records
 from sfumato.evaluation.attacks import ATTACKS
+from sfumato.evaluation.attacks.definetti import DeFinetti
+from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.evaluation.risk.adversaries import individual_risk
+from sfumato.kernels.boxes import value_sets
 from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
 from sfumato.series.attacked import attack_releases
@@ -214,6 +218,83 @@ def starred(draw: random.Random, frame: pl.DataFrame) -> object:
     return sf.anonymize(sf.read_table(few, schema), [models, *more], anonymizer=way, seed=1, threads=1)
 
 
+APART = ("mondrian", "optimal", "datafly")
+"""Anonymizers of RARE that judge classes by people whose records lie in several."""
+
+RARE: tuple[tuple[Any, tuple[Any, ...], float], ...] = (
+    (sf.UtilityRecoding(direction="top-down"), (sf.KAnonymity(3),), 0.0),
+    (sf.CAAT(interval="midpoint"), (sf.KAnonymity(2),), 0.0),
+    (sf.CAAT(interval="mean", ties="all"), (sf.KAnonymity(2),), 0.0),
+    (sf.SBC(remainder="nearest"), (sf.KAnonymity(4),), 0.0),
+    (sf.KACA(stub=True), (sf.KAnonymity(4),), 0.0),
+    (sf.KMeans(), (sf.KAnonymity(2),), 0.0),
+    (sf.KMember(), (sf.DistinctLDiversity(2),), 0.7),
+    (sf.KMember(), (sf.ProbabilisticLDiversity(2),), 0.7),
+    (sf.MDAV(), (sf.ProbabilisticLDiversity(2),), 0.7),
+    (sf.ValueGeneralization(), (sf.KAnonymity(3),), 0.0),
+    (sf.ValueGeneralization(direction="bottom-up"), (sf.KAnonymity(2), sf.DistinctLDiversity(2)), 0.5),
+    (sf.Mondrian(hierarchy_cuts=True, attribute_choice="widest"), (sf.KAnonymity(2),), 0.0),
+    (sf.Mondrian(blind=True), (sf.KAnonymity(2), sf.EntropyLDiversity(1.1)), 0.5),
+    (sf.Mondrian(), (sf.KAnonymity(2), sf.TCloseness(0.5, distance="ordered")), 0.0),
+    (sf.Mondrian(), (sf.KAnonymity(2),), 0.0),
+    (sf.Optimal(), (sf.KAnonymity(2), sf.DistinctLDiversity(2)), 0.5),
+    (sf.Datafly(), (sf.KAnonymity(2), sf.EntropyLDiversity(1.1)), 0.5),
+)
+"""Anonymizers with models and a limit for which some kernel is needed that hardly any others need."""
+
+
+def generalized_rarely(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make a release by options that are seldom drawn together, where one sensitive value is in most records."""
+    way, models, limit = draw.choice(RARE)
+    if draw.random() < 0.6:
+        frame = frame.with_columns(s0=pl.when(pl.int_range(pl.len()) % 5 < 3).then(pl.lit("a")).otherwise("s0"))
+    schema = drawn_schema(
+        draw, way.name in FULL_DOMAIN or draw.random() < 0.3, person := way.name in APART and draw.random() < 0.6
+    )
+    if way.name == "mondrian" and way.hierarchy_cuts:
+        schema = drawn_schema(draw, trees=True, person=False)
+    told: dict[str, Any] = {"people": sf.People(rows="apart")} if person and schema.person else {}
+    release = sf.anonymize(
+        sf.read_table(frame, schema), models, anonymizer=way, suppression_limit=limit, seed=1, threads=1,
+        refine=0 if told else draw.choice((0, 5)), **told,
+    )  # fmt: skip
+    register = frame.select(pl.col("who").cast(pl.String), *schema.quasi_identifying)
+    return linking_attack(
+        release.data, register, replace(schema, person=None, wished_k=None), sensitive="s0", identity="who"
+    )
+
+
+SEPARATED: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (sf.Slicing(split="balanced"), (sf.ProbabilisticLDiversity(1.2),)),
+    (sf.Slicing(split="balanced", bucket_size="smallest"), (sf.ProbabilisticLDiversity(1.5),)),
+    (sf.Slicing(protection="matching"), (sf.ProbabilisticLDiversity(1.5),)),
+    (sf.Slicing(protection="matching"), (sf.TCloseness(0.4, distance="hierarchical"),)),
+    (sf.OverlappingSlicing(duplicate_sensitive=True), (sf.ProbabilisticLDiversity(1.2),)),
+    (sf.Bucketization(), (sf.DistinctLDiversity(2),)),
+    (sf.Bucketization(members="random"), (sf.DistinctLDiversity(2),)),
+)
+"""Publishers that separate values from people, with models that they can promise."""
+
+
+def separated(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Separate sensitive values from people, and attack that in every way."""
+    way, models = draw.choice(SEPARATED)
+    names = draw.sample(("n0", "n1", "c0", "c1"), draw.choice((1, 2, 3)))
+    schema = sf.Schema(
+        quasi_identifying={name: TREE if name == "c0" else None for name in names},
+        sensitive={"s0": TREE},
+        others="drop",
+    )
+    table = sf.read_table(frame, schema)
+    release = sf.anonymize(table, models, anonymizer=way, seed=1, threads=1)
+    for attack in ("minimality", DeFinetti(exact=draw.choice((1, 256))), "attribute-inference", "known-items"):
+        try:
+            sf.attack(release, table, attacks=attack, seed=1, threads=1)
+        except sf.SfumatoError:
+            continue
+    return release
+
+
 FULL_DOMAIN = ("optimal", "heuristic", "datafly", "incognito", "samarati", "value-generalization")
 
 
@@ -311,7 +392,7 @@ def rated(draw: random.Random, frame: pl.DataFrame) -> object:
     values = [low + step * number for number in range(int((high - low) / step) + 1)]
     rows = [
         (person, issue, draw.choice(values), draw.randrange(9))
-        for person in range(draw.choice((1, 2, 6, 15, 30)))
+        for person in range(draw.choice((1, 2, 6, 15, 30, 60)))
         for issue in "abcds"
         if draw.random() < 0.7 or issue == "a"
     ]
@@ -445,7 +526,12 @@ def measured_apart(draw: random.Random, frame: pl.DataFrame) -> object:
     table = encode(sf.read_table(frame, schema))
     (start,) = feasible(problem(table, sf.KAnonymity(1)))
     some = np.array([draw.randrange(frame.height) for _ in range(3)], dtype=np.int64)
-    label_blocks = label_lines(frame.select(pl.col("c0", "c1", "s0").cast(pl.Categorical), "day"))
+    letters = pl.Enum(list("abcde"))
+    label_blocks = label_lines(frame.select(pl.col("c0", "c1", "s0").cast(letters), near=pl.col("who")))
+    # More groups, and more sets of values, than there is room for at first.
+    numbers = np.random.default_rng(draw.randrange(99))
+    group_records(numbers.integers(0, 2**20, (9000, 2), dtype=np.int32))
+    value_sets(numbers.integers(0, 40, 600).astype(np.uint8), np.arange(0, 601, 3), 40)
     if label_blocks is not None:
         list(label_blocks.blocks(1))
     alike = np.array([draw.choice((1, 2, 3, 70, 5000)) for _ in range(9)], dtype=np.float64)
@@ -478,7 +564,9 @@ def read_as_text(draw: random.Random, frame: pl.DataFrame) -> object:
 DOORS: tuple[tuple[float, Door], ...] = (
     (10, generalized),
     (1, starred),
-    (5, published),
+    (5, generalized_rarely),
+    (4, published),
+    (3, separated),
     (2, rated),
     (2, in_sets),
     (2, grown),

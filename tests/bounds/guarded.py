@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from importlib import import_module
 from pkgutil import walk_packages
 from types import CodeType, FunctionType
@@ -18,6 +19,22 @@ import numpy as np
 
 import sfumato.kernels
 from sfumato.kernels import jit
+
+LOWERED = {
+    "sfumato.anonymizers.mondrian": {"_FEWEST_RECORDS": 8, "_FEWEST_CLASSES": 2, "_CLASSES_MEANT": 2, "_APART_TASK": 8},
+    "sfumato.anonymizers.ratings.grouping": {"_BLOCK": 8},
+    "sfumato.evaluation.attacks.minimality": {"_SETTLING": 3, "_SWEEPS": 2},
+    "sfumato.kernels.mondrian.items": {"MOST": 8, "BITMAP_CODES": 12},
+    "sfumato.kernels.mondrian.mondrian": {"SAMPLE": 16},
+    "sfumato.kernels.mondrian.scores": {"PLANES": 1},
+    "sfumato.kernels.points.point_tree": {"LEAF": 2},
+    "sfumato.kernels.ratings.proximate": {"LEAF": 2},
+    "sfumato.kernels.series.meeting": {"AT_ONCE": 8},
+    "sfumato.published.checks.slices.layout": {"_RARE": 2},
+}
+"""Sizes from which on other kernels run, and what they are lowered to, by the module that defines them."""
+
+_USUAL: dict[tuple[str, str], int] = {}
 
 RAN: set[str] = set()
 """Names of the kernels that ran so far."""
@@ -49,6 +66,20 @@ def guard() -> None:
         vars(kernel).pop("plain", None)
         # The names of a module are those that its kernels see, and theirs of each other.
         kernel.function.__globals__.update(_guarded_index=_guarded_index, _guarded_ran=RAN.add)
+
+
+def lower(is_low: bool) -> None:
+    """Lower sizes from which on other kernels run, in all modules of their package, or set them back."""
+    for origin, values in LOWERED.items():
+        import_module(origin)
+        package = origin.rpartition(".")[0]
+        for name, low in values.items():
+            usual = _USUAL.setdefault((origin, name), getattr(sys.modules[origin], name))
+            for module in [each for key, each in sys.modules.items() if key.rpartition(".")[0] == package]:
+                if vars(module).get(name) in (usual, low):
+                    setattr(module, name, low if is_low else usual)
+                    # Interpreted kernels see names as they were when the first one ran.
+                    jit._namespaces.get(module.__name__, {})[name] = getattr(module, name)
 
 
 def guarded(function: Any, name: str) -> FunctionType:

@@ -1,7 +1,7 @@
-"""Sets of up to 64 small numbers as one unsigned word: the three machine instructions that numpy does not spell.
+"""Sets of up to 64 small numbers as one unsigned word: the two machine instructions that numpy does not spell.
 
 Every function takes and returns numpy's uint64 where a set is meant and int where a number is meant; an empty set is no
-valid argument of `lowest` and `highest`. Each has a plain twin for interpreted kernels.
+valid argument of `lowest`. Each has a plain twin for interpreted kernels.
 """
 
 from __future__ import annotations
@@ -58,17 +58,12 @@ def _plain_trailing(word: np.uint64) -> int:
     return (int(word) & -int(word)).bit_length() - 1
 
 
-def _plain_leading(word: np.uint64) -> int:
-    return 64 - int(word).bit_length()
-
-
 def _plain_ones(word: np.uint64) -> int:
     return int(word).bit_count()
 
 
 # The flag says that the set is not empty, which spares a test.
 _trailing = _Instruction(_plain_trailing, "cttz", non_zero=True)
-_leading = _Instruction(_plain_leading, "ctlz", non_zero=True)
 _ones = _Instruction(_plain_ones, "ctpop")
 
 
@@ -88,12 +83,6 @@ def without_lowest(word: np.uint64) -> np.uint64:
 def lowest(word: np.uint64) -> int:
     """Smallest number of a set."""
     return _trailing(word)
-
-
-@inlined
-def highest(word: np.uint64) -> int:
-    """Largest number of a set."""
-    return 63 - _leading(word)
 
 
 @inlined

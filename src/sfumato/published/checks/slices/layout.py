@@ -195,6 +195,9 @@ def _ear(columns: Columns, place: int, left: Sequence[int]) -> tuple[int, tuple[
 # Matching buckets: what a sliced table says about somebody whose values are known, counted over all its buckets.
 
 
+_RARE = 64
+"""A part that is in fewer than one of so many buckets has no bit for each bucket."""
+
 _PIECE = 1 << 12
 """Vectors that are measured by one thread at a time."""
 
@@ -291,7 +294,7 @@ def matching_cost(index: SliceIndex, vectors: NDArray[np.int32]) -> NDArray[np.i
 def _bits(
     bucket_starts: NDArray[np.int64], buckets: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-    frequent = 64 * np.diff(bucket_starts) >= count
+    frequent = _RARE * np.diff(bucket_starts) >= count
     bits_of = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
     bits = np.zeros((int(frequent.sum()), (count + 63) // 64), dtype=np.uint64)
     fill_bits(bits, bits_of, bucket_starts, buckets)
