@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from sfumato.release.verify import recounted
 from sfumato.series.description import SeriesPlace
 from sfumato.series.table_bytes import byte_rows
 from sfumato.table.writing import Format, sha256_of
+from sfumato.whole_files import read_regular
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +102,7 @@ class ReadRelease:
         """Its rows just as they were written; see :func:`~sfumato.series.table_bytes.byte_rows`."""
         path = self.path / self.opened.files["data"].file
         format: Format = "csv" if path.suffix == ".csv" else "parquet"
-        return byte_rows(path.read_bytes(), format, self.published.quasi_identifying)
+        return byte_rows(read_regular(path, sys.maxsize), format, self.published.quasi_identifying)
 
     @cached_property
     def verification(self) -> Verification:

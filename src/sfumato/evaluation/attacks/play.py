@@ -44,6 +44,7 @@ from sfumato.table.schema import Schema
 from sfumato.table.sources import open_source
 from sfumato.table.table import Table
 from sfumato.table.texts import clean
+from sfumato.whole_files import read_regular_text
 
 _NEEDED = {
     "control": "needs a control group of people who were not in the data (control=)",
@@ -356,7 +357,7 @@ def _unplayed_of_series(release: object) -> Mapping[str, str]:
     """Return what one release of a series cannot be attacked with, and why; nothing for a release by itself."""
     if isinstance(release, (str, Path)):
         with suppress(OSError, ValueError):
-            said = json.loads((Path(release) / MARK).read_text(encoding="utf-8"))
+            said = json.loads(read_regular_text(Path(release) / MARK))
             if isinstance(said, dict) and said.get("series") is not None:
                 return dict.fromkeys(NAMES, _ELSEWHERE)
     return {}
