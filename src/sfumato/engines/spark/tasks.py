@@ -197,6 +197,8 @@ def _task(solve: bytes, wanted: tuple[str, ...]) -> Callable[[Iterator[Any]], It
 
         trouble, solver = "", None
         try:
+            # Its own module by name: what a worker has, not what was sent.
+            from sfumato.engines.spark.tasks import library_versions
             from sfumato.errors import SfumatoError
 
             trouble = "" if library_versions() == wanted else unequal
