@@ -83,7 +83,11 @@ Form = Annotated[
 ]
 User = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of users; in the long form, default the first.", rich_help_panel=COLUMNS),
+    typer.Option(
+        metavar="NAMES",
+        help="Column of users, or several that say together who it is; in the long form, default the first.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Issue = Annotated[
     str | None,
@@ -226,7 +230,7 @@ def ratings_of(
     SfumatoError
         With everything that is wrong in the options or the file.
     """
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Layout
@@ -241,7 +245,7 @@ def ratings_of(
         all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
     )
     columns = all_names(issues) or None
-    parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
+    parts: dict[str, Any] = {"form": form, "user": key_named(user), "issue": issue, "rating": rating, "issues": columns}
     parts["key_form"] = key_form
     return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
 

@@ -163,10 +163,10 @@ def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any])
     """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
     from sfumato.cli.kind_words import KindWords
     from sfumato.cli.rating_options import scale_words
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
 
     file = said["sensitive_file"]
-    read = {name: said[name] for name in ("form", "user", "issue", "rating")}
+    read = {**{name: said[name] for name in ("form", "issue", "rating")}, "user": key_named(said["user"])}
     return KindWords(
         said["policy"],
         {"suppression-limit": said["suppression"], "threads": said["threads"]},

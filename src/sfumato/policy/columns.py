@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.policy.entries import as_json, described_as_mapping, described_hierarchy, describing, lists_values
 from sfumato.policy.parts import Column, Columns
+from sfumato.table.person_keys import key_columns
 from sfumato.table.schema import Attribute, Schema
 
 _ADVICE = "read the table with sfumato.read_table(source, policy)"
@@ -56,7 +57,7 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
     for role in ("person", "wished_k", "wished_l", "key_form"):
         here, there = getattr(said, role), getattr(read, role)
         if here != there:
-            yield _other_names(role, *([name] if name else [] for name in (here, there)))
+            yield _other_names(role, *(list(key_columns(name)) for name in (here, there)))
     if set(said.publish) != set(read.publish):
         yield _other_names("publish", list(said.publish), list(read.publish))
     known, kept = set(said.unprotected), set(read.insensitive)
