@@ -267,7 +267,7 @@ def test_a_series_knows_people_by_both_columns(tmp_path: Path) -> None:
     with pytest.raises(sf.InputError, match="as a tuple"):
         series.withdraw(["C0"])
     assert series.withdraw([("C0", 0)], most_lost=0.5).number == 3
-    assert not series.verify(ledger=True).failed
+    assert series.verify(ledger=True).ok
     grown = sf.Series.start(
         tmp_path / "g", sf.Schema(identifying=KEY, quasi_identifying=["age"], sensitive=["ill"]), sf.KAnonymity(3),
         key=KEY, table=month(0), way="grow",
