@@ -13,6 +13,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 FOLDERS = ("published", "models", "anonymizers")
@@ -58,6 +59,7 @@ class Standing:
     node: Function
 
 
+@cache
 def standing(source: Path) -> dict[tuple[str, str], Standing]:
     """Return the functions of a package by qualified name and body; what two share is left out."""
     found: dict[tuple[str, str], Standing] = {}
@@ -109,7 +111,7 @@ def mutable(function: Function) -> list[tuple[ast.expr, ast.expr]]:
 
 def _expressions(node: ast.AST) -> Iterator[ast.expr]:
     """Yield expressions in order, but not those of annotations and of formatted text, which say words."""
-    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Raise)):
+    if isinstance(node, (ast.JoinedStr, ast.Raise)):
         return
     if isinstance(node, ast.expr):
         yield node
