@@ -76,8 +76,9 @@ def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series 
     """Return the series that a folder or a ledger belongs to; None where it is neither."""
     from sfumato.release.folder import MARK
     from sfumato.series.description import FILE as SERIES_FILE
+    from sfumato.series.description import ledger_of
     from sfumato.series.ledger import FILE as LEDGER_FILE
-    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.series import Series
 
     if (path.parent / SERIES_FILE).is_file():
         path = path.parent
