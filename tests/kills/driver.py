@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import gc
 import json
 import os
 import sys
@@ -261,6 +262,9 @@ def main() -> None:
     )
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # What no collection looks at is not copied for each child.
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         flow, place, at, SERVER[0] = json.loads(line)
         shim.kill_below(os.fsencode(place), at, "postgresql" in flow)

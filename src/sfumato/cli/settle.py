@@ -106,7 +106,9 @@ def _budget(path: Path) -> str | None:
         spent = PrivacyLedger.read(path).spent
     except InputError:
         return None
+    if not spent.release:
+        return f"{path}: nothing is spent"
     return (
-        f"{path}: ε = {spent.epsilon:g}, δ = {spent.delta:g} of {counted(spent.release, 'release')} stay spent, also "
-        "of one that was interrupted before it was published"
+        f"{path}: ε = {spent.epsilon:g}, δ = {spent.delta:g} of {counted(spent.release, 'release')} stay spent; that "
+        "holds of a run, too, that was interrupted before it published anything"
     )
