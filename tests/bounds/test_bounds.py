@@ -13,8 +13,9 @@ TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("way", "tables"), [("checked", 1000), ("interpreted", 200)])
-def test_kernels_stay_within_bounds_on_odd_tables(way: str, tables: int) -> None:
+@pytest.mark.parametrize("way", ["checked", "interpreted"])
+def test_kernels_stay_within_bounds_on_odd_tables(way: str) -> None:
+    """Interpreted it fails, too, where a kernel did not run."""
     env = {**os.environ, "SFUMATO_KERNELS": way, "PYTHONPATH": str(TESTS)}
-    done = subprocess.run([sys.executable, "-m", "bounds", str(tables)], env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "bounds", "1000"], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
