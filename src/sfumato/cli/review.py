@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
-from sfumato.cli.outcome import complain
-from sfumato.cli.progress import Progressing, progress_bar, say, say_result
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import Progressing, progress_bar, say_result
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:

@@ -148,10 +148,10 @@ def _mark_of_items(texts: pl.Series) -> str | None:
 
 
 def _are_codes(texts: pl.Series) -> bool:
-    lengths = texts.str.len_chars()
-    if bool(texts.str.contains(r"^[A-Z]{0,4}[-. ]?[0-9][0-9A-Z.\-/]*$").all()) and int(lengths.max() or 0) <= 12:  # type: ignore[call-overload]
-        return bool(texts.str.contains(r"[0-9]").all())
-    return False
+    """Tell whether all texts are short codes of capital letters and digits, at least one digit in each."""
+    if bool((texts.str.len_chars() > 12).any()):
+        return False
+    return bool(texts.str.contains(r"^[A-Z]{0,4}[-. ]?[0-9][0-9A-Z.\-/]*$").all())
 
 
 def _names_a_place(words: str) -> bool:

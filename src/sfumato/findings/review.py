@@ -270,8 +270,8 @@ def review(source: object, schema: Schema | None = None, *, progress: Progress =
     for done, name in enumerate(table.names):
         progress("reviewing", done, len(table.names))
         profiles.append(_profile(table, name))
-    siblings = Counter(profile.few_numbers for profile in profiles if profile.few_numbers is not None)
-    judged = [_judged(profile, siblings.get(profile.few_numbers, 0), schema) for profile in profiles]
+    siblings = Counter(profile.few_numbers for profile in profiles)
+    judged = [_judged(profile, siblings[profile.few_numbers], schema) for profile in profiles]
     columns = tuple(column for column, _ in judged)
     findings = [*_of_rows(table, profiles), *_joined(spot for _, spots in judged for spot in spots)]
     findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
