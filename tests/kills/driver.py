@@ -24,8 +24,8 @@ import polars as pl
 
 import sfumato as sf
 from series.tables import SCHEMA, people
-from sfumato.anonymizers.private.task import opendp
 from sfumato.engines.disk import publishing
+from sfumato.kinds.private.make import opendp
 from sfumato.policy.people import People
 from sfumato.release.on_spark import anonymize_on_spark
 from sfumato.studio.routes.sign import copy_release
@@ -154,7 +154,7 @@ def sample(place: Path, epsilon: float) -> None:
 
 def start_ledger(place: Path) -> None:
     """Start a ledger of budgets."""
-    from sfumato.release.private.ledger import PrivacyLedger
+    from sfumato.kinds.private.ledger import PrivacyLedger
 
     PrivacyLedger.start(place / "private" / "budget.json", 8.0, 1e-3)
 

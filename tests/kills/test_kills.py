@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
-from sfumato.release.private.ledger import PrivacyLedger
+from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.series.encryption import cipher_of
 
 COMPILER = shutil.which("cc")
