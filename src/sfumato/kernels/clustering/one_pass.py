@@ -23,35 +23,19 @@ from sfumato.kernels.types import NUMERIC, TREE, Codes, Floats, Int32s, Int64s, 
 
 
 class Centroids(NamedTuple):
-    """Clusters as far as distances to them need to know; changed in place.
+    """Clusters as far as distances to them need to know; changed in place."""
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (c,).
-    low, high : numpy.ndarray
-        int32 (c, q): the range of codes whose common ancestor is the centroid; twice the most frequent code where that
-        is the centroid.
-    means : numpy.ndarray
-        float64 (c, q): mean place of the numbers, infinite while all are missing.
-    sums : numpy.ndarray
-        float64 (c, q): sum of their places.
-    present : numpy.ndarray
-        int64 (c, q): how many they are; elsewhere how frequent the most frequent code is.
-    modes : bool
-        Whether the centroid under a hierarchy is the most frequent value.
-    keys, counts : numpy.ndarray
-        int64, a power of two long: how often codes occur in clusters, hashed; the key is ``cluster · M + code``, −1
-        where there is none.
-    """
-
-    sizes: Int64s
+    sizes: Int64s  # (c,)
+    # `low`, `high`: (c, q): the range of codes whose common ancestor is the centroid; twice the most frequent code
+    # where that is the centroid
     low: Int32s
     high: Int32s
-    means: Floats
-    sums: Floats
-    present: Int64s
-    modes: bool
+    means: Floats  # (c, q): mean place of the numbers, infinite while all are missing
+    sums: Floats  # (c, q): sum of their places
+    present: Int64s  # (c, q): how many they are; elsewhere how frequent the most frequent code is
+    modes: bool  # whether the centroid under a hierarchy is the most frequent value
+    # `keys`, `counts`: a power of two long: how often codes occur in clusters, hashed; the key is ``cluster · M +
+    # code``, −1 where there is none
     keys: Int64s
     counts: Int64s
 
@@ -63,6 +47,7 @@ def centroids_of(
     """Return the centroids of `count` clusters, none of them empty.
 
     codes : unsigned (m, q); record_of, class_of : int32 (n,), −1 for records without a cluster: there is room for all.
+    Ends: the size doubles.
     """
     width = len(loss.kinds)
     counted = 0
@@ -123,6 +108,7 @@ def _shift_mode(cluster: int, attribute: int, code: int, loss: ClassLoss, centro
 
 @inlined
 def _count_up(key: int, centroids: Centroids) -> int:
+    """Count a code of a cluster once more. Ends: half of the slots are empty, as every record joins once."""
     mask = len(centroids.keys) - 1
     # Products stay far below 2**63, so that this runs as plain Python, too.
     mixed = (key ^ (key >> 13)) * 40503
@@ -194,6 +180,7 @@ def join_nearest_class(
 def _nearest(
     codes: Codes, record: int, guess: int, after: Int64s, before: Int64s, loss: ClassLoss, centroids: Centroids
 ) -> int:
+    """Find the cluster with the nearest centroid. Ends: the list has each cluster once."""
     end = len(after) - 1
     found = guess if guess >= 0 and before[guess] >= 0 else after[end]
     # A near cluster to begin with leaves little to sum for the others.

@@ -25,59 +25,34 @@ NONE = -1
 
 
 class RecordTree(NamedTuple):
-    """Nodes in the order in which they were made, the root first.
+    """Nodes in the order in which they were made, the root first."""
 
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int32 (m,): which record of the input stands at each place.
-    starts, stops : numpy.ndarray
-        int32 (t,): places that the node owns, ``starts .. stops-1``.
-    left, parent : numpy.ndarray
-        int32 (t,): first child, the second is the next node, −1 in a bucket; parent, −1 for the root.
-    bucket_of : numpy.ndarray
-        int32 (m,): the bucket that owns each place.
-    low, high : numpy.ndarray
-        int32 (t, q): smallest and largest code of the node's records.
-    """
-
-    order: Int32s
+    order: Int32s  # (m,): which record of the input stands at each place
+    # `starts`, `stops`: (t,): places that the node owns, ``starts .. stops-1``.
     starts: Int32s
     stops: Int32s
+    # `left`, `parent`: (t,): first child, the second is the next node, −1 in a bucket; parent, −1 for the root
     left: Int32s
     parent: Int32s
-    bucket_of: Int32s
+    bucket_of: Int32s  # (m,): the bucket that owns each place
+    # `low`, `high`: (t, q): smallest and largest code of the node's records
     low: Int32s
     high: Int32s
 
 
 class Grown(NamedTuple):
-    """What a class has collected so far, and what every code would cost it.
+    """What a class has collected so far, and what every code would cost it."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int64 (q,): smallest and largest code.
-    distinct : numpy.ndarray
-        int64 (q,): values of attributes without order or hierarchy.
-    present : numpy.ndarray
-        bool (M,): which of them.
-    costs : numpy.ndarray
-        float64 (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of
-        a table would never be looked at before the class changes.
-    tabled : numpy.ndarray
-        bool (q,): attributes with few codes.
-    floors : numpy.ndarray
-        float64 (q,): loss of each attribute as it is.
-    """
-
+    # `low`, `high`: (q,): smallest and largest code
     low: Int64s
     high: Int64s
-    distinct: Int64s
-    present: Flags
+    distinct: Int64s  # (q,): values of attributes without order or hierarchy
+    present: Flags  # (M,): which of them
+    # (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of a table
+    # would never be looked at before the class changes
     costs: Floats
-    tabled: Flags
-    floors: Floats
+    tabled: Flags  # (q,): attributes with few codes
+    floors: Floats  # (q,): loss of each attribute as it is
 
 
 @inlined
@@ -232,7 +207,7 @@ def nearest(
 
     codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
     (t,), how many of those each node has; wanted : bool (m,) or empty for all; stack : int64, bounds : float64, as long
-    as the tree is deep, and one more (t + 1 always suffices).
+    as the tree is deep, and one more (t + 1 always suffices). Ends: each node is visited once.
     """
     best = np.inf
     found = NONE
@@ -276,7 +251,7 @@ def furthest(
     codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
 ) -> int:  # fmt: skip
-    """Find the record whose joining costs the class most; see :func:`nearest`."""
+    """Find the record whose joining costs the class most; see :func:`nearest`. Ends: each node is visited once."""
     best = -1.0
     found = NONE
     stack[0] = 0
@@ -362,7 +337,7 @@ def _costs(attribute: int, codes: Int64s, loss: ClassLoss, grown: Grown) -> Floa
 
 @borrowing
 def use_up(record: int, count: int, left: Int64s, alive: Int64s, tree: RecordTree) -> None:
-    """Take `count` of the records that stand at one place."""
+    """Take `count` of the records that stand at one place. Ends: it climbs to the root."""
     left[record] -= count
     if left[record] <= 0:
         node = int64(tree.bucket_of[record])
@@ -420,6 +395,7 @@ def _near_one(
     codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
     stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
+    """Find the records nearest to one. Ends: each node is visited once, and places fall."""
     size = len(found)
     held = 0
     stack[0] = 0
@@ -485,6 +461,7 @@ def plant(codes: Codes, loss: ClassLoss) -> RecordTree:
     A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides, and
     never leaves one side empty: there are fewer than 2 m nodes, and searches wait for one node of each depth. The
     result depends on the order of `codes` only among equal records. Cost O(q m log m) for cuts that halve.
+    Ends: there are fewer than 2 m nodes, and each is measured once.
     """
     height = codes.shape[0]
     count = codes.shape[1]

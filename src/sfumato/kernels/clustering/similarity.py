@@ -28,89 +28,46 @@ UNITS = 4294967296.0
 
 
 class PrefixTree(NamedTuple):
-    """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place.
+    """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place."""
 
-    Attributes
-    ----------
-    few : int
-        Up to that many distinct records below a node are looked at one by one rather than branch by branch.
-    codes : numpy.ndarray
-        int32 (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes
-        are numbered depth by depth, the last m are the distinct records.
-    first : numpy.ndarray
-        int64 (N + 1,): children of node ``i`` are ``first[i] .. first[i+1]-1``.
-    parents : numpy.ndarray
-        int32 (N,).
-    alive : numpy.ndarray
-        int64 (N,): records left below each node.
-    right, left : numpy.ndarray
-        int64 (N + 1,): where to look for the next node with somebody left; `left` is shifted by one.
-    lowest : numpy.ndarray
-        int64 (N,): smallest place of a record below each node, before anybody left.
-    leaf_low, leaf_high : numpy.ndarray
-        int32 (N,): the distinct records below node ``i`` are the nodes ``leaf_low[i] .. leaf_high[i]-1``.
-    values : numpy.ndarray
-        int32 (m, q): all values of each distinct record.
-    starts : numpy.ndarray
-        int64 (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
-    places : numpy.ndarray
-        int64 (n,): places of the records in the order in which they have their turn, rising among equal records.
-    gone : numpy.ndarray
-        int64 (m,): how many of each distinct record have left; always the first ones.
-    record_at : numpy.ndarray
-        int32 (n,): distinct record at each place.
-    """
-
-    few: int
+    few: int  # up to that many distinct records below a node are looked at one by one rather than branch by branch
+    # (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes are
+    # numbered depth by depth, the last m are the distinct records.
     codes: Int32s
-    first: Int64s
-    parents: Int32s
-    alive: Int64s
+    first: Int64s  # (N + 1,): children of node ``i`` are ``first[i] .. first[i+1]-1``.
+    parents: Int32s  # (N,)
+    alive: Int64s  # (N,): records left below each node
+    # `right`, `left`: (N + 1,): where to look for the next node with somebody left; `left` is shifted by one
     right: Int64s
     left: Int64s
-    lowest: Int64s
+    lowest: Int64s  # (N,): smallest place of a record below each node, before anybody left
+    # `leaf_low`, `leaf_high`: (N,): the distinct records below node ``i`` are the nodes ``leaf_low[i] ..
+    # leaf_high[i]-1``.
     leaf_low: Int32s
     leaf_high: Int32s
-    values: Int32s
+    values: Int32s  # (m, q): all values of each distinct record
+    # (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
     starts: Int64s
-    places: Int64s
-    gone: Int64s
-    record_at: Int32s
+    places: Int64s  # (n,): places of the records in the order in which they have their turn, rising among equal records
+    gone: Int64s  # (m,): how many of each distinct record have left; always the first ones
+    record_at: Int32s  # (n,): distinct record at each place
 
 
 class Measure(NamedTuple):
-    """Distances from one record; `apart` and `own` change from one to the next.
+    """Distances from one record; `apart` and `own` change from one to the next."""
 
-    Attributes
-    ----------
-    categories : int
-        The first attributes, whose distances are in a table; the others are numeric.
-    offsets : numpy.ndarray
-        int64 (q + 1,): where the values of each attribute start.
-    apart : numpy.ndarray
-        float64 (V,): distance of each categorical value.
-    numbers : numpy.ndarray
-        float64 (V,): number behind each numeric value, rising; NaN for the missing one, which is the last.
-    widths : numpy.ndarray
-        float64 (q,): what differences of numbers are divided by.
-    weights : numpy.ndarray
-        float64 (q,).
-    own : numpy.ndarray
-        int64 (q,): values of the record itself.
-    """
-
-    categories: int
-    offsets: Int64s
-    apart: Floats
-    numbers: Floats
-    widths: Floats
-    weights: Floats
-    own: Int64s
+    categories: int  # the first attributes, whose distances are in a table; the others are numeric
+    offsets: Int64s  # (q + 1,): where the values of each attribute start
+    apart: Floats  # (V,): distance of each categorical value
+    numbers: Floats  # (V,): number behind each numeric value, rising; NaN for the missing one, which is the last
+    widths: Floats  # (q,): what differences of numbers are divided by
+    weights: Floats  # (q,)
+    own: Int64s  # (q,): values of the record itself
 
 
 @borrowing
 def leave_tree(record: int, tree: PrefixTree) -> None:
-    """Take out the first of the equal records that are left. Cost O(q)."""
+    """Take out the first of the equal records that are left. Cost O(q). Ends: it climbs to the root."""
     tree.gone[record] += 1
     node = len(tree.codes) - len(tree.gone) + record
     while node >= 0:
@@ -137,7 +94,10 @@ def step(level: int, code: int, measure: Measure) -> float:
 
 @borrowing
 def to_the_right(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the next one with somebody left; N when there is none."""
+    """Return the node itself, or the next one with somebody left; N when there is none.
+
+    Ends: N stands for itself, and nothing points back.
+    """
     right = tree.right
     while right[node] != node:
         right[node] = right[right[node]]
@@ -147,7 +107,10 @@ def to_the_right(node: int, tree: PrefixTree) -> int:
 
 @borrowing
 def to_the_left(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the one before with somebody left; −1 when there is none."""
+    """Return the node itself, or the one before with somebody left; −1 when there is none.
+
+    Ends: slot 0 stands for itself, and nothing points on.
+    """
     left = tree.left
     slot = node + 1
     while left[slot] != slot:
@@ -172,45 +135,24 @@ def units_to(record: int, tree: PrefixTree, measure: Measure) -> int:
 
 
 class Nearest(NamedTuple):
-    """The nearest so far, a heap with the furthest on top.
+    """The nearest so far, a heap with the furthest on top."""
 
-    Attributes
-    ----------
-    distances : numpy.ndarray
-        int64 (most,): in parts of `UNITS`.
-    items : numpy.ndarray
-        int64 (most,): places of records, or nodes.
-    size : numpy.ndarray
-        int64 (1,): how many there are.
-    """
-
-    distances: Int64s
-    items: Int64s
-    size: Int64s
+    distances: Int64s  # (most,): in parts of `UNITS`
+    items: Int64s  # (most,): places of records, or nodes
+    size: Int64s  # (1,): how many there are
 
 
 class TreeWalk(NamedTuple):
-    """Where a walk through the tree stands on each level, all (q + 1,).
+    """Where a walk through the tree stands on each level, all (q + 1,)."""
 
-    Attributes
-    ----------
-    base : numpy.ndarray
-        float64: distance over the attributes above.
-    low, high, middle, cursor : numpy.ndarray
-        int64: children of the present node, where it started among them, and where it is.
-    leftward : numpy.ndarray
-        bool: whether it has turned to smaller numbers.
-    path : numpy.ndarray
-        int64: nodes from the root to the record itself.
-    """
-
-    base: Floats
+    base: Floats  # distance over the attributes above
+    # `low`, `high`, `middle`, `cursor`: children of the present node, where it started among them, and where it is
     low: Int64s
     high: Int64s
     middle: Int64s
     cursor: Int64s
-    leftward: Flags
-    path: Int64s
+    leftward: Flags  # whether it has turned to smaller numbers
+    path: Int64s  # nodes from the root to the record itself
 
 
 @inlined
@@ -258,7 +200,7 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk,
 
 @borrowing
 def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk, nearest: Nearest) -> None:
-    """Visit what branches off the record's own path on one level."""
+    """Visit what branches off the record's own path on one level. Ends: each child is visited once."""
     own = walk.path[top + 1]
     _open(top, walk.path[top], 0.0, tree, measure, walk)
     level = top
@@ -286,7 +228,10 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
 
 @borrowing
 def _scan(node: int, level: int, base: float, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
-    """Offer every record below a node, whose distance over the attributes before `level` is `base`."""
+    """Offer every record below a node, whose distance over the attributes before `level` is `base`.
+
+    Ends: places rise.
+    """
     leaves = len(tree.codes) - len(tree.gone)
     leaf = to_the_right(int64(tree.leaf_low[node]), tree)
     while leaf < tree.leaf_high[node]:
@@ -312,7 +257,10 @@ def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Meas
 
 @borrowing
 def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: TreeWalk) -> None:
-    """Start with the children of a node: at the own value or the next where they are numbers, else at the first."""
+    """Start with the children of a node: at the own value or the next where they are numbers, else at the first.
+
+    Ends: the range halves.
+    """
     low = tree.first[node]
     high = tree.first[node + 1]
     walk.base[level] = base
@@ -381,7 +329,10 @@ def _full(nearest: Nearest) -> bool:
 def _before(
     units: int, item: int, other_units: int, other: int, depth: int, tree: PrefixTree, measure: Measure
 ) -> bool:  # fmt: skip
-    """Whether an item comes before another: by distance, then records by their place, nodes value by value."""
+    """Whether an item comes before another: by distance, then records by their place, nodes value by value.
+
+    Ends: both climb, and meet at the root at the latest.
+    """
     if units != other_units:
         return bool(units < other_units)
     if depth == len(measure.own):
@@ -401,7 +352,10 @@ def _before(
 
 @borrowing
 def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
-    """Add an item, the furthest making room for it; False when it is further than all."""
+    """Add an item, the furthest making room for it; False when it is further than all.
+
+    Ends: each round climbs a level of the heap.
+    """
     if _full(nearest):
         if not _before(units, item, nearest.distances[0], nearest.items[0], depth, tree, measure):
             return False
@@ -423,7 +377,10 @@ def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure,
 def _sink(
     units: int, item: int, size: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest
 ) -> None:  # fmt: skip
-    """Put an item on top of a heap of `size` items in place of what is there."""
+    """Put an item on top of a heap of `size` items in place of what is there.
+
+    Ends: each round goes down a level of the heap.
+    """
     place = 0
     while 2 * place + 1 < size:
         below = 2 * place + 1
@@ -459,60 +416,26 @@ NOBODY = -1
 
 
 class Chain(NamedTuple):
-    """Contingency tables of the records that are left; `counts` and `pair_counts` change in place.
+    """Contingency tables of the records that are left; `counts` and `pair_counts` change in place."""
 
-    Attributes
-    ----------
-    all_before : bool
-        Whether an attribute depends on all before it, and not on the last one alone.
-    k : int
-        Fewest records that frequencies are taken from.
-    counts : numpy.ndarray
-        int64 (V,): records with each value.
-    pair_starts : numpy.ndarray
-        int64 (V + 1,): the pairs of a value with values of the next attribute.
-    pair_values : numpy.ndarray
-        int32 (P,): the value of the next attribute.
-    pair_counts : numpy.ndarray
-        int64 (P,): records with each pair.
-    pair_of : numpy.ndarray
-        int32 (m, c): pair of each distinct record with the attribute before; the first column is not used.
-    order : numpy.ndarray
-        int64 (V,): scratch; the values of each attribute, the most similar first.
-    cards : numpy.ndarray
-        int64 (q,): scratch; how many values are left.
-    row : numpy.ndarray
-        int64 (V,): scratch; frequencies that similarity is read from.
-    """
-
-    all_before: bool
-    k: int
-    counts: Int64s
-    pair_starts: Int64s
-    pair_values: Int32s
-    pair_counts: Int64s
-    pair_of: Int32s
-    order: Int64s
-    cards: Int64s
-    row: Int64s
+    all_before: bool  # whether an attribute depends on all before it, and not on the last one alone
+    k: int  # fewest records that frequencies are taken from
+    counts: Int64s  # (V,): records with each value
+    pair_starts: Int64s  # (V + 1,): the pairs of a value with values of the next attribute
+    pair_values: Int32s  # (P,): the value of the next attribute
+    pair_counts: Int64s  # (P,): records with each pair
+    pair_of: Int32s  # (m, c): pair of each distinct record with the attribute before; the first column is not used
+    order: Int64s  # (V,): scratch; the values of each attribute, the most similar first
+    cards: Int64s  # (q,): scratch; how many values are left
+    row: Int64s  # (V,): scratch; frequencies that similarity is read from
 
 
 class Progressed(NamedTuple):
-    """How far the clustering is; all change in place.
+    """How far the clustering is; all change in place."""
 
-    Attributes
-    ----------
-    class_at : numpy.ndarray
-        int32 (n,): class of the record at each place, −1 for none yet.
-    following : numpy.ndarray
-        int64 (1,): no record before this place is left.
-    classes : numpy.ndarray
-        int64 (1,): classes so far.
-    """
-
-    class_at: Int32s
-    following: Int64s
-    classes: Int64s
+    class_at: Int32s  # (n,): class of the record at each place, −1 for none yet
+    following: Int64s  # (1,): no record before this place is left
+    classes: Int64s  # (1,): classes so far
 
 
 @kernel
@@ -524,6 +447,7 @@ def grow_similar(
 
     values : unsigned (n, s), sensitive values at each place. A class has ``chain.k`` records, or as many more of the
     nearest as it takes to satisfy the rules. Records that can make no class keep −1.
+    Ends: somebody is left where a class is begun, and the room doubles until it is for all of them.
     """
     walk = new_walk(len(measure.own))
     nearest = new_nearest(chain.k)

@@ -25,27 +25,13 @@ from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class Microaggregation(NamedTuple):
-    """What is known while classes are made.
+    """What is known while classes are made."""
 
-    Attributes
-    ----------
-    tree : PointTree
-        Points of the records that are not in a class yet.
-    starts : numpy.ndarray
-        int64 (m + 1,): first record of each point.
-    class_of : numpy.ndarray
-        int32 (n,): class of each record, −1 for none yet.
-    items : numpy.ndarray
-        int64 (k + 1,): points that are taken next.
-    distances : numpy.ndarray
-        float64 (k + 1,)
-    """
-
-    tree: PointTree
-    starts: Int64s
-    class_of: Int32s
-    items: Int64s
-    distances: Floats
+    tree: PointTree  # points of the records that are not in a class yet
+    starts: Int64s  # (m + 1,): first record of each point
+    class_of: Int32s  # (n,): class of each record, −1 for none yet
+    items: Int64s  # (k + 1,): points that are taken next
+    distances: Floats  # (k + 1,)
 
 
 @sized(lambda points, starts, k: 10.0 * points.size * len(points) ** 0.5 / k)
@@ -55,6 +41,7 @@ def mdav(points: Floats, starts: Int64s, k: int) -> tuple[Int32s, int]:
     points : float64 (m, d), m >= 1; starts : int64 (m + 1,). Needs n >= k. Returns the class of each record, int32
     (n,), and how many classes there are. Every class has k records but the last, which has k to 2k − 1. Points are
     finite, so that a search finds one as long as records are left; each class uses up k.
+    Ends: each round uses up k records.
     """
     state = _begin(points, starts, k)
     centre = np.empty(points.shape[1])
@@ -85,6 +72,7 @@ def v_mdav(points: Floats, starts: Int64s, k: int, gamma: float) -> tuple[Int32s
     Arguments and result are those of :func:`mdav`, but for `gamma` >= 0: a record joins while its distance to the class
     is below `gamma` times its distance to the nearest record outside. Classes have k to 2k − 1 records before those
     that are left over, fewer than k, join the class with the nearest mean. A class has fewer points than records.
+    Ends: each round uses up k records.
     """
     state = _begin(points, starts, k)
     m = len(points)
@@ -153,7 +141,10 @@ def _take_around(seed: int, k: int, number: int, state: Microaggregation) -> int
 def _extend(
     k: int, number: int, gamma: float, members: Int64s, count: int, near: Int64s, apart: Floats, state: Microaggregation
 ) -> int:
-    """Let a class of k records, with `count` points in `members`, grow; returns how many records joined."""
+    """Let a class of k records, with `count` points in `members`, grow; returns how many records joined.
+
+    Ends: each round adds a record or is the last.
+    """
     tree = state.tree
     nobody = len(tree.items)
     for slot in range(count):

@@ -28,48 +28,28 @@ DEPTH = 128
 
 
 class PointTree(NamedTuple):
-    """Points in the order of the leaves, and the nodes above them.
+    """Points in the order of the leaves, and the nodes above them."""
 
-    Attributes
-    ----------
-    points : numpy.ndarray
-        float64 (m, d), in tree order.
-    items : numpy.ndarray
-        int64 (m,): the caller's number of each point.
-    places : numpy.ndarray
-        int64 (m,): place of each item.
-    left : numpy.ndarray
-        int64 (m,): records at each place that are still there; 0 when the point is gone.
-    leaves : numpy.ndarray
-        int64 (m,): leaf of each place.
-    bounds : numpy.ndarray
-        int64 (t, 2): places of each node, first and one after the last.
-    low, high : numpy.ndarray
-        float64 (t, d): box of the points of each node that are there.
-    lowest : numpy.ndarray
-        int64 (t,): lowest item of each node that is there; one above all items in an empty one.
-    weights : numpy.ndarray
-        int64 (t,): records of each node that are there.
-    sums : numpy.ndarray
-        float64 (t, d): sums of their coordinates.
-    """
-
-    points: Floats
-    items: Int64s
-    places: Int64s
-    left: Int64s
-    leaves: Int64s
-    bounds: Int64s
+    points: Floats  # (m, d), in tree order
+    items: Int64s  # (m,): the caller's number of each point
+    places: Int64s  # (m,): place of each item
+    left: Int64s  # (m,): records at each place that are still there; 0 when the point is gone
+    leaves: Int64s  # (m,): leaf of each place
+    bounds: Int64s  # (t, 2): places of each node, first and one after the last
+    # `low`, `high`: (t, d): box of the points of each node that are there
     low: Floats
     high: Floats
-    lowest: Int64s
-    weights: Int64s
-    sums: Floats
+    lowest: Int64s  # (t,): lowest item of each node that is there; one above all items in an empty one
+    weights: Int64s  # (t,): records of each node that are there
+    sums: Floats  # (t, d): sums of their coordinates
 
 
 @kernel
 def plant_points(points: Floats, weights: Int64s) -> PointTree:
-    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m)."""
+    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m).
+
+    Ends: the size doubles.
+    """
     m, d = points.shape
     leaves = 1
     while leaves * LEAF < m:
@@ -155,7 +135,10 @@ def _fit(node: int, tree: PointTree) -> None:
 
 @kernel
 def refit(item: int, tree: PointTree) -> None:
-    """Measure all nodes above an item again, after its point or weight has changed. O(d log m)."""
+    """Measure all nodes above an item again, after its point or weight has changed. O(d log m).
+
+    Ends: it climbs to the root.
+    """
     node = tree.leaves[tree.places[item]]
     while True:
         _fit(node, tree)
@@ -203,6 +186,7 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
     Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
     `best` comes back. The item `skipped` does not count (−1: all do). Returns the item and its squared distance.
+    Ends: each node is visited once.
     """
     waiting = np.empty(DEPTH, np.int64)
     least = np.empty(DEPTH, np.float64)
@@ -240,7 +224,10 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
 @kernel
 def farthest(point: Floats, tree: PointTree) -> int:
-    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there."""
+    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there.
+
+    Ends: each node is visited once.
+    """
     best = len(tree.items)
     most = -1.0
     waiting = np.empty(DEPTH, np.int64)
@@ -280,6 +267,7 @@ def nearest_records(point: Floats, wanted: int, tree: PointTree, items: Int64s, 
 
     items : int64 and distances : float64, both (wanted + 1,), are filled. Returns how many items there are; all but the
     last are needed as a whole. Fewer than `wanted` records come back when there are no more.
+    Ends: each node is visited once; slots fall, and so does what is found, as long as others are enough.
     """
     found = 0
     records = 0
@@ -363,6 +351,7 @@ def merge_classes(
     number and whose centre moves to the mean of all its records. Returns the number of classes left, which are numbered
     in their old order. Every round takes a class away. O(n d + c log c) nodes looked at where sizes
     alone decide; otherwise every merge counts the values of the merged class.
+    Ends: each round takes an entry of the heap, to which a merge adds one at most.
     """
     sizes, sums, following, heads, tails = _gather(points, owners, class_of, count)
     centres = np.empty((count, points.shape[1]))
@@ -431,6 +420,7 @@ def _satisfied(
     number: int, sizes: Int64s, following: Int64s, heads: Int64s, values: Codes, ruled: bool, smallest: int,
     rules: RuleArrays, counts: Int64s, scratch: Floats,
 ) -> bool:  # fmt: skip
+    """Tell whether a class satisfies the rules. Ends: the list has each record once."""
     if sizes[number] < smallest:
         return False
     if not ruled:
@@ -446,7 +436,10 @@ def _satisfied(
 
 @inlined
 def _renumber(class_of: Int32s, into: Int64s) -> None:
-    """Follow every class to the one that it ended in, and number those that are left without gaps."""
+    """Follow every class to the one that it ended in, and number those that are left without gaps.
+
+    Ends: a class joined one that was left then, so that no way leads back.
+    """
     numbers = np.full(len(into), -1)
     left = 0
     for number in range(len(into)):

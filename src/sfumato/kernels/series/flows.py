@@ -31,7 +31,7 @@ def interleave(older: Bytes, newer: Bytes, is_new: Flags, merged: Bytes) -> int:
     """Write the records of two texts into one, each in its order; return the bytes written, −1 if it does not come out.
 
     older, newer : uint8, records that end with a line feed; one between quotes belongs to its cell. is_new : bool (n,),
-    from which text each record is. merged : uint8 (b,), room for both. Cost O(b).
+    from which text each record is. merged : uint8 (b,), room for both. Cost O(b). Ends: each round writes a byte.
     """
     sources = (older, newer)
     places = np.zeros(2, dtype=np.int64)
@@ -61,6 +61,7 @@ def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
     """Tell whether a text holds the records of two others and nothing else: taken out, they are the same byte for byte.
 
     As :func:`interleave`: merged : uint8 (b,); older, newer : uint8; is_new : bool (n,). Cost O(b).
+    Ends: each round compares a byte.
     """
     place, first, second = int64(0), int64(0), int64(0)
     for record in range(len(is_new)):
@@ -86,25 +87,16 @@ def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
 
 
 class Network(NamedTuple):
-    """The places of all groups and the edges between them.
+    """The places of all groups and the edges between them."""
 
-    Attributes
-    ----------
-    supply, room : numpy.ndarray
-        int64 (p,), int64 (f,)
-    older, newer : numpy.ndarray
-        int64 (e,): the places that each edge joins, sorted by older place; those of a group stand together.
-    older_starts : numpy.ndarray
-        int64 (p + 1,): the edges of each older place.
-    by_newer, newer_starts : numpy.ndarray
-        int64 (e,), int64 (f + 1,): the edges of each newer place.
-    """
-
+    # `supply`, `room`: (p,), int64 (f,)
     supply: Int64s
     room: Int64s
+    # `older`, `newer`: (e,): the places that each edge joins, sorted by older place; those of a group stand together
     older: Int64s
     newer: Int64s
-    older_starts: Int64s
+    older_starts: Int64s  # (p + 1,): the edges of each older place
+    # `by_newer`, `newer_starts`: (e,), int64 (f + 1,): the edges of each newer place
     by_newer: Int64s
     newer_starts: Int64s
 
@@ -112,15 +104,11 @@ class Network(NamedTuple):
 class Search(NamedTuple):
     """Buffers of a search for a way to a place with room.
 
-    Attributes
-    ----------
-    queue, came_by, moved : numpy.ndarray
-        int64 (f,): places in the order in which they are met; the edge on which each is reached, and the edge of the
-        place before it that gives rows away.
-    met : numpy.ndarray
-        bool (f,), all False between searches.
-    changed : numpy.ndarray
-        int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed.
+    * `queue`, `came_by`, `moved`: int64 (f,): places in the order in which they are met; the edge on which each is
+      reached, and the edge of the place before it that gives rows away.
+    * `met`: bool (f,), all False between searches.
+    * `changed`: int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not
+      listed.
     """
 
     queue: Int64s
@@ -233,7 +221,7 @@ def _push_out(
 ) -> int:
     """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many.
 
-    Every way that is found carries a row at least.
+    Every way that is found carries a row at least. Ends: each way carries a row at least, and leads back to its start.
     """
     left = amount
     while left > 0:
@@ -260,7 +248,10 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once."""
+    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once.
+
+    Ends: each place is met once.
+    """
     search.queue[0] = start
     search.met[start] = True
     count = 1

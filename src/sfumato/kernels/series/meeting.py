@@ -19,36 +19,18 @@ from sfumato.kernels.types import Floats, Int64s, Words, int64
 
 
 class Lists(NamedTuple):
-    """Lists of numbers, one after the other.
+    """Lists of numbers, one after the other."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (lists + 1,): where each starts.
-    numbers : numpy.ndarray
-        int64
-    """
-
-    starts: Int64s
+    starts: Int64s  # (lists + 1,): where each starts
     numbers: Int64s
 
 
 class Pairs(NamedTuple):
-    """Pairs of classes, and the rows that they leave.
+    """Pairs of classes, and the rows that they leave."""
 
-    Attributes
-    ----------
-    older : Lists
-        The older class of each pair, the pairs of each newer class together.
-    values : Lists
-        The values that each pair leaves.
-    rows : numpy.ndarray
-        int64: how many rows of each of them.
-    """
-
-    older: Lists
+    older: Lists  # the older class of each pair, the pairs of each newer class together
     values: Lists
-    rows: Int64s
+    rows: Int64s  # how many rows of each of them
 
 
 @kernel
@@ -73,20 +55,13 @@ def rows_in_both(older: Lists, newer: Lists, pairs: Pairs, is_older: Int64s, fou
 
 
 class Ways(NamedTuple):
-    """The places of all releases, one release after the other, and where their rows can go.
+    """The places of all releases, one release after the other, and where their rows can go."""
 
-    Attributes
-    ----------
-    release_of, value_of, rows : numpy.ndarray
-        int64 (z,)
-    onward : Lists
-        For each place, those of the next release to which one of its rows can go.
-    """
-
+    # `release_of`, `value_of`, `rows`: (z,)
     release_of: Int64s
     value_of: Int64s
     rows: Int64s
-    onward: Lists
+    onward: Lists  # for each place, those of the next release to which one of its rows can go
 
 
 @kernel
@@ -95,6 +70,7 @@ def rows_on_ways(inside: Lists, ways: Ways, came: int, found: Floats) -> int:
 
     inside : for each person the places of the classes that cover the person, those of the release `came` and all after
     it, rising. found : float64 (n, v), written. Returns how many places are on ways. Cost O(edges of these places).
+    Ends: each place is reached once for a person.
     """
     size = len(ways.value_of)
     last = ways.release_of[size - 1]
@@ -150,22 +126,13 @@ DEPTH = 256
 
 
 class Shapes(NamedTuple):
-    """Boxes.
+    """Boxes."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        float64 (c, q), closed; of a value set its first and its last member.
-    members : numpy.ndarray
-        uint64 (c, w): value sets as bits.
-    words : numpy.ndarray
-        int64 (q + 1,): where the words of each attribute start; attributes without value sets have none.
-    """
-
+    # `low`, `high`: (c, q), closed; of a value set its first and its last member
     low: Floats
     high: Floats
-    members: Words
-    words: Int64s
+    members: Words  # (c, w): value sets as bits
+    words: Int64s  # (q + 1,): where the words of each attribute start; attributes without value sets have none
 
 
 class Cells(NamedTuple):
@@ -173,17 +140,12 @@ class Cells(NamedTuple):
 
     A pair is told where the lowest corner of what both cover lies: in one cell, so that no pair is told twice. Members
     of value sets are numbers like any others.
-
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        float64 (cells, q): open below, closed above.
-    ends : numpy.ndarray
-        int64 (cells + 1, 2): where the numbers of older and newer boxes of each begin; one row more for where they end.
     """
 
+    # `low`, `high`: (cells, q): open below, closed above
     low: Floats
     high: Floats
+    # (cells + 1, 2): where the numbers of older and newer boxes of each begin; one row more for where they end
     ends: Int64s
 
 
@@ -192,6 +154,7 @@ def meet(older: Shapes, newer: Shapes) -> Int64s:
     """Return the pairs of boxes that meet as numbers, the newer box · c + the older one; int64 (p,), rising.
 
     Cost O(q c log c) where boxes of a release hardly overlap, O(q c d) at worst.
+    Ends: a cell is cut or compared, and `DEPTH` cuts lie in each other at most.
     """
     width = older.low.shape[1]
     cells = Cells(np.empty((DEPTH, width)), np.empty((DEPTH, width)), np.zeros((DEPTH + 1, 2), dtype=np.int64))
@@ -364,7 +327,7 @@ def _meet(older: Shapes, one: int, newer: Shapes, other: int, low: Floats, high:
 
 @inlined
 def _lowest_shared(older: Shapes, one: int, newer: Shapes, other: int, start: int, end: int) -> float:
-    """Return the lowest member that two value sets share, −1 if there is none."""
+    """Return the lowest member that two value sets share, −1 if there is none. Ends: some bit is set."""
     for word in range(start, end):
         shared = older.members[one, word] & newer.members[other, word]
         if shared != 0:

@@ -36,6 +36,7 @@ def cut_level(
 
     order : int64 (n,), records; the bucket ``lows[i] .. highs[i] - 1`` is reordered in place. starts : bool (n,), set
     where a bucket starts. numbers : above any code, stratum and part. Returns int64 (open, 2), the halves made.
+    Ends: each round sets a width to 0.
     """
     longest, most = _longest(lows, highs), _most_values(slicing)
     buffers = new_cut_buffers(longest, len(order), numbers, len(space.scales))
@@ -69,41 +70,20 @@ def cut_level(
 
 
 class VectorSums(NamedTuple):
-    """What every distinct vector of parts has so far.
+    """What every distinct vector of parts has so far."""
 
-    Attributes
-    ----------
-    vectors : numpy.ndarray
-        int32 (V, w)
-    vector_of : numpy.ndarray
-        int32 (n,): vector of each record.
-    mass : numpy.ndarray
-        float64 (V, v): ``Σ_B f(t, B) D(t, B)[s]`` over all buckets.
-    part_starts : numpy.ndarray
-        int64 (w + 1,): where the parts of each column start when all are numbered together.
-    """
-
-    vectors: Int32s
-    vector_of: Int32s
-    mass: Floats
-    part_starts: Int64s
+    vectors: Int32s  # (V, w)
+    vector_of: Int32s  # (n,): vector of each record
+    mass: Floats  # (V, v): ``Σ_B f(t, B) D(t, B)[s]`` over all buckets
+    part_starts: Int64s  # (w + 1,): where the parts of each column start when all are numbered together
 
 
 class _Half(NamedTuple):
-    """One half of a cut.
+    """One half of a cut."""
 
-    Attributes
-    ----------
-    parts : numpy.ndarray
-        float64 (all parts,): how often each occurs; zero between uses.
-    group_of : numpy.ndarray
-        int64 (a, largest number of parts): number of the group of each part plus 1; 0 where there is none.
-    starts, values, counts : numpy.ndarray
-        int64 (a, m + 1), (a, m), (a, m): pairs of value and count of each group.
-    """
-
-    parts: Floats
-    group_of: Int64s
+    parts: Floats  # (all parts,): how often each occurs; zero between uses
+    group_of: Int64s  # (a, largest number of parts): number of the group of each part plus 1; 0 where there is none
+    # `starts`, `values`, `counts`: (a, m + 1), (a, m), (a, m): pairs of value and count of each group
     starts: Int64s
     values: Int64s
     counts: Int64s
@@ -118,6 +98,7 @@ def cut_level_globally(
 
     members : int32, vectors that match each bucket, those of bucket ``i`` at ``member_starts[i] ..``. slack : added to
     every bound. Returns int64 (open, 2), the halves made, with their members and member starts.
+    Ends: each round sets a width to 0.
     """
     longest, most = _longest(lows, highs), _most_values(slicing)
     buffers = new_cut_buffers(longest, len(order), numbers, len(space.scales))

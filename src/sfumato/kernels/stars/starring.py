@@ -29,55 +29,27 @@ REACH = 4
 
 
 class Choices(NamedTuple):
-    """What a record may be assigned to.
+    """What a record may be assigned to."""
 
-    Attributes
-    ----------
-    cost : numpy.ndarray
-        float64 (p,): cost of one record under each pattern, rising; 0 for the first.
-    group_of : numpy.ndarray
-        int32 (m, p): group of each record under each pattern, −1 where it has fewer than k records. The last pattern
-        has a group for every record.
-    pattern_of : numpy.ndarray
-        int32 (g,): the pattern of each group, rising.
-    starts : numpy.ndarray
-        int64 (g + 1,): group ``i`` has the members ``starts[i] .. starts[i+1]-1``.
-    members : numpy.ndarray
-        int32 (z,): distinct records.
-    k : int
-        Fewest records of a group.
-    """
-
-    cost: Floats
+    cost: Floats  # (p,): cost of one record under each pattern, rising; 0 for the first
+    # (m, p): group of each record under each pattern, −1 where it has fewer than k records. The last pattern has a
+    # group for every record.
     group_of: Int32s
-    pattern_of: Int32s
-    starts: Int64s
-    members: Int32s
-    k: int
+    pattern_of: Int32s  # (g,): the pattern of each group, rising
+    starts: Int64s  # (g + 1,): group ``i`` has the members ``starts[i] .. starts[i+1]-1``.
+    members: Int32s  # (z,): distinct records
+    k: int  # fewest records of a group
 
 
 class Assigned(NamedTuple):
-    """What the records are assigned to.
+    """What the records are assigned to."""
 
-    Attributes
-    ----------
-    counts : numpy.ndarray
-        int32 (m, p): records of each distinct one that take each pattern.
-    sizes : numpy.ndarray
-        int64 (g,): records in each group, 0 or at least k between moves.
-    log : numpy.ndarray
-        int64 (l, 4): distinct record, pattern left, pattern taken, records; a move that finds it full is taken back.
-    broken : numpy.ndarray
-        int64 (l,): groups that a move left with too few records.
-    work : numpy.ndarray
-        int64 (1,): members looked at so far.
-    """
-
-    counts: Int32s
-    sizes: Int64s
+    counts: Int32s  # (m, p): records of each distinct one that take each pattern
+    sizes: Int64s  # (g,): records in each group, 0 or at least k between moves
+    # (l, 4): distinct record, pattern left, pattern taken, records; a move that finds it full is taken back
     log: Int64s
-    broken: Int64s
-    work: Int64s
+    broken: Int64s  # (l,): groups that a move left with too few records
+    work: Int64s  # (1,): members looked at so far
 
 
 @kernel
@@ -324,6 +296,7 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
     """Open and close groups one at a time as long as that lowers the cost; returns the change of the total cost.
 
     Groups are tried in the order of the records that would gain. Stops early when `most_work` is reached.
+    Ends: each sweep lowers the cost by more than `SLACK`, or is the last.
     """
     tried = np.zeros(len(choices.pattern_of), dtype=np.int64)
     total = 0.0
@@ -354,7 +327,7 @@ def anneal_stars(
     restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the
     last temperature, in units of cost. The random numbers are the same on every call: the result depends on nothing but
     the arguments. What ends dearer than it began is taken back. Returns the change of the total cost. Ends when the
-    work is done, O(most_work).
+    work is done, O(most_work). Ends: each round adds to the work.
     """
     counts = assigned.counts.copy()
     sizes = assigned.sizes.copy()
@@ -417,6 +390,7 @@ def cheapest_patterns(
     Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
     where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
     or where a group can no longer get k records. Cost O(nodes · p), nodes exponential in u.
+    Ends: each assignment is visited once.
     """
     units = len(record_of)
     sizes = np.zeros(len(choices.pattern_of), dtype=np.int64)
@@ -507,37 +481,16 @@ def _leave(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: 
 
 
 class ItemSets(NamedTuple):
-    """What the items show.
+    """What the items show."""
 
-    Attributes
-    ----------
-    combination_of : numpy.ndarray
-        int32 (m, s): combination that each distinct record has in each subset.
-    subsets : numpy.ndarray
-        int64 (s,): masks of their attributes.
-    starred : numpy.ndarray
-        int64 (p,): masks of the attributes that each pattern stars; the last stars all that may be.
-    cost : numpy.ndarray
-        float64 (p,), rising.
-    records : numpy.ndarray
-        int32 (i,): distinct record of each item.
-    weights : numpy.ndarray
-        int64 (i,): records of each item.
-    patterns : numpy.ndarray
-        int64 (i,): pattern of each item; the kernels change it.
-    counts : numpy.ndarray
-        int64 (c,): records that show each combination.
-    k : int
-    """
-
-    combination_of: Int32s
-    subsets: Int64s
-    starred: Int64s
-    cost: Floats
-    records: Int32s
-    weights: Int64s
-    patterns: Int64s
-    counts: Int64s
+    combination_of: Int32s  # (m, s): combination that each distinct record has in each subset
+    subsets: Int64s  # (s,): masks of their attributes
+    starred: Int64s  # (p,): masks of the attributes that each pattern stars; the last stars all that may be
+    cost: Floats  # (p,), rising
+    records: Int32s  # (i,): distinct record of each item
+    weights: Int64s  # (i,): records of each item
+    patterns: Int64s  # (i,): pattern of each item; the kernels change it
+    counts: Int64s  # (c,): records that show each combination
     k: int
 
 
@@ -553,7 +506,7 @@ def count_shown(shown: ItemSets) -> None:
 def least_patterns(shown: ItemSets) -> Int64s:
     """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
 
-    Where there is none it is the last.
+    Where there is none it is the last. Ends: patterns rise.
     """
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
@@ -569,6 +522,7 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
     An item takes the pattern that costs least, together with what it costs about to star those whose combinations
     become too rare by it; `unit` is the cost of one star. Stars are never taken back, so it ends.
+    Ends: each change stars an item further.
     """
     changed = True
     while changed:
@@ -582,7 +536,10 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
 @kernel
 def unstar(shown: ItemSets) -> None:
-    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep."""
+    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep.
+
+    Ends: each change lowers the cost by more than `SLACK`.
+    """
     changed = True
     while changed:
         changed = False
@@ -725,7 +682,10 @@ def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> 
 
 @inlined
 def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
-    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows."""
+    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows.
+
+    Ends: each round stars a member.
+    """
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:
         neediest = -1
