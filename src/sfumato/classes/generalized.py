@@ -153,9 +153,7 @@ def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.
     `column`: one attribute with g generalized values. `codes`: integers (m,): original codes; the missing value's is
     ``attribute.size``. Returns: bool (g, m). A value set covers its members, ``*`` every value and the missing one,
     anything else the codes from its lowest to its highest. A mean covers the range of its class; one that was read back
-    from a published frame covers only its two neighbours.
-
-    Memory g · m bytes; pass few codes, or distinct ones.
+    from a published frame covers only its two neighbours. Memory g · m bytes; pass few codes, or distinct ones.
     """
     wanted = np.asarray(codes, dtype=np.int64)
     if column.members is None:

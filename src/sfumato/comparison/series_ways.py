@@ -120,10 +120,9 @@ def compare_ways(
     * `seed`, `progress`: as of :meth:`sfumato.Series.append`.
 
     Raises ``PolicyError`` when a way is unknown. Raises ``InputError`` when a table cannot be read, or there are fewer
-    than two.
-
-    The series are made in a folder that is taken away. Attackers know who came with which release, as the attacks on
-    series have it. Losses of a month are those of its release on everybody who came so far. Cost of all releases.
+    than two. The series are made in a folder that is taken away. Attackers know who came with which release, as the
+    attacks on series have it. Losses of a month are those of its release on everybody who came so far. Cost of all
+    releases.
     """
     chosen = tuple(ways) or tuple(ways_of_series())
     raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen

@@ -17,9 +17,7 @@ def receipt(folder: Path, name: str | None = None) -> str:
 
     `folder`: it is recounted first. `name`: what the recipient will call it; None takes the folder's. Raises
     ``VerificationError`` when the release breaks a promise, or was changed. Raises ``PolicyError`` when Jinja is not
-    installed.
-
-    Cost of a recount and of a hash of every file.
+    installed. Cost of a recount and of a hash of every file.
     """
     counted = verify(folder)
     refuse_broken(counted)

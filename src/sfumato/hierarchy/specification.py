@@ -24,10 +24,9 @@ class HierarchySpecification(Protocol):
         """Build the hierarchy for the original `values` of the attribute called `name`.
 
         `values` is a series of strings, categories, numbers, booleans or dates; order and repetition do not matter,
-        missing values are left out. Every value becomes a leaf whose label is its text
-        (:func:`text_of`). Descriptions that list values (groups, tables) also keep the leaves
-        that the column does not have: the tree is the declared domain. Errors name the attribute and count the
-        offending values, never show one.
+        missing values are left out. Every value becomes a leaf whose label is its text (:func:`text_of`). Descriptions
+        that list values (groups, tables) also keep the leaves that the column does not have: the tree is the declared
+        domain. Errors name the attribute and count the offending values, never show one.
         """
         ...
 

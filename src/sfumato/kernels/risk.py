@@ -67,13 +67,12 @@ def combination_counts(
 ) -> None:
     """Count the classes of every combination whose highest column is in ``first .. beyond-1``.
 
-    columns : unsigned (q, n), below `codes`. weights : int64 (n,), records behind each distinct one. offsets :
-    int64 (q, s + 1), ``offsets[j, r]`` nodes lie between a combination that may grow by r columns and the child that
-    column j makes, the child itself not counted. counts : int64 (t, 5), zeros, filled in place: classes of several
-    distinct records, and their pairs of records; classes of one distinct record, and their pairs; classes of one
-    record. A class of one distinct record is counted only where it arises: it is one, too, in every longer combination
-    of its branch (at the largest size, which has none, it may stand in the first two). Cost at most O(t · n), memory
-    O(s · n).
+    columns : unsigned (q, n), below `codes`. weights : int64 (n,), records behind each distinct one. offsets : int64
+    (q, s + 1), ``offsets[j, r]`` nodes lie between a combination that may grow by r columns and the child that column j
+    makes, the child itself not counted. counts : int64 (t, 5), zeros, filled in place: classes of several distinct
+    records, and their pairs of records; classes of one distinct record, and their pairs; classes of one record. A class
+    of one distinct record is counted only where it arises: it is one, too, in every longer combination of its branch
+    (at the largest size, which has none, it may stand in the first two). Cost at most O(t · n), memory O(s · n).
     """
     size = offsets.shape[1] - 1
     levels, ends = _room(columns.shape[1], size)

@@ -79,9 +79,8 @@ def of_people_apart(
 def among(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
     """Give the places of some records new numbers, so that no place is without any of them.
 
-    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records.
-
-    Verdicts about classes of these records stay as they are. Cost O(m log m) for each column.
+    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records. Verdicts
+    about classes of these records stay as they are. Cost O(m log m) for each column.
     """
     found = [np.unique(column, return_inverse=True) for column in codes.T]
     members = [rules.members[rules.offsets[place] + own] for place, (own, _) in enumerate(found[:-1])]
@@ -129,8 +128,8 @@ _SetColumn = tuple[NDArray[np.unsignedinteger], EncodedSets, EncodedAttribute]
 class _Counted(NamedTuple):
     """One column of what people have.
 
-    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0.
-    totals : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
+    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0. totals
+    : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
     """
 
     codes: NDArray[np.int64]

@@ -207,10 +207,9 @@ class LazyEntries(Mapping[str, type[Any]]):
     """Entries that are made when they are named, and a type for fields of a policy.
 
     Described are values, or parts of a policy that are their own entry; `short` names, for some, the fields that files
-    may write in a short form.
-
-    As an annotation it stands for any of its entries, distinguished by the key `tag`: only the named entry is made and
-    checked. If that fails, and for the JSON Schema, all are made, so that messages can list them.
+    may write in a short form. As an annotation it stands for any of its entries, distinguished by the key `tag`: only
+    the named entry is made and checked. If that fails, and for the JSON Schema, all are made, so that messages can list
+    them.
     """
 
     def __init__(
@@ -440,9 +439,8 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy's plain values without short forms.
 
-    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders.
-
-    Values of a wrong type stay unchanged.
+    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders. Values of
+    a wrong type stay unchanged.
     """
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):

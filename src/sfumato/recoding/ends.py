@@ -110,8 +110,8 @@ def _rounded_intervals(
     `attribute`: a roundable number or date. `low`, `high`: integers (g,): first and last code of each range, of present
     values. `own`: the attribute of what is published, whose values decide the unit; None: that of all.
 
-    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the
-    same interval. Cost O(g · grids), and O(size) for the unit.
+    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the same
+    interval. Cost O(g · grids), and O(size) for the unit.
     """
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]

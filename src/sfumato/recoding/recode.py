@@ -188,10 +188,8 @@ def recode_as_published(
     Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
     must every figure in the report. `encoded`, `partition`, `recoding`, `threads`: as :func:`recode` takes them.
     `by_column`: recode one attribute after the other, which takes memory for one at a time; not for solutions with
-    regions. Returns: no two classes publish the same labels.
-
-    Cost of :func:`recode`, once more for each round of merging. A round ends with fewer classes, and a second one is
-    needed only where merging changes a mean.
+    regions. Returns: no two classes publish the same labels. Cost of :func:`recode`, once more for each round of
+    merging. A round ends with fewer classes, and a second one is needed only where merging changes a mean.
     """
     threads = worth_starting(threads, encoded.height)
     while True:

@@ -179,8 +179,8 @@ def with_two_levels(attribute: EncodedAttribute) -> EncodedAttribute:
 def partition_of(grid: CutGrid, cut: TableCut, notes: Sequence[str] = ()) -> Partition:
     """Turn a cut table into a solution: classes, and what each one publishes.
 
-    Classes are numbered by what they publish, so that their numbers do not depend on the order of the records. Cost
-    O(q n + q c log c) for c classes.
+    Classes are numbered by what they publish, so that their numbers do not depend on the order of the records. Cost O(q
+    n + q c log c) for c classes.
     """
     table = grid.start.problem.table
     used = np.flatnonzero(np.bincount(cut.cell_of[cut.cell_of >= 0]))

@@ -133,11 +133,9 @@ def membership_disclosure(
     * `most`: records to draw, and combinations to draw fakes from.
 
     Returns: with `auc` 0.5 where no fake is drawn: there is nobody that a record could be told from, and nothing was
-    measured.
-
-    The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A fake is
-    drawn by taking a row of a random record's bucket for one column after the other, among those that agree with what
-    is there already. Cost O(most · w · n log n) at worst.
+    measured. The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A
+    fake is drawn by taking a row of a random record's bucket for one column after the other, among those that agree
+    with what is there already. Cost O(most · w · n log n) at worst.
 
     *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who compare the two distributions; the AUC and its interval (DeLong
     1988) are ours.

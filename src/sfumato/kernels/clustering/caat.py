@@ -300,9 +300,8 @@ def grow_classes(
     """Make up to `most` classes more.
 
     codes : unsigned (m, q); values : unsigned (m, s); ruled : whether rules look at more than sizes; rule : how far
-    numbers are from intervals; first_only : take the first of the nearest records instead of all.
-
-    A class is closed once it has k records and satisfies the rules. Records of a class that cannot be closed are left.
+    numbers are from intervals; first_only : take the first of the nearest records instead of all. A class is closed
+    once it has k records and satisfies the rules. Records of a class that cannot be closed are left.
     """
     walk = TreeSearch(
         np.empty(len(growth.left), np.int64), np.empty(len(tree.starts) + 2, np.int64), np.empty(len(tree.starts) + 2)

@@ -151,7 +151,6 @@ def join_nearest_class(
     codes : unsigned (m, q); record_of : int32 (n,); rows : int64, who joins, in this order; class_of : int32 (n,),
     changed in place, rows that have a class are passed over; full : clusters of so many records take nobody as long as
     there is another one; after, before : int64 (c + 1,), the clusters that take records, linked, see :func:`linked`.
-
     Cost O(c q) for each record, most of it cut short: distances are only summed up to the smallest one known.
     """
     last = int64(-1)

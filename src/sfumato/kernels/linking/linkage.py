@@ -269,9 +269,9 @@ def count_candidates(
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
-    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v.
-    Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
-    and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
+    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v. Returns the candidates int64
+    (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates), and the candidates that have
+    it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
     fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)

@@ -21,10 +21,10 @@ def covered_people(
     """Count the people whose every code is covered by the labels of a class; int64 (c,).
 
     people : unsigned (m, q). weights : int64 (m,), people behind each. label_of : int64 (c, q), labels numbered through
-    all attributes. runs : int64 (g + 1,), label ``i`` covers the codes ``low .. high`` of the runs
-    ``runs[i] .. runs[i+1]-1``, int32 (r,) twice, empty where high is below low; the runs of a label share no code.
-    rows : int64 (q + 1,), before the codes of each attribute. words : w at a time, so that memory stays at 8 z w bytes.
-    Cost O(m · q · c / 64 + covered pairs of a class and a code + covered pairs of a class and a person).
+    all attributes. runs : int64 (g + 1,), label ``i`` covers the codes ``low .. high`` of the runs ``runs[i] ..
+    runs[i+1]-1``, int32 (r,) twice, empty where high is below low; the runs of a label share no code. rows : int64 (q +
+    1,), before the codes of each attribute. words : w at a time, so that memory stays at 8 z w bytes. Cost O(m · q · c
+    / 64 + covered pairs of a class and a code + covered pairs of a class and a person).
     """
     counted = np.zeros(len(label_of), dtype=np.int64)
     table = np.empty((rows[-1], words), dtype=np.uint64)

@@ -338,8 +338,8 @@ def merge_classes(
 
     The smallest class that fails (ties: the lowest number) joins the class with the nearest centre, which keeps its
     number and whose centre moves to the mean of all its records. Returns the number of classes left, which are numbered
-    in their old order. Every round takes a class away. O(n d + c log c) nodes looked at where sizes
-    alone decide; otherwise every merge counts the values of the merged class.
+    in their old order. Every round takes a class away. O(n d + c log c) nodes looked at where sizes alone decide;
+    otherwise every merge counts the values of the merged class.
     """
     sizes, sums, following, heads, tails = _gather(points, owners, class_of, count)
     centres = np.empty((count, points.shape[1]))

@@ -187,9 +187,8 @@ def number_vectors(
     """Tell distinct vectors and masks apart, exactly: hashes only say where to compare.
 
     order : int64 (n,), records sorted by mask hash, then vector hash, int64 (n,) each. The others as for
-    :func:`hash_vectors`.
-    Returns the vector of each record, int32 (n,), the mask of each vector, int32 (v,), and a record of each vector,
-    int64 (v,). Cost O(ratings of records that share a hash).
+    :func:`hash_vectors`. Returns the vector of each record, int32 (n,), the mask of each vector, int32 (v,), and a
+    record of each vector, int64 (v,). Cost O(ratings of records that share a hash).
     """
     vector_of = np.empty(len(order), dtype=np.int32)
     mask_of = np.empty(len(order), dtype=np.int32)
@@ -269,9 +268,9 @@ def summed_ratings(
     """Sum the sensitive ratings of the records of each vector.
 
     member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
-    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q.
-    Returns compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of
-    ratings, sum of codes, sum of their squares.
+    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q. Returns
+    compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of ratings,
+    sum of codes, sum of their squares.
     """
     vectors = len(member_starts) - 1
     capacity = 0

@@ -69,8 +69,8 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
     """Put every record without a bucket into one of its part that lacks its value, chosen by the draw at its place.
 
     bucket_at : int32 (n,), written to; −1 at no more than one place of a value in a part. draws : int64 (n,), 0 or
-    above. The others are those of :func:`largest_first`. Where every bucket has the value, it stays without.
-    Cost O(n + l b).
+    above. The others are those of :func:`largest_first`. Where every bucket has the value, it stays without. Cost O(n +
+    l b).
     """
     lacking = np.empty(np.diff(buckets).max(), dtype=np.bool_)
     for part in range(len(parts) - 1):

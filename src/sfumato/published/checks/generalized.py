@@ -197,9 +197,8 @@ def verify_table(
     * `population`: everybody who might be in the table, where it is at hand.
     * `records`: int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
 
-    Returns: one check per model. A missing value is a value of its own.
-
-    Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
+    Returns: one check per model. A missing value is a value of its own. Cost O(n · q). Suppressed records that are
+    published as ``*`` are one class and must satisfy the models too.
     """
     looked_at = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
@@ -234,9 +233,9 @@ def published_statistics(
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
-    classes promise. `population` is everybody who might be in the table. `records` says how many records each row
-    stands for, where people do not count.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what classes
+    promise. `population` is everybody who might be in the table. `records` says how many records each row stands for,
+    where people do not count.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None

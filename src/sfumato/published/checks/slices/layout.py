@@ -77,9 +77,7 @@ def joined_shares(
     It is no guarantee against somebody who also knows the values of *others* in the bucket. There is one if a sensitive
     attribute and the unknown ones beside it are in one column alone: exchanging the sensitive values of rows that agree
     in that column's other attributes takes every fitting table to another one. So a person's value is any of these with
-    equal probability, whatever else is known of all known attributes.
-
-    Cost O(rows joined).
+    equal probability, whatever else is known of all known attributes. Cost O(rows joined).
     """
     linked = linked_columns(columns, unknown, attribute)
     if join_order(columns) is None:
@@ -147,10 +145,8 @@ def join_order(columns: Columns) -> tuple[tuple[int, tuple[str, ...]], ...] | No
     """Order columns so that they can be joined one by one, and say on which attributes.
 
     Returns: what a column shares with all before it is in one of them. None if there is no such order: columns form a
-    circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
-
-    Graham's reduction: it removes a column whose attributes are either its own or all in one other column.
-    Cost O(w³) for w columns.
+    circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough. Graham's reduction: it
+    removes a column whose attributes are either its own or all in one other column. Cost O(w³) for w columns.
     """
     left = list(range(len(columns)))
     taken: list[tuple[int, tuple[str, ...]]] = []
@@ -325,9 +321,8 @@ def layout_of(
 
     `table`: the original table. `columns`: attributes of each column; those that are neither quasi-identifying nor
     sensitive are ignored. `models`: models of slices. `recoded`: for columns whose values are generalized, by place:
-    number of the published value of each record, int32 (n,).
-
-    The part of a column is what an attacker knows of it: its quasi-identifying attributes. Cost O(n q).
+    number of the published value of each record, int32 (n,). The part of a column is what an attacker knows of it: its
+    quasi-identifying attributes. Cost O(n q).
     """
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}
     part_of: dict[int, int] = {}
