@@ -698,10 +698,7 @@ def _stratum_settled(situation: _StarringProblem, settled: _Chosen, inside: NDAr
 
 
 def _covering(situation: _StarringProblem, chosen: _Chosen, left_out: NDArray[np.unsignedinteger]) -> _Chosen:
-    """Star classes further until one covers each of the records that are left out, unsigned (r, q).
-
-    Those whose whole stratum is left out stay without.
-    """
+    """Star classes until one covers each record left out, unsigned (r, q); none covers a whole stratum left out."""
     last = len(situation.patterns.starred) - 1
     fixed = ~situation.patterns.starred[last]
     for record in left_out[~_covered(situation, chosen, left_out)]:

@@ -83,10 +83,7 @@ class BucketCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedTable:
-    """A table of the counts of one sensitive attribute, which are counted when they are asked for.
-
-    `pairs`: number of rows z.
-    """
+    """The counts of one sensitive attribute, `pairs` rows, which are counted when they are asked for."""
 
     sensitive: str
     pairs: int

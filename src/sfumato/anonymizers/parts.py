@@ -179,10 +179,7 @@ def least_loss_solution(table: EncodedTable, solutions: Sequence[Partition]) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Block:
-    """A part of a table that is solved by itself.
-
-    `rows`: int64: its records in the whole table, in random order. `start`: its problem.
-    """
+    """A part of a table that is solved by itself. `rows`: int64: its records in the whole table, in random order."""
 
     rows: NDArray[np.int64]
     start: FeasibleProblem

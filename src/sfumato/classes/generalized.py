@@ -123,10 +123,7 @@ class GeneralizedTable:
 
     @cached_property
     def frequencies(self) -> tuple[NDArray[np.int64], ...]:
-        """Count how often each code occurs in each original column, the missing value's last; int64 (size + 1,) each.
-
-        Cost O(n · q), once.
-        """
+        """Count how often each original code occurs, the missing one last; int64 (size + 1,) each. O(n · q), once."""
         everybody = np.zeros(self.original.height, dtype=np.int32)
         return tuple(
             histogram(everybody, self.original.codes[:, index], attribute.size + 1)

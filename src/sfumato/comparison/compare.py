@@ -292,10 +292,7 @@ class Agenda:
         self._lock = Lock()
 
     def begin(self) -> Run:
-        """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
-
-        Raises ``IndexError`` when none is left.
-        """
+        """Take a run of unknown times, else a long or a short one, whichever are fewer now; ``IndexError`` if none."""
         with self._lock:
             now = self._waiting[0].repetition
             own = [run for run in self._waiting if run.repetition == now]

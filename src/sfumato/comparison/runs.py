@@ -59,10 +59,7 @@ class RunOutcome:
 
 
 def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTable, progress: Progress) -> RunOutcome:
-    """Make one release and measure it.
-
-    On one thread: a comparison runs several of these at a time. ``cpu_seconds`` is the time of that thread alone.
-    """
+    """Make one release and measure it, on one thread, whose time is ``cpu_seconds``: several runs go on at a time."""
     began, spent = time.perf_counter(), time.thread_time()
     try:
         release = run_release(run, plan, ground, prepared.original, progress)
@@ -151,10 +148,7 @@ class _PreparedTable:
 
 
 class PreparedTables:
-    """Every table that runs use: read for the first run that needs it, dropped after the last one.
-
-    `runs`: those that are still to be done.
-    """
+    """The tables of the `runs` to be done: read for the first run that needs one, dropped after the last."""
 
     def __init__(self, plan: Plan, ground: SharedWork, runs: Iterable[Run]) -> None:
         self._plan = plan

@@ -247,10 +247,7 @@ class _CellSums(NamedTuple):
 
 @dataclass(frozen=True)
 class LossSums:
-    """What losses are worked out from.
-
-    The sums of parts that have whole classes add up to those of the table, whatever the parts and their order are.
-    """
+    """What losses are worked out from: sums of parts with whole classes add up to those of the table, in any order."""
 
     records: int
     classes: int

@@ -285,10 +285,7 @@ class Panel:
 
 
 def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
-    """Draw the curves of a panel as SVG; hollow black marks are the paper's printed figures.
-
-    Raises ``PolicyError`` when matplotlib is not installed.
-    """
+    """Draw a panel's curves as SVG, the paper's figures as hollow black marks; ``PolicyError`` without matplotlib."""
     curves: dict[str, tuple[list[float], list[float]]] = {}
     styles: dict[str, dict[str, Any]] = {}
     rows, told = panel.rows(frame), panel.rows(printed)

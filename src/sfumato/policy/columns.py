@@ -14,10 +14,7 @@ _ADVICE = "read the table with sfumato.read_table(source, policy)"
 
 
 def policy_columns(schema: Schema) -> Columns:
-    """Describe the roles and settings of a schema.
-
-    Raises ``PolicyError`` when it has settings that no policy can hold.
-    """
+    """Describe the roles and settings of a schema; ``PolicyError`` when it has settings that no policy can hold."""
     columns = {
         "identifying": schema.identifying,
         "quasi-identifying": _described(schema.quasi_identifying),

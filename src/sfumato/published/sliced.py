@@ -21,10 +21,7 @@ BUCKET = "bucket"
 
 @dataclass(frozen=True, eq=False)
 class SlicedTable:
-    """A sliced table, overlapping or not.
-
-    A row is *not* a record: values of different columns are combined at random.
-    """
+    """A sliced table, overlapping or not; a row is *not* a record: columns are combined at random."""
 
     kind: ClassVar[str] = "sliced-table"
     whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET,)

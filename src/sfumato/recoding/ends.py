@@ -85,10 +85,7 @@ def roundable(attribute: EncodedAttribute) -> bool:
 
 
 def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
-    """Return the grid that the values of an attribute ask for, so that other values can be put on it, too.
-
-    None where intervals are not rounded.
-    """
+    """Return the grid that an attribute asks for, so that other values can be put on it; None without rounding."""
     if attribute.rounding is not None or not roundable(attribute):
         return attribute.rounding
     return IntervalGrid(_unit(attribute), _whole(attribute), *_shown_borders(attribute))

@@ -81,10 +81,7 @@ class RefinementLimit(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes:
-    """A partition of the rows of distinct records.
-
-    `class_of`, int32 (n,): class of each row, ``0 .. count-1``. `count`: number of classes.
-    """
+    """A partition of the rows of distinct records: the class of each row, int32 (n,), ``0 .. count-1``."""
 
     class_of: NDArray[np.int32]
     count: int

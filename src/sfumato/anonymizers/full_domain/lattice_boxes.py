@@ -59,10 +59,7 @@ class SearchProblem:
 
 @dataclass(frozen=True)
 class SearchLimit:
-    """When to stop before the end; None is never.
-
-    `nodes`: nodes to evaluate at most. `seconds`: time to take, roughly.
-    """
+    """When to stop before the end: `nodes` evaluated at most, `seconds`, roughly; None is never."""
 
     nodes: int | None = None
     seconds: float | None = None

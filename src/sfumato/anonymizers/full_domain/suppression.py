@@ -125,10 +125,7 @@ class SuppressionRule:
         return NodeOutcome(kept, lost, doomed, suppressed, broken, holds, people)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: _Marks) -> _Marks:
-        """Tell which classes satisfy every model when all records of the table are published; bool (c,).
-
-        among : bool (c,), the classes to look at.
-        """
+        """Tell which classes `among`, bool (c,), satisfy every model when all records are published; bool (c,)."""
         large = among & (groups.sizes >= self.smallest)
         return self._judged(records, groups, large, self.rules.arrays, self._identity) if self.ruled else large
 

@@ -426,10 +426,7 @@ def _children(attribute: EncodedAttribute, low: int, high: int) -> list[_Piece]:
 def _publish_marginals(
     columns: Sequence[tuple[str, ...]], cut: _PublishedValues, encoded: EncodedTable, table: Table
 ) -> MarginalTables:
-    """Write a table for each set, its rows sorted by what they say.
-
-    Attributes none of whose values were joined are published as they are; sensitive ones always.
-    """
+    """Write a sorted table for each set; attributes without joined values, and sensitive ones, as they are."""
     names = {name for column in columns for name in column}
     sensitive = tuple(attribute.name for attribute in encoded.sensitive if attribute.name in names)
     frames = tuple(_counted(column, cut, encoded, table) for column in columns)

@@ -233,10 +233,7 @@ def linked(sizes: Int64s, full: int) -> tuple[Int64s, Int64s]:
 
 @kernel
 def own_distances(codes: Codes, record_of: Int32s, class_of: Int32s, loss: ClassLoss, centroids: Centroids) -> Int64s:
-    """Return how far each record is from the centroid of its cluster, in cells as ``ties`` has them.
-
-    record_of, class_of : int32 (n,), no −1; int64 (n,).
-    """
+    """Return how far each record is from the centroid of its cluster, in cells as of ``ties``; int64 (n,)."""
     found = np.empty(len(record_of), np.int64)
     for one in range(len(record_of)):
         record = int64(record_of[one])

@@ -199,10 +199,7 @@ def looking(people: Int32s, coverage: ClassCoverage, table: Words, *_: object) -
 
 @linear
 def covering_classes(coverage: ClassCoverage) -> Words:
-    """Tabulate which classes cover each code, or one of the codes that share a row; uint64 (rows, w).
-
-    Cost: the covered pairs of a class and a row.
-    """
+    """Tabulate which classes cover each code, or one of a row; uint64 (rows, w). Cost: pairs of a class and a row."""
     classes = coverage.label_of.shape[0]
     table = np.zeros((coverage.rows[-1], (classes + 63) // 64), dtype=np.uint64)
     for attribute in range(coverage.label_of.shape[1]):

@@ -293,10 +293,7 @@ def _stacked(rows: list[NDArray[np.int64]], dtype: type[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceLayout:
-    """The part of a table that slicing uses.
-
-    Letters: n records, w parts, V distinct vectors of parts, a sensitive attributes that some model looks at.
-    """
+    """What slicing uses of n records: w parts, V distinct vectors of parts, a sensitive attributes of the models."""
 
     arrays: SlicingArrays  # parts, sensitive values and rules
     attributes: tuple[str, ...]  # the sensitive attributes that some model looks at, length a
