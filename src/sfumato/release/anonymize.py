@@ -36,12 +36,8 @@ Marks = Sequence[bool] | NDArray[np.bool_] | pl.Series
 def published_subset(table: Table, policy: Policy, marks: Marks | None) -> NDArray[np.int64] | None:
     """Return the records that are published, int64, rising; None where all are.
 
-    Raises
-    ------
-    PolicyError
-        When both say it, or the policy names a column that is not there.
-    InputError
-        When the marks are none, or nobody is in the subset.
+    Raises ``PolicyError`` when both say it, or the policy names a column that is not there. Raises ``InputError`` when
+    the marks are none, or nobody is in the subset.
     """
     if marks is None and policy.subset is None:
         return None
@@ -180,10 +176,7 @@ def anonymize(
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
     """Read the population that a call hands in, or that its policy names; None where there is none.
 
-    Raises
-    ------
-    SfumatoError
-        With what is wrong with it.
+    Raises ``SfumatoError`` with what is wrong with it.
     """
     source = policy.population if population is None else population
     if source is None:

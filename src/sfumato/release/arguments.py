@@ -39,13 +39,7 @@ class Arguments:
         return tuple(self.models) if isinstance(self.models, Sequence) else (self.models,)
 
     def policy(self, table: Table, seed: int | None) -> Policy:
-        """Return the policy that the keywords say.
-
-        Raises
-        ------
-        PolicyError
-            With every mistake at once.
-        """
+        """Return the policy that the keywords say. Raises ``PolicyError`` with every mistake at once."""
         filled = (
             self.listed(),
             Mondrian() if self.anonymizer is None else self.anonymizer,
@@ -82,11 +76,8 @@ class Arguments:
 def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: int | None) -> Policy:
     """Return the one policy that a call means: that which it hands in, or that which its keywords say.
 
-    Raises
-    ------
-    PolicyError
-        With everything that is no argument, and every field of which a policy and the call, or the table, say different
-        things.
+    Raises ``PolicyError`` with everything that is no argument, and every field of which a policy and the call, or the
+    table, say different things.
     """
     given = [each for each in (said.models, policy) if isinstance(each, Policy)]
     said = replace(said, models=()) if isinstance(said.models, Policy) else said
@@ -106,21 +97,9 @@ def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: i
 def read_for_call(table: object, schema: object, policies: Sequence[Policy]) -> object:
     """Return a table that has been read, or read what a call hands in, with the roles that it hands in beside it.
 
-    Parameters
-    ----------
-    table
-        A table, or anything that can be read as one.
-    schema
-        The roles of its columns, or None.
-    policies
-        The policies that the call gives.
-
-    Raises
-    ------
-    PolicyError
-        When the roles are given twice.
-    SfumatoError
-        What is wrong with the table.
+    `table`: a table, or anything that can be read as one. `schema`: the roles of its columns, or None. `policies`: the
+    policies that the call gives. Raises ``PolicyError`` when the roles are given twice. Raises ``SfumatoError``: what
+    is wrong with the table.
     """
     if isinstance(table, Table):
         if schema is not None:

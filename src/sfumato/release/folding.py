@@ -133,21 +133,9 @@ def _problems_of_wish(
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that all records of a person share one class, and every class is judged by its people.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    people
-        Who they are about.
-    task
-        What is asked for.
-    solve
-        What solves a problem of the folded table, records in random or canonical order alike.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there is no solution, or none whose suppressed people have few enough records.
+    `people`: who they are about. `task`: what is asked for. `solve`: what solves a problem of the folded table, records
+    in random or canonical order alike. Raises ``UnsatisfiableError`` when there is no solution, or none whose
+    suppressed people have few enough records.
     """
     if task.people.rows == "apart":
         carry = carried(problem.table, task.table)
@@ -162,18 +150,8 @@ def folded_solution(
 ) -> Partition:
     """Solve a problem by its folded table; see :func:`solution_for_people`.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    folded
-        Its people.
-    suppression_limit
-        Fraction of the records that may be left out, and of the people.
-    recoding
-        How classes are published.
-    solve
-        As :func:`solution_for_people` takes it.
+    `problem`: of the records. `suppression_limit`: fraction of the records that may be left out, and of the people.
+    `recoding`: how classes are published. `solve`: as :func:`solution_for_people` takes it.
     """
     allowed = math.floor(suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)

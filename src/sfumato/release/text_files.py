@@ -99,26 +99,14 @@ def text_checks(
 ) -> tuple[Check, ...]:
     """Tell whether a folder holds what was written and nothing else, and whether its report says what was recounted.
 
-    Parameters
-    ----------
-    folder
-    mark
-        The text of its ``release.json``.
-    tables
-        Names of the files that hold tables.
-    limit
-        Of suppression, as ``release.json`` says it.
-    counted
-        What was recounted of the models that this version knows.
-    unknown
-        Number of the other models.
-    folders
-        Which of `tables` are folders of parts; others look into them.
+    * `mark`: the text of its ``release.json``.
+    * `tables`: names of the files that hold tables.
+    * `limit`: of suppression, as ``release.json`` says it.
+    * `counted`: what was recounted of the models that this version knows.
+    * `unknown`: number of the other models.
+    * `folders`: which of `tables` are folders of parts; others look into them.
 
-    Raises
-    ------
-    VerificationError
-        When the hashes in ``release.json`` are none.
+    Raises ``VerificationError`` when the hashes in ``release.json`` are none.
     """
     hashes = _hashes(mark, tables)
     wrong = tuple(_wrong_files(folder, tables, hashes, folders))

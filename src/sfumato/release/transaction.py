@@ -49,16 +49,8 @@ log = logging.getLogger(__name__)
 def together(target: Path, audit: Path | None, around: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Give a new folder, and the path of a private file to write; both take their places when the block ends well.
 
-    Parameters
-    ----------
-    target
-        The folder, without links.
-    audit
-        The private file; None when there is none.
-    around
-        A folder around the target that is given away: unfinished work lies beside it.
-    overwrite
-        Replace what is there.
+    `target`: the folder, without links. `around`: a folder around the target that is given away: unfinished work lies
+    beside it. `overwrite`: replace what is there.
     """
     holder = _holder(_beside(target, around))
     lock = _made(holder)
@@ -150,10 +142,8 @@ def new_file(path: Path, *, replaces: bool = False) -> Iterator[Path]:
 def settle(path: Path) -> list[str]:
     """Bring what a killed run has left of a folder or file to its end; say what became of it.
 
-    Raises
-    ------
-    InputError
-        When that cannot be known before something else is there again: a database, or a folder that was moved.
+    Raises ``InputError`` when that cannot be known before something else is there again: a database, or a folder that
+    was moved.
     """
     found = []
     for holder in left(path):
@@ -289,10 +279,7 @@ def _locked(holder: Path) -> Iterator[None]:
 def alone(*folders: Path) -> Iterator[None]:
     """Wait until no other run puts something in place in some folders, and keep others out.
 
-    Raises
-    ------
-    InputError
-        When the other run takes too long.
+    Raises ``InputError`` when the other run takes too long.
     """
     until = time.monotonic() + PATIENCE
     with ExitStack() as stack:

@@ -299,15 +299,7 @@ def recounted(
 ) -> Verification:
     """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
 
-    Parameters
-    ----------
-    opened
-    mark
-        The text of its ``release.json``.
-    published, integrity
-        As ``opened.read()`` returns them.
-    audit
-    population
+    `mark`: the text of its ``release.json``. `published`, `integrity`: as ``opened.read()`` returns them.
     """
     people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
     return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)

@@ -20,23 +20,9 @@ def wished(
 ) -> NDArray[np.int64] | None:
     """Return what the person of each record wishes for in it, int64 (n,), 1 where nothing is; None: nobody wishes.
 
-    Parameters
-    ----------
-    own
-        Integers (n,): what a column says; None where there is none.
-    said
-        The rules, and what each gives at least.
-    height
-        Number of records n.
-    names
-        The columns of the table.
-    meant
-        Tells which records a rule is about, bool (n,).
-
-    Raises
-    ------
-    PolicyError
-        When a rule names a column that the table does not have, or a value that nobody has.
+    `own`: integers (n,): what a column says; None where there is none. `said`: the rules, and what each gives at least.
+    `names`: the columns of the table. `meant`: tells which records a rule is about, bool (n,). Raises ``PolicyError``
+    when a rule names a column that the table does not have, or a value that nobody has.
     """
     if not said and own is None:
         return None

@@ -35,21 +35,11 @@ _OF_KIND = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to a question.
+    """One answer to a question."""
 
-    Attributes
-    ----------
-    option : str
-        Of the command line, without its dashes.
-    column : str
-        Whose values it is about; empty: the whole file's.
-    value : str
-        What is said; empty where the option says all.
-    """
-
-    option: str
-    column: str
-    value: str
+    option: str  # of the command line, without its dashes
+    column: str  # whose values it is about; empty: the whole file's
+    value: str  # what is said; empty where the option says all
 
     @property
     def words(self) -> str:
@@ -79,12 +69,7 @@ def _answer(option: str, said: str, names: Sequence[str]) -> Answer | None:
 def answered(draft: Draft, answer: Answer) -> Draft:
     """Return the draft that says what an answer says.
 
-    Raises
-    ------
-    InputError
-        When it is no answer.
-    PolicyError
-        When there is no such column.
+    Raises ``InputError`` when it is no answer. Raises ``PolicyError`` when there is no such column.
     """
     if answer.option in ("categorical", "numeric"):
         return draft.with_setting(answer.column, "kind", answer.option)

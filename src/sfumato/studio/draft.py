@@ -38,24 +38,15 @@ KEY_FORM = "key-form"
 
 @dataclass(frozen=True)
 class Draft:
-    """A setup, finished or not. Values are plain, in the words of policy files.
+    """A setup, finished or not. Values are plain, in the words of policy files."""
 
-    Attributes
-    ----------
-    roles : mapping of str to str
-        Role of every column of the table; the order of the quasi-identifying ones is theirs in the policy.
-    settings : mapping of str to mapping
-        Kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes.
-    levels : mapping of str to int
-        At which level class sizes look at a column. A preview: it decides nothing that is published.
-    rest : mapping
-        All other parts of the policy.
-    """
-
+    # role of every column of the table; the order of the quasi-identifying ones is theirs in the policy
     roles: Mapping[str, str]
+    # kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    # At which level class sizes look at a column. A preview: it decides nothing that is published.
     levels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # all other parts of the policy
 
     @classmethod
     def of_columns(cls, names: Iterable[str], source: Mapping[str, Any] | None = None) -> Draft:
@@ -66,10 +57,7 @@ class Draft:
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
         """Return the draft of a policy for a table with some columns.
 
-        Raises
-        ------
-        PolicyError
-            Naming the columns of the policy that the table does not have.
+        Raises ``PolicyError``: naming the columns of the policy that the table does not have.
         """
         mapping = policy.to_mapping()
         columns = dict(mapping.pop("columns"))
@@ -145,10 +133,8 @@ class Draft:
     def policy(self) -> Policy:
         """Return the policy.
 
-        Raises
-        ------
-        PolicyError
-            While a column is undecided, or with everything else that is not yet said or contradicts itself.
+        Raises ``PolicyError``: while a column is undecided, or with everything else that is not yet said or contradicts
+        itself.
         """
         if self.undecided:
             names = ", ".join(map(repr, self.undecided))
@@ -169,10 +155,7 @@ class Draft:
     def attribute(self, column: str) -> Attribute:
         """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
 
-        Raises
-        ------
-        SfumatoError
-            When they contradict each other.
+        Raises ``SfumatoError`` when they contradict each other.
         """
         return checked(Column, self._of_values(column)).to_attribute()
 

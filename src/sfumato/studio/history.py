@@ -19,25 +19,12 @@ from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One state of the setup.
+    """One state of the setup."""
 
-    Attributes
-    ----------
-    number : int
-        From 1; the file is named after it.
-    parent : int or None
-        The entry that it was made from.
-    note : str
-        What changed, in words.
-    made : str
-        When, in UTC.
-    draft : Draft
-    """
-
-    number: int
-    parent: int | None
-    note: str
-    made: str
+    number: int  # from 1; the file is named after it
+    parent: int | None  # the entry that it was made from
+    note: str  # what changed, in words
+    made: str  # when, in UTC
     draft: Draft
 
 
@@ -45,12 +32,7 @@ class History:
     """All entries of a project, and the one that stands.
 
     Undo and redo move between entries; a change makes a child of the entry that it was made from. So nothing is lost
-    when somebody goes back and goes on in another way, or works in two tabs.
-
-    Parameters
-    ----------
-    folder
-        Where the entries lie.
+    when somebody goes back and goes on in another way, or works in two tabs. `folder`: where the entries lie.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -32,51 +32,23 @@ LATER = 2.0
 
 @dataclass(frozen=True)
 class Job:
-    """One job, as its record says it.
-
-    Attributes
-    ----------
-    number : int
-    kind : str
-        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or
-        ``"report"``.
-    words : list of str
-        The words of the command, as the page shows them.
-    entry : int
-        The entry of the history that it was made from.
-    about : int or None
-        The release that it is about, where it is not one itself.
-    policy : str
-        The policy, in its canonical form.
-    table : str
-        The sha256 of the original.
-    state : str
-    title : str
-    begun, ended : str
-        When, in UTC.
-    code : int or None
-        The exit code of the command.
-    problems : list of str
-        What it said.
-    result : dict
-        What it printed, for machines.
-    seconds : float
-    """
+    """One job, as its record says it."""
 
     number: int
-    kind: str
-    words: list[str]
-    entry: int
+    kind: str  # ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or ``"report"``
+    words: list[str]  # the words of the command, as the page shows them
+    entry: int  # the entry of the history that it was made from
     title: str
-    about: int | None = None
-    policy: str = ""
-    table: str = ""
+    about: int | None = None  # the release that it is about, where it is not one itself
+    policy: str = ""  # the policy, in its canonical form
+    table: str = ""  # the sha256 of the original
     state: str = WAITING
+    # `begun`, `ended`: when, in UTC
     begun: str = ""
     ended: str = ""
-    code: int | None = None
-    problems: list[str] = field(default_factory=list)
-    result: Any = None
+    code: int | None = None  # the exit code of the command
+    problems: list[str] = field(default_factory=list)  # what it said
+    result: Any = None  # what it printed, for machines
     seconds: float = 0.0
 
     @property
@@ -98,12 +70,8 @@ class Progress:
 class Jobs:
     """The queue of a project's jobs, and the record of those that ended.
 
-    Parameters
-    ----------
-    folder
-        Of all jobs: each has one of its own there, named by its number.
-    spare
-        Whether a process is kept ready for the next job.
+    `folder`: of all jobs: each has one of its own there, named by its number. `spare`: whether a process is kept ready
+    for the next job.
     """
 
     def __init__(self, folder: Path, *, spare: bool = True) -> None:

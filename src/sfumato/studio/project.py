@@ -30,27 +30,14 @@ _PARTS = ("history", "hierarchies", "releases", "jobs")
 
 @dataclass(eq=False)
 class Project:
-    """A folder with the history of the setup, hierarchies, releases and reports.
-
-    Attributes
-    ----------
-    folder : Path
-    table : Path
-        The original; it stays where it is.
-    source : dict
-        How it is read, as a policy says it.
-    sha256 : str
-        Of the original, when the project was opened.
-    history : History
-    earlier : str or None
-        Name of the release of last time, beside the table; empty: there is none; None: nobody has said.
-    """
+    """A folder with the history of the setup, hierarchies, releases and reports."""
 
     folder: Path
-    table: Path
-    source: dict[str, Any]
-    sha256: str
+    table: Path  # the original; it stays where it is
+    source: dict[str, Any]  # how it is read, as a policy says it
+    sha256: str  # of the original, when the project was opened
     history: History
+    # name of the release of last time, beside the table; empty: there is none; None: nobody has said
     earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
     _seen: tuple[int, ...] = field(default=(), repr=False)
@@ -59,18 +46,9 @@ class Project:
     def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
         """Open a project, or begin one.
 
-        Parameters
-        ----------
-        folder
-        table
-            The original; None takes the one that the project was begun with.
-        source
-            How it is read, beside what the project says.
-
-        Raises
-        ------
-        InputError
-            When the folder is something else, of a newer version, or in use; or when there is no table.
+        `table`: the original; None takes the one that the project was begun with. `source`: how it is read, beside what
+        the project says. Raises ``InputError`` when the folder is something else, of a newer version, or in use; or
+        when there is no table.
         """
         said = _read(folder)
         place = table or (Path(said["table"]) if "table" in said else None)

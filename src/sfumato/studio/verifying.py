@@ -24,10 +24,7 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
     """Return the application that shows one release, or the last one of a series, guarded.
 
-    Raises
-    ------
-    SfumatoError
-        When the folder is no release.
+    Raises ``SfumatoError`` when the folder is no release.
     """
     shown = last_of_series(release) or release
     opened = open_release(shown)
@@ -102,13 +99,7 @@ def _grid(request: Request) -> Response:
 
 
 def run_verifying(release: Path, *, opens: bool = True, port: int = 0) -> None:
-    """Serve the page of a release until somebody stops it.
-
-    Raises
-    ------
-    SfumatoError
-        When the folder is no release.
-    """
+    """Serve the page of a release until somebody stops it. Raises ``SfumatoError`` when the folder is no release."""
     with listening_socket(port) as listening:
         app = verifying_app(release, int(listening.getsockname()[1]), say=say_at_terminal)
         say_at_terminal(f"The release is open at {app.address}")

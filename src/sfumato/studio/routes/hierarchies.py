@@ -110,16 +110,10 @@ MOST_NODES = 1_000
 class Shown:
     """A hierarchy as the page shows it.
 
-    Attributes
-    ----------
-    levels : list of (labels and records of each node)
-        From the original values to the root, levels of too many nodes left out.
-    nodes : list of int
-        Nodes of each level.
-    tree : list
-        Nested (level, node, label, records, children) from the root down.
-    text : str
-        As a file has it; empty where it is too long to be edited.
+    * `levels`: from the original values to the root, levels of too many nodes left out.
+    * `nodes`: nodes of each level.
+    * `tree`: nested (level, node, label, records, children) from the root down.
+    * `text`: as a file has it; empty where it is too long to be edited.
     """
 
     nodes: list[int]
