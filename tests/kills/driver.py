@@ -20,7 +20,7 @@ import polars as pl
 
 import sfumato as sf
 from series.tables import SCHEMA, people
-from sfumato.anonymizers.private.task import opendp
+from sfumato.kinds.private.make import opendp
 
 SEVERAL = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], person="who")
 DOMAINS = sf.Schema(quasi_identifying={"sex": sf.Attribute("categorical", domain=("f", "m"))})
@@ -86,7 +86,7 @@ def sample(place: Path, epsilon: float) -> None:
 
 def start_ledger(place: Path) -> None:
     """Start a ledger of budgets."""
-    from sfumato.release.private.ledger import PrivacyLedger
+    from sfumato.kinds.private.ledger import PrivacyLedger
 
     PrivacyLedger.start(place / "private" / "budget.json", 8.0, 1e-3)
 

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
-from sfumato.release.private.ledger import PrivacyLedger
+from sfumato.kinds.private.ledger import PrivacyLedger
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(

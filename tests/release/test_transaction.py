@@ -16,15 +16,15 @@ from typer.testing import CliRunner
 import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
+from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.release import transaction
-from sfumato.release.private.ledger import PrivacyLedger
 
 PROGRAM = """
 import sys
 from pathlib import Path
 import sfumato as sf
 from kills import driver
-from sfumato.release.private.ledger import PrivacyLedger
+from sfumato.kinds.private.ledger import PrivacyLedger
 place = Path(sys.argv[1])
 driver.release(0)
 print("ready", flush=True)
@@ -197,7 +197,7 @@ def test_an_interruption_says_what_is_spent(place: Path) -> None:
     pl.DataFrame({"sex": ["f", "m"] * 20}).write_csv(place / "t.csv")
     words = ["private", "publish", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1", "--ledger", budget]
     words += ["--domain", "sex=f,m", "--out", str(place / "out")]
-    with patch("sfumato.release.private.publish.solve_private", side_effect=KeyboardInterrupt):
+    with patch("sfumato.kinds.noisy_counts.make.solve_private", side_effect=KeyboardInterrupt):
         done = CliRunner().invoke(app, words)
     assert (done.exit_code, PrivacyLedger.read(budget).spent.epsilon) == (130, 1.0), done.output
     assert f"no release was written; what it was to cost stays spent in {budget}" in done.output

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
+KNOWN = "What the attacker knows"
 
 ANONYMIZERS = (
     "mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "

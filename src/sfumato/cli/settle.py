@@ -99,7 +99,7 @@ def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series 
 
 def _budget(path: Path) -> str | None:
     """Return what a ledger of budgets says; None where it is none."""
-    from sfumato.release.private.ledger import PrivacyLedger
+    from sfumato.kinds.private.ledger import PrivacyLedger
 
     try:
         spent = PrivacyLedger.read(path).spent

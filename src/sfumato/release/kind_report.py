@@ -11,7 +11,6 @@ from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
-from sfumato.release.description import RATINGS
 
 # Parts that the reports of all kinds of releases share, as lines of text.
 
@@ -68,17 +67,32 @@ DIGITS = 6
 class KindReport:
     """Figures of one release of another kind.
 
-    * `anonymizer`: name and options.
-    * `kind`: as ``release.json`` says it.
-    * `original`: records before; None where it is not told.
-    * `published`: records after.
-    * `suppression_limit`: allowed fraction of the original records.
-    * `verification`: every promise, recounted from the published tables.
-    * `limits`: what this kind of release does not hide.
-    * `figures`: what was lost or kept. They may depend on what the release hides, and stay out of its folder.
-    * `notes`: what the steward should know of how this release came about; not for the folder either.
-    * `sampled`: whether records were drawn: those that were not are no suppressed ones.
-    * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    Attributes
+    ----------
+    anonymizer : str
+        Name and options.
+    kind : str
+        As ``release.json`` says it.
+    original : int or None
+        Records before; None where it is not told.
+    published : int
+        Records after.
+    suppression_limit : float
+        Allowed fraction of the original records.
+    verification : Verification
+        Every promise, recounted from the published tables.
+    limits : tuple of str
+        What this kind of release does not hide.
+    figures : mapping of str to float
+        What was lost or kept. They may depend on what the release hides, and stay out of its folder.
+    notes : tuple of str
+        What the steward should know of how this release came about; not for the folder either.
+    sampled : bool
+        Whether records were drawn: those that were not are no suppressed ones.
+    hides_original : bool
+        Whether a recipient is not told how many records there were.
+    purpose, recipient : str or None
+        What the release is for and who gets it, as the policy says.
     """
 
     anonymizer: str
@@ -91,6 +105,7 @@ class KindReport:
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sampled: bool = False
+    hides_original: bool = False
     purpose: str | None = None
     recipient: str | None = None
 
@@ -104,10 +119,9 @@ class KindReport:
 
         Either may have been counted on the original, and an attacker who knows all records but one could try every
         value for that one and see which gives the same figures. What can be worked out from the published tables a
-        reader works out. How many records of ratings were left out hangs on what each of them rated; that they were so
-        many is not told.
+        reader works out.
         """
-        original = None if self.kind == RATINGS else self.original
+        original = None if self.hides_original else self.original
         return dataclasses.replace(self, original=original, figures={}, notes=())
 
     def to_dict(self) -> dict[str, Any]:

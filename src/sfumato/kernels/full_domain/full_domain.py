@@ -91,7 +91,9 @@ def rolled_up(
     (u,), where the climb of each begins in `climbs`, −1 to copy the column. climbs : int32, number of the higher node
     for each lower one, climb after climb. places : int64 (u,), worth of one step of each new column in a row's number
     among `cells`; `cells` is 0 when there are too many to number, and rows are hashed (open addressing, linear probing,
-    at most half full). Returns int32 (m', u) in order of first appearance and int64 (m',). Cost O(m · u).
+    at most half full).
+    Returns int32 (m', u) in order of first appearance and int64 (m',). Cost O(m · u).
+    Ends: half of the slots are empty.
     """
     rows = np.empty((len(codes), len(columns)), dtype=np.int32)
     sums = np.empty(len(codes), dtype=np.int64)
@@ -220,10 +222,11 @@ def classes_at(
     """Group records that are equal on the chosen levels of some attributes.
 
     codes : unsigned (m, q). weights : int64 (m,). prefix : int32 (m,), a number that counts as one attribute more and
-    fills the lowest bits of the key, or empty. columns : int64, the attributes to look at. shifts : int64, for each of
-    them the lowest bit of its node in the key; bits : width of the whole key, at most 62. nodes : int64 (e,). Returns
-    the class of each record, int32 (m,), numbered by first appearance; the first record of each class, int32 (c,); and
-    the weight of each class, int64 (c,). Open addressing, or a table of all keys where they are few; O(m · q).
+    fills the lowest bits of the key, or empty. columns : int64, the attributes to look at. shifts : int64, for
+    each of them the lowest bit of its node in the key; bits : width of the whole key, at most 62. nodes : int64 (e,).
+    Returns the class of each record, int32 (m,), numbered by first appearance; the first record of each class, int32
+    (c,); and the weight of each class, int64 (c,). Open addressing, or a table of all keys where they are few;
+    O(m · q). Ends: half of the slots are empty.
     """
     records = len(codes)
     slots = 16

@@ -220,7 +220,7 @@ def fitting_classes(
     """List the classes whose labels all cover a person's values, `most` of them, in rising order; return how many.
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
-    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes).
+    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes). Ends: each round clears a bit.
     """
     classes = len(coverage.label_of)
     found = 0

@@ -17,10 +17,11 @@ from sfumato.kernels.types import Int32s, Int64s
 def rare_combinations(starts: Int64s, items: Int32s, count: int, leading: int, size: int, k: int, most: int) -> Int32s:
     """Find combinations of `size` items that occur in at least one record and in fewer than `k`.
 
-    Smaller combinations of the same items must all occur in `k` records: below a rare one nothing is looked for. starts
-    : int64 (n + 1,). items : int32 (z,), rising inside a row, below `count`. leading : only combinations whose first
-    item is below it. most : stop after so many. Returns int32 (found, size), in lexical order. Cost O(Σ C(|set|,
-    size)), memory O(z + largest branch).
+    Smaller combinations of the same items must all occur in `k` records: below a rare one nothing is looked for.
+
+    starts : int64 (n + 1,). items : int32 (z,), rising inside a row, below `count`. leading : only combinations whose
+    first item is below it. most : stop after so many. Returns int32 (found, size), in lexical order. Cost O(Σ C(|set|,
+    size)), memory O(z + largest branch). Ends: each combination is visited once.
     """
     found = np.empty((most, size), dtype=np.int32)
     if size == 1:
