@@ -132,15 +132,15 @@ class Best(Checked):
 
         def tried(place: int) -> _Trial:
             name, options = TRIED[place]
-            said = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
+            words = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
             try:
                 timed = alone if until is None or place == 0 else replace(alone, progress=_Deadline(until))
                 partition = _solution(ANONYMIZERS[name](**options), timed)
             except _TimeIsUp:
-                return _Trial(said, None, why="time was up")
+                return _Trial(words, None, why="time was up")
             except (PolicyError, UnsatisfiableError):
-                return _Trial(said, None, why="does not admit the table or the models")
-            return _Trial(said, partition, self._loss(problem, partition))
+                return _Trial(words, None, why="does not admit the table or the models")
+            return _Trial(words, partition, self._loss(problem, partition))
 
         for done, (place, trial) in enumerate(as_done(tried, range(len(TRIED)), problem.threads), start=1):
             problem.progress("trying anonymizers", done, len(TRIED))

@@ -152,11 +152,11 @@ def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.
     anything else the codes from its lowest to its highest. A mean covers the range of its class; one that was read back
     from a published frame covers only its two neighbours. Memory g · m bytes; pass few codes, or distinct ones.
     """
-    wanted = np.asarray(codes, dtype=np.int64)
+    targets = np.asarray(codes, dtype=np.int64)
     if column.members is None:
-        return (column.low[:, None] <= wanted) & (wanted <= column.high[:, None])
+        return (column.low[:, None] <= targets) & (targets <= column.high[:, None])
     table = np.zeros((column.count, column.attribute.size + 1), dtype=np.bool_)
     sets = np.repeat(np.arange(column.count), np.diff(column.members.starts))
     table[sets, column.members.codes] = True
-    covered: NDArray[np.bool_] = table[:, wanted]
+    covered: NDArray[np.bool_] = table[:, targets]
     return covered

@@ -71,10 +71,10 @@ def _supersets(sets: EncodedSets, weights: NDArray[np.int64], width: int) -> NDA
         other = keys[np.repeat(first[rarest], holding) + place] % len(lengths)
         for depth in range(int(lengths[some].max())):
             inside = lengths[asked] > depth
-            wanted = sets.codes[sets.starts[:-1][asked[inside]] + depth] * len(lengths) + other[inside]
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            pairs = sets.codes[sets.starts[:-1][asked[inside]] + depth] * len(lengths) + other[inside]
+            at = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
             stays = np.ones(len(asked), dtype=np.bool_)
-            stays[inside] = keys[at] == wanted
+            stays[inside] = keys[at] == pairs
             asked, other = asked[stays], other[stays]
         found += np.bincount(asked, weights=weights[other], minlength=len(lengths)).astype(np.int64)
     return found

@@ -140,13 +140,13 @@ def compare(
     drawn = secrets.randbelow(2**31) if seed is None else seed
     kept = None
     if folder is not None:
-        told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
-        kept = _RunStore(Path(folder), _identity(*told))
+        identity = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
+        kept = _RunStore(Path(folder), _identity(*identity))
     used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
         used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
+    outcomes = beating(progress, "comparing", lambda beat: _Runs(laid, ground, kept, beat).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)

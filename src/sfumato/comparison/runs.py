@@ -106,14 +106,14 @@ def _figures(release: Release) -> dict[str, float]:
 def _utility(release: Release, prepared: _PreparedTable, ground: SharedWork) -> dict[str, float]:
     if prepared.questions is None:
         return {}
-    seen = ReleaseView.of(release, prepared.original)
-    errors, _ = error_figures(prepared.questions, seen.after)
+    view = ReleaseView.of(release, prepared.original)
+    errors, _ = error_figures(prepared.questions, view.after)
     figures = {f"{aggregate}_error": each.median for aggregate, each in errors.items()}
     if ground.holdout is not None:
-        for learnt in seen.learnt(ground.holdout, seed=ground.query_seed, trained=prepared.trained):
+        for learnt in view.learnt(ground.holdout, seed=ground.query_seed, trained=prepared.trained):
             figures[f"accuracy_{learnt.learner}_{learnt.target}"] = learnt.release
-    told, _ = seen.attacker_views()
-    return figures | {f"privacy_loss_{each.sensitive}": each.privacy_loss for each in told}
+    views, _ = view.attacker_views()
+    return figures | {f"privacy_loss_{each.sensitive}": each.privacy_loss for each in views}
 
 
 _Part = tuple[int | float, int, bool]

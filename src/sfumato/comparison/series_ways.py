@@ -179,10 +179,10 @@ class _Arrivals:
         if len(set(text)) > 1:
             raise InputError("series compare: tables of text and tables with types together; give one sort of files")
         mapping = policy.to_mapping()
-        kept = {name: said for name, said in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
+        settings = {name: setting for name, setting in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
         identifying = [] if schema.person == key else [key]
         columns = {**mapping["columns"], "identifying": identifying, "others": "drop"}
-        others = {**mapping, "source": kept, "columns": columns}
+        others = {**mapping, "source": settings, "columns": columns}
         so_far = [pl.concat(frames[: number + 1], how="vertical_relaxed") for number in range(len(frames))]
         return cls(frames, so_far, text[0], folder, Policy.from_mapping(others), key)
 

@@ -311,10 +311,10 @@ def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> d
     `generalized`: n original records. `rule`: how categories are counted; see
     :func:`~sfumato.metrics.cell_losses.under_rule`.
     """
-    seen = under_rule(generalized, rule)
+    view = under_rule(generalized, rule)
     return {
-        column.attribute.name: _column_sum(seen, column, cell_penalties(column), 1.0) / generalized.height
-        for column in seen.columns
+        column.attribute.name: _column_sum(view, column, cell_penalties(column), 1.0) / generalized.height
+        for column in view.columns
     }
 
 
@@ -345,9 +345,9 @@ def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], ru
     :func:`~sfumato.metrics.cell_losses.under_rule`. With one record each it is :func:`normalized_certainty_penalty`.
     Cost O(n q).
     """
-    seen = under_rule(generalized, rule)
-    weights = sum(column.attribute.weight for column in seen.columns)
-    of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in seen.columns)
+    view = under_rule(generalized, rule)
+    weights = sum(column.attribute.weight for column in view.columns)
+    of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in view.columns)
     # The last place is that of suppressed records. Whole numbers add up to the same in every order.
     units = np.rint(np.append(of_class / weights, 1.0) * 2**32)
     records = np.bincount(people)
@@ -393,8 +393,8 @@ def _ratio(generalized: GeneralizedTable, index: int) -> float | None:
     sums = class_sums(
         generalized.class_of, generalized.original.codes[:, index], np.append(centered, 0.0), len(generalized.sizes)
     )
-    told = ~column.unrestricted[column.per_class]
-    return max(total - float(np.sum(sums[told] ** 2 / generalized.sizes[told])), 0.0) / total
+    restricted = ~column.unrestricted[column.per_class]
+    return max(total - float(np.sum(sums[restricted] ** 2 / generalized.sizes[restricted])), 0.0) / total
 
 
 def _centered(

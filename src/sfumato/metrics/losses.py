@@ -293,11 +293,11 @@ def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> Los
 def _cell_sums(generalized: GeneralizedTable, column: GeneralizedColumn, ruled: GeneralizedColumn) -> _CellSums:
     """Sum over one attribute, as it was recoded and as the rule counts it."""
     records, suppressed = records_with(column, generalized.sizes), generalized.suppressed
-    seen = records if ruled.per_class is column.per_class else records_with(ruled, generalized.sizes)
+    records_of_values = records if ruled.per_class is column.per_class else records_with(ruled, generalized.sizes)
     return _CellSums(
         int(records[column.level > 0].sum()) + suppressed,
-        exact_sum(seen, cell_penalties(ruled), suppressed, 1.0),
-        exact_sum(seen, iloss_cells(ruled), suppressed, iloss_suppressed(ruled)),
-        exact_sum(seen, lm_cells(ruled), suppressed, 1.0),
+        exact_sum(records_of_values, cell_penalties(ruled), suppressed, 1.0),
+        exact_sum(records_of_values, iloss_cells(ruled), suppressed, iloss_suppressed(ruled)),
+        exact_sum(records_of_values, lm_cells(ruled), suppressed, 1.0),
         exact_sum(records, climbed_cells(column), suppressed, 1.0),
     )

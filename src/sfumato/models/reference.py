@@ -103,10 +103,10 @@ class View:
         PolicyError
             When values occur of which nothing is declared.
         """
-        said = {"reference": self.shares, "order": self.order}
+        key = {"reference": self.shares, "order": self.order}
         names = {
             what: dict.fromkeys(_canonical(label, counts.kind) for label in declared)
-            for what, declared in said.items()
+            for what, declared in key.items()
             if declared is not None
         }
         own = _unescaped(_labels_of(counts), {label for declared in names.values() for label in declared})

@@ -65,8 +65,8 @@ class Claim:
 
     def to_dict(self) -> dict[str, str | None]:
         """Return plain values, for JSON."""
-        told = {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
-        return {**told, "on_the_stand_in": None if self.there is None else self.there.value}
+        content = {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
+        return {**content, "on_the_stand_in": None if self.there is None else self.there.value}
 
     def __str__(self) -> str:
         """Write the verdict, the claim, and the figures in a line below."""
@@ -288,15 +288,15 @@ def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str
     """Draw a panel's curves as SVG, the paper's figures as hollow black marks; ``PolicyError`` without matplotlib."""
     curves: dict[str, tuple[list[float], list[float]]] = {}
     styles: dict[str, dict[str, Any]] = {}
-    rows, told = panel.rows(frame), panel.rows(printed)
-    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *told[panel.curves].to_list()]))
+    rows, paper_rows = panel.rows(frame), panel.rows(printed)
+    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *paper_rows[panel.curves].to_list()]))
     for label in labels:
         styles[label] = _style(label, labels)
         if label in rows[panel.curves]:
             curves[label] = _points(panel, rows, label)
-    for label in (each for each in labels if each in told[panel.curves]):
+    for label in (each for each in labels if each in paper_rows[panel.curves]):
         name = _PRINTED_HERE if _PRINTED_HERE not in curves else f"_{label}"
-        curves[name] = _points(panel, told, label)
+        curves[name] = _points(panel, paper_rows, label)
         styles[name] = {**styles[label], **_HOLLOW}
     return curves_svg(curves, *panel.axes, styles=styles, logarithmic=panel.logarithmic)
 

@@ -429,9 +429,9 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
     for part, key in (("source", "query"), ("sensitive", "file")):
-        said = moved.get(part)
-        if isinstance(said, Mapping) and isinstance(said.get(key), str):
-            moved[part] = {**said, key: move(said[key])}
+        content = moved.get(part)
+        if isinstance(content, Mapping) and isinstance(content.get(key), str):
+            moved[part] = {**content, key: move(content[key])}
     people = moved.get("population")
     return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
@@ -445,8 +445,8 @@ def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):
         return _with_hierarchies(mapping, _as_table)
-    settled = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
-    return _with_hierarchies({**mapping, "columns": {**columns, **settled}}, _as_table)
+    settings = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
+    return _with_hierarchies({**mapping, "columns": {**columns, **settings}}, _as_table)
 
 
 def _with_settings(given: Any) -> Any:

@@ -93,8 +93,8 @@ def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
 
 def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
     """Return the attribute with its grid settled, so that it is not worked out from its values again."""
-    settled = rounding_of(attribute)
-    return attribute if settled is None else replace(attribute, rounding=settled)
+    grid = rounding_of(attribute)
+    return attribute if grid is None else replace(attribute, rounding=grid)
 
 
 def _rounded_intervals(

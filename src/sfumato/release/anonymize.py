@@ -156,20 +156,22 @@ def anonymize(
     they came about; its record order is random.
     """
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
-    said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
-    meant = policy_of_call(table, said, policy, seed)
-    published = published_subset(table, meant, subset)
+    arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
+    whole_policy = policy_of_call(table, arguments, policy, seed)
+    published = published_subset(table, whole_policy, subset)
     everybody = None
     if published is None:
-        everybody = population_of(table, meant, population)
-    elif population is not None or meant.population is not None:
+        everybody = population_of(table, whole_policy, population)
+    elif population is not None or whole_policy.population is not None:
         raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
     else:
-        everybody = read_population(table, table) if of_population(meant.to_models()) else None
+        everybody = read_population(table, table) if of_population(whole_policy.to_models()) else None
         table = table.take(published)
-    kept = table
+    rows = table
     return beating(
-        progress, "starting", lambda told: made(Task(kept, meant, bound, seed, threads, told, population=everybody))
+        progress,
+        "starting",
+        lambda beat: made(Task(rows, whole_policy, bound, seed, threads, beat, population=everybody)),
     )
 
 

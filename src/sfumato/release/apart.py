@@ -147,7 +147,7 @@ def solution_apart(
     for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
         try:
             found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
-            return _told(settled_apart(among, found, people, limit, task), found, allowed)
+            return _add_note(settled_apart(among, found, people, limit, task), found, allowed)
         except UnsatisfiableError as error:
             refused = refused or error
     assert refused is not None
@@ -163,22 +163,22 @@ def settled_apart(among: Problem, found: Partition, people: PeopleBehind, limit:
     merging = may_break(among) or task.people.fingerprint_k is not None
     while True:
         read = read_as_one(among, found, task.recoding) if merging else found
-        settled = withdrawn(among, read, people, limit, task)
-        if not merging or read_as_one(among, settled, task.recoding).count == settled.count:
-            return settled
-        found = settled
+        solution = withdrawn(among, read, people, limit, task)
+        if not merging or read_as_one(among, solution, task.recoding).count == solution.count:
+            return solution
+        found = solution
 
 
-def _told(settled: Partition, found: Partition, allowed: int) -> Partition:
+def _add_note(solution: Partition, found: Partition, allowed: int) -> Partition:
     """Say that what a search proves is not about those who were left out after it."""
-    if settled.suppressed == found.suppressed:
-        return settled
+    if solution.suppressed == found.suppressed:
+        return solution
     note = (
         f"It was searched with up to {counted(allowed, 'suppressed record')}, of which it needed {found.suppressed:,}. "
-        f"People were then left out whole, with {counted(settled.suppressed, 'record')} in all; what is said of the "
+        f"People were then left out whole, with {counted(solution.suppressed, 'record')} in all; what is said of the "
         "search is not about these."
     )
-    return replace(settled, notes=(*settled.notes, note))
+    return replace(solution, notes=(*solution.notes, note))
 
 
 def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:

@@ -201,8 +201,8 @@ class TableFacts:
             parts.append(PartFacts(_name(file), _text(part["sha256"]), _count(part["rows"])))
         (folder,) = folders
         found = cls.in_parts(folder, parts, columns)
-        told = len({part.file for part in parts}) == len(parts) and found.rows == _count(entry["rows"])
-        if not told or found.sha256 != entry["root"]:
+        consistent = len({part.file for part in parts}) == len(parts) and found.rows == _count(entry["rows"])
+        if not consistent or found.sha256 != entry["root"]:
             raise ValueError("parts that contradict each other")
         return found
 

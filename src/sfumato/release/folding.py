@@ -139,7 +139,7 @@ def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solv
     """
     if task.people.rows == "apart":
         carry = carried(problem.table, task.table)
-        numbers = numbered_by_content(looked_at(problem), people.numbers, (carry, people.wishes))
+        numbers = numbered_by_content(without_unread_columns(problem), people.numbers, (carry, people.wishes))
         return solution_apart(problem, people, numbers, task, solve)
     folded = _folded(problem, people, task)
     return folded_solution(problem, folded, task.policy.suppression_limit, task.recoding, solve)
@@ -156,12 +156,12 @@ def folded_solution(
     allowed = math.floor(suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
-    records = _settled(problem, within, unfolded(found, folded), folded, recoding)
+    records = _judge_merged(problem, within, unfolded(found, folded), folded, recoding)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
         sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
-        return _settled(problem, sure, unfolded(solve(sure), folded), folded, recoding)
+        return _judge_merged(problem, sure, unfolded(solve(sure), folded), folded, recoding)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -172,7 +172,7 @@ def folded_solution(
 
 def _folded(problem: Problem, people: PeopleBehind, task: Task) -> FoldedTable:
     """Fold the table of a problem; once for all tasks on it that look at the same attributes and wish nothing."""
-    table, numbers = looked_at(problem), people.numbers
+    table, numbers = without_unread_columns(problem), people.numbers
 
     def work() -> tuple[NDArray[np.int32], FoldedTable]:
         carry = carried(problem.table, task.table)
@@ -184,7 +184,7 @@ def _folded(problem: Problem, people: PeopleBehind, task: Task) -> FoldedTable:
     return _FOLDED.of(problem.table, (names, id(numbers)), work)[1]
 
 
-def looked_at(problem: Problem) -> EncodedTable:
+def without_unread_columns(problem: Problem) -> EncodedTable:
     """Return the table without the sensitive attributes that no model looks at."""
     table = problem.table
     names = {rule.attribute for rule in rules_of(problem.models, table)}
@@ -199,7 +199,7 @@ def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
     return int(np.searchsorted(np.cumsum(np.sort(records)[::-1]), limit, side="right"))
 
 
-def _settled(
+def _judge_merged(
     problem: Problem, within: Problem, records: Partition, folded: FoldedTable, recoding: Recoding
 ) -> Partition:
     """Judge classes that are published alike as one, where that may break what somebody wishes for."""

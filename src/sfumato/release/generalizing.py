@@ -160,8 +160,8 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
-    told = (*task.table.remarks, *exact_set_notes(generalized, losses))
-    notes = (*told, *_notes(solved.partition, behind, problem, task, anonymizer))
+    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
     report = replace(report, notes=notes, lower_bound=bound)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)

@@ -21,7 +21,7 @@ from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted
 from sfumato.randomness import permutation
 from sfumato.release.apart import settled_apart
-from sfumato.release.folding import looked_at
+from sfumato.release.folding import without_unread_columns
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.release.withdrawal import PeoplesLimit
@@ -86,7 +86,7 @@ def solution_of_households(problem: Problem, people: PeopleBehind, task: Task, s
     ``UnsatisfiableError`` when there is no solution, or too few households have the size of others for the suppression
     limit. Cost O(q n log n), besides that of the anonymizer for each size.
     """
-    table = looked_at(problem)
+    table = without_unread_columns(problem)
     carry = carried(problem.table, task.table)
     numbers = numbered_by_content(table, people.numbers, (carry,))
     members = HouseholdMembers.of(table, numbers, _drawn(carry, problem.seed))

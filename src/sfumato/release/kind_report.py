@@ -139,13 +139,13 @@ class KindReport:
         }
 
     def _records(self) -> dict[str, float]:
-        told = {
+        counts = {
             "original": self.original,
             "published": self.published,
             "suppressed": None if self.original is None else self.suppressed,
             "suppression_limit": self.suppression_limit,
         }
-        return {name: count for name, count in told.items() if count is not None}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def _repr_html_(self) -> str:
         """Show notebooks the report."""

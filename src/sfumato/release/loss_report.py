@@ -80,10 +80,10 @@ class Report:
         as well, where they are not in the table.
         """
         hidden = self.counts == "people" and self.pseudonyms == "audit"
-        told = self.verification.without_people() if hidden else self.verification
+        verification = self.verification.without_people() if hidden else self.verification
         return dataclasses.replace(
             self,
-            verification=told.without_population(),
+            verification=verification.without_population(),
             notes=(WITHHELD,),
             fingerprints=(),
             peoples_ncp=None,
@@ -198,8 +198,8 @@ class Report:
         by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]
         found = [each if isinstance(each, str) else each.to_dict() for each in by_values]
         by_numbers = [each.to_dict() for each in self.fingerprints if isinstance(each, NumbersOfRecordsFound)]
-        told = {"fingerprints": found} if found else {}
-        return told | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
+        content = {"fingerprints": found} if found else {}
+        return content | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
 
     def _risk_line(self) -> str:
         if self.highest_risk is None or self.average_risk is None:

@@ -58,9 +58,9 @@ from sfumato.release.folding import (
     anonymizer_problems,
     folded_solution,
     keyless_problems,
-    looked_at,
     wish_problems,
     wishing_of,
+    without_unread_columns,
 )
 from sfumato.release.formulas import (
     Formulas,
@@ -616,7 +616,7 @@ class _Task:
 
         def solve_for(people: PeopleBehind, within: Problem) -> Partition:
             carry = carried(within.table)
-            folded = fold(looked_at(within), people.numbers, carry, people.wishes, people.wished_l)
+            folded = fold(without_unread_columns(within), people.numbers, carry, people.wishes, people.wished_l)
             return folded_solution(within, folded, self.policy.suppression_limit, recoding, solve)
 
         away, folds = self.engine is not None, behind is not None
@@ -669,9 +669,9 @@ class _Task:
         losses = measure_losses(generalized, k=smallest_allowed(models))
         anonymizer = cast(Anonymizer, self.policy.to_anonymizer())
         own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
-        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
+        remarks = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        notes = (*told, *advice, *more)
+        notes = (*remarks, *advice, *more)
         people = None if large.people is None else large.people.numbers
         peoples_ncp = None if people is None else peoples_penalty(generalized, people)
         of_people = () if people is None else limits_of_people(models, sensitive)

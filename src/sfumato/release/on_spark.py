@@ -264,5 +264,5 @@ def told_of_spark() -> Iterator[None]:
 
 def _of_spark(problem: str) -> str:
     without_rows = re.sub(r", first in row [0-9,]+", "", problem)
-    told = without_rows.replace("the disk engine", "the Spark engine")
-    return told.replace("use --engine memory", "bring the records here with sfumato.read_table")
+    sentence = without_rows.replace("the disk engine", "the Spark engine")
+    return sentence.replace("use --engine memory", "bring the records here with sfumato.read_table")

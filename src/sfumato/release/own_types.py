@@ -120,9 +120,9 @@ def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tu
     `kind`: that of all its values, the left out ones among them. `sensitive`: what was declared of a sensitive column;
     None for others, whose kind stays.
     """
-    settled = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
-    found = parse_texts(text_of(column.unique()), settled, (), strip=False)
+    own_kind = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
+    found = parse_texts(text_of(column.unique()), own_kind, (), strip=False)
     if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
         return column, kind
-    values = parse_texts(text_of(column), settled, (), strip=False).values
+    values = parse_texts(text_of(column), own_kind, (), strip=False).values
     return (values.cast(pl.String) if found.kind is Kind.CATEGORICAL else values).alias(column.name), found.kind

@@ -248,7 +248,7 @@ def holds_release(kind: str, target: str, schema: str, sha256: str, *, is_new: b
     if shelf.file is not None and is_new and not shelf.file.exists():
         settle(shelf.file)
         return False
-    found = _settled(shelf)
+    found = _end_interrupted(shelf)
     return found is not None and hash_of(found[MARK]) == sha256
 
 
@@ -261,7 +261,7 @@ def settle_stored(url: str) -> tuple[list[str], str]:
     found = [] if shelf.file is None else settle(shelf.file)
     if shelf.file is not None and any(Path(f"{shelf.file}{end}").exists() for end in _BESIDE):
         found.append(f"{shelf.file}: a run was interrupted here; the database finished it or rolled it back")
-    texts = _settled(shelf)
+    texts = _end_interrupted(shelf)
     return found, f"{shelf}: holds {'no' if texts is None else 'a'} release"
 
 
@@ -275,7 +275,7 @@ def end_in_file(kind: str, target: str) -> None:
     connector(address).end_interrupted(address)
 
 
-def _settled(shelf: Shelf) -> dict[str, str] | None:
+def _end_interrupted(shelf: Shelf) -> dict[str, str] | None:
     """Have a database end what was interrupted in it, as it does when it is opened; return the texts of a release."""
     texts = None
     with suppress(_OnlyTried), _named(shelf):

@@ -84,16 +84,16 @@ def smallest_first(
     return order
 
 
-def fewest_added(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
+def fewest_added(solution_with: Callable[[int], Partition | None], most: int) -> Partition | None:
     """Find the fewest classes to add, by doubling and then halving; exact where adding never breaks what holds."""
     failing, passing = -1, 0
-    while (found := settled(passing)) is None:
+    while (found := solution_with(passing)) is None:
         if passing == most:
             return None
         failing, passing = passing, min(max(1, 2 * passing), most)
     while passing - failing > 1:
         middle = (failing + passing) // 2
-        better = settled(middle)
+        better = solution_with(middle)
         if better is None:
             failing = middle
         else:

@@ -106,9 +106,9 @@ class Task:
         """
         return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k})
 
-    def _wished(self, own: NDArray[np.int64] | None, said: Mapping[Wish, int]) -> NDArray[np.int64] | None:
+    def _wished(self, own: NDArray[np.int64] | None, wishes: Mapping[Wish, int]) -> NDArray[np.int64] | None:
         frame = self.table.frame
-        return wished(own, said, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
+        return wished(own, wishes, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
 
     @cached_property
     def wished_l(self) -> NDArray[np.int64] | None:

@@ -202,10 +202,10 @@ def new_command() -> None:
 def after_stop() -> str | None:
     """Say what an interruption has found done or begun; None where there is nothing."""
     written = [name for name, folder in WRITTEN if folder is None or folder.exists()]
-    said = [f"{name} was written before" for name in written] or ["no release was written"]
-    said += [f"what it was to cost stays spent in {name}" for name in SPENT]
-    said += [f"sfumato settle {target} ends what was begun" for target in BEGUN]
-    return "; ".join(said) if WRITTEN or SPENT or BEGUN else None
+    sentences = [f"{name} was written before" for name in written] or ["no release was written"]
+    sentences += [f"what it was to cost stays spent in {name}" for name in SPENT]
+    sentences += [f"sfumato settle {target} ends what was begun" for target in BEGUN]
+    return "; ".join(sentences) if WRITTEN or SPENT or BEGUN else None
 
 
 def sync(path: Path) -> None:
@@ -367,44 +367,44 @@ def _end(holder: Path) -> bool:
     """Finish what was decided, take back all else, and leave nothing; tell whether it was finished."""
     if not holder.is_dir():
         return False
-    said, decided = _read(holder), (holder / JOURNAL).is_file()
-    if decided and "database" in said:
-        decided = _end_beside_database(holder, said)
-    elif decided and "target" in said:
+    journal, decided = _read(holder), (holder / JOURNAL).is_file()
+    if decided and "database" in journal:
+        decided = _end_beside_database(holder, journal)
+    elif decided and "target" in journal:
         try:
-            _arrive(holder, said["target"], said["inode"])
+            _arrive(holder, journal["target"], journal["inode"])
         except BaseException:
             # Interrupted, or the system refuses: what has not arrived is not to.
-            if _arrived(said["target"], said["inode"]):
+            if _arrived(journal["target"], journal["inode"]):
                 raise
             (holder / JOURNAL).unlink()
-            _take_away(holder, said)
+            _take_away(holder, journal)
             raise
-        if isinstance(said.get("private"), Path) and (new := said["private"] / NEW).is_file():
-            new.replace(said["audit"])
-            sync(said["audit"].parent)
-        _take_private(said)
-    elif said.get("file"):
+        if isinstance(journal.get("private"), Path) and (new := journal["private"] / NEW).is_file():
+            new.replace(journal["audit"])
+            sync(journal["audit"].parent)
+        _take_private(journal)
+    elif journal.get("file"):
         from sfumato.release.stored import end_in_file
 
         # A database that is not there any more, or is in use, has nothing to do with a run that is taken back.
         with suppress(SfumatoError):
-            end_in_file(*said["file"])
+            end_in_file(*journal["file"])
     if decided:
         (holder / JOURNAL).unlink()
         sync(holder)
-    _take_away(holder, said)
+    _take_away(holder, journal)
     return decided
 
 
-def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
+def _end_beside_database(holder: Path, journal: dict[str, Any]) -> bool:
     """Put the audit file in place if the database holds its release."""
     # Only such a run needs what reads databases.
     from sfumato.release.stored import holds_release
 
-    found = holds_release(**said["database"])
+    found = holds_release(**journal["database"])
     if found:
-        _put_audit(holder, said["audit"])
+        _put_audit(holder, journal["audit"])
     else:
         (holder / JOURNAL).unlink()
     return found
@@ -439,13 +439,13 @@ def _arrived(target: Path, inode: int) -> bool:
     return target.exists() and target.stat().st_ino == inode
 
 
-def _take_private(said: dict[str, Any]) -> None:
-    if isinstance(said.get("private"), Path):
-        shutil.rmtree(said["private"], ignore_errors=True)
+def _take_private(journal: dict[str, Any]) -> None:
+    if isinstance(journal.get("private"), Path):
+        shutil.rmtree(journal["private"], ignore_errors=True)
 
 
-def _take_away(holder: Path, said: dict[str, Any]) -> None:
-    _take_private(said)
+def _take_away(holder: Path, journal: dict[str, Any]) -> None:
+    _take_private(journal)
     # The plan goes last: without it nobody knew of the private file's holder.
     for path in (holder / NEW, holder / OLD):
         shutil.rmtree(path, ignore_errors=True)

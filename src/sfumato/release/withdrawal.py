@@ -68,12 +68,12 @@ def withdrawn(
     allowed = math.floor(share * np.count_nonzero(np.bincount(people.numbers)) + 1e-9)
     withdrawal = _Withdrawal(problem, partition, people, limit, allowed, task.recoding.suppressed == "star")
     least = withdrawal.without(withdrawal.gone)
-    if found := _settled(withdrawal, least):
+    if found := _withdraw(withdrawal, least):
         return found
     raise UnsatisfiableError(withdrawal.refusal(least))
 
 
-def _settled(withdrawal: _Withdrawal, least: NDArray[np.bool_]) -> Partition | None:
+def _withdraw(withdrawal: _Withdrawal, least: NDArray[np.bool_]) -> Partition | None:
     """Withdraw these people, and the fewest whole classes besides; None where that are too many."""
     if not withdrawal.is_affordable(least):
         return None

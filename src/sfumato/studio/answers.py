@@ -44,19 +44,19 @@ class Answer:
     @property
     def words(self) -> str:
         """What the button says."""
-        said = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
-        return f"{self.column}: {said}" if self.column else said
+        words = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
+        return f"{self.column}: {words}" if self.column else words
 
 
 def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
     """Return the answers that problems with a table name, each once; `names` are those of its columns."""
-    found = [_answer(option, said, names) for line in problems for option, said in _OPTION.findall(line)]
+    found = [_answer(option, value, names) for line in problems for option, value in _OPTION.findall(line)]
     return list(dict.fromkeys(answer for answer in found if answer is not None))
 
 
-def _answer(option: str, said: str, names: Sequence[str]) -> Answer | None:
+def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
     try:
-        value = "".join(shlex.split(said))
+        value = "".join(shlex.split(reply))
     except ValueError:
         return None
     if option in _OF_KIND:

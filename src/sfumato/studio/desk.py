@@ -158,8 +158,8 @@ class Desk:
 
     def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
         """Read the table anew where a draft says that it is read in another way; None where it is not."""
-        meant = checked(Source, draft.rest.get("source", {}))
-        return None if meant == self.source else (meant, _whole_table(self.project.table, meant))
+        source = checked(Source, draft.rest.get("source", {}))
+        return None if source == self.source else (source, _whole_table(self.project.table, source))
 
     def _take(self, fresh: tuple[Source, RawTable] | None) -> None:
         if fresh is None:

@@ -107,7 +107,7 @@ def _stop(k: int, row: Mapping[str, Any] | None) -> Stop:
     if row.get("status") != "done":
         return Stop(k, None, None, "cannot be met", True)
     loss, risk = row.get("loss"), row.get("average_risk")
-    told = [
+    words = [
         f"{name} {percent(value, 3)}" for name, value in (("loss", loss), ("average risk", risk)) if value is not None
     ]
-    return Stop(k, loss, risk, ", ".join(told) or "has no loss or risk of this kind", True)
+    return Stop(k, loss, risk, ", ".join(words) or "has no loss or risk of this kind", True)

@@ -161,8 +161,8 @@ class Draft:
 
     def kind(self, column: str) -> Kind | None:
         """Return the declared kind of a column."""
-        said = self.settings.get(column, {}).get("kind")
-        return None if said is None else Kind(said)
+        kind = self.settings.get(column, {}).get("kind")
+        return None if kind is None else Kind(kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for TOML."""
@@ -174,9 +174,9 @@ class Draft:
         }
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> Draft:
+    def from_dict(cls, content: Mapping[str, Any]) -> Draft:
         """Return the draft that :meth:`to_dict` wrote."""
-        return cls(said["roles"], said.get("settings", {}), said.get("levels", {}), said.get("rest", {}))
+        return cls(content["roles"], content.get("settings", {}), content.get("levels", {}), content.get("rest", {}))
 
     def _of_values(self, column: str) -> dict[str, Any]:
         """Return the settings of a column that are about its values."""
@@ -204,8 +204,8 @@ def in_words(before: Draft, after: Draft) -> str:
     """Say what changed from one draft to another, for the history; no value of the table is shown."""
     changes = [f"{name}: {its}" for name, its in after.roles.items() if before.roles.get(name, UNDECIDED) != its]
     for name in dict.fromkeys([*before.settings, *after.settings]):
-        told = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
-        changes += [f"{name}: {key} {word}" for key, word in told.items()]
+        differences = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
+        changes += [f"{name}: {key} {word}" for key, word in differences.items()]
     for name, level in after.levels.items():
         if before.levels.get(name, 0) != level:
             changes.append(f"look at {name} on level {level}")
@@ -228,8 +228,8 @@ def _word(value: Any) -> str:
         return "taken away"
     if isinstance(value, Mapping):
         name = value.get("name", value.get("kind", ""))
-        told = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
-        return f"{name} ({', '.join(told)})" if told else str(name) or "changed"
+        words = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
+        return f"{name} ({', '.join(words)})" if words else str(name) or "changed"
     if isinstance(value, (list, tuple)):
         if all(isinstance(entry, Mapping) for entry in value):
             return " and ".join(map(_word, value))

@@ -121,8 +121,8 @@ def _form(definition: str, entry: Mapping[str, Any]) -> SettingsForm:
 
 def _field(key: str, setting: Mapping[str, Any], entry: Mapping[str, Any]) -> Field:
     kinds = [_resolved(kind) for kind in setting.get("anyOf", [setting])]
-    told = [kind for kind in kinds if kind.get("type") != "null"]
-    widget, kind = _widget(told)
+    kinds_of_value = [kind for kind in kinds if kind.get("type") != "null"]
+    widget, kind = _widget(kinds_of_value)
     default = setting.get("default")
     return Field(
         key=key,

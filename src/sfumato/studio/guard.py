@@ -146,8 +146,8 @@ class Guard:
 
 
 def _is_too_long(headers: Headers) -> bool:
-    said = headers.get("content-length", "0")
-    return not said.isdigit() or int(said) > MOST
+    length = headers.get("content-length", "0")
+    return not length.isdigit() or int(length) > MOST
 
 
 def _limited(receive: Any) -> Any:

@@ -64,8 +64,8 @@ class History:
         """Write a new entry, which then stands."""
         number = max(self._entries, default=0) + 1
         entry = HistoryEntry(number, parent, note, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), draft)
-        said: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
-        content = said if parent is None else {"parent": parent, **said}
+        entry_content: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
+        content = entry_content if parent is None else {"parent": parent, **entry_content}
         write_whole(self._folder / f"{number:04}.toml", tomli_w.dumps(content), PRIVATE)
         self._entries[number] = entry
         self.go_to(number)
@@ -98,9 +98,9 @@ class History:
 
 def _read(path: Path) -> HistoryEntry:
     try:
-        said: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
+        content: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
         return HistoryEntry(
-            int(path.stem), said.get("parent"), said["note"], said["made"], Draft.from_dict(said["draft"])
+            int(path.stem), content.get("parent"), content["note"], content["made"], Draft.from_dict(content["draft"])
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path.name}: is no entry of a history; take it out of the project's folder") from None

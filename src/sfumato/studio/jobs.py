@@ -110,8 +110,8 @@ class Jobs:
     def progress(self, number: int) -> Progress:
         """Return how far a job is; the clock is that of the studio, whatever the job's process is busy with."""
         with self._lock:
-            told, begun = self._progress.get(number, Progress()), self._begun.get(number)
-            return told if begun is None else replace(told, seconds=round(time.monotonic() - begun, 1))
+            progress, begun = self._progress.get(number, Progress()), self._begun.get(number)
+            return progress if begun is None else replace(progress, seconds=round(time.monotonic() - begun, 1))
 
     @property
     def under_way(self) -> bool:
@@ -224,33 +224,33 @@ class Jobs:
         with suppress(OSError):
             process.stdin.write(json.dumps([*job.words, "--progress", "json"]) + "\n")
             process.stdin.flush()
-        said = self._told(job.number, process)
+        problems = self._follow(job.number, process)
         out.join()
         code = process.wait()
         _close_pipes(process)
-        self._end(job, code, said, "".join(printed))
+        self._end(job, code, problems, "".join(printed))
 
-    def _told(self, number: int, process: subprocess.Popen[str]) -> list[str]:
+    def _follow(self, number: int, process: subprocess.Popen[str]) -> list[str]:
         """Follow what a job says of its progress, and return everything else that it says."""
-        said: list[str] = []
+        problems: list[str] = []
         assert process.stderr is not None
         for line in process.stderr:
             progress = _progress(line)
             if progress is not None:
                 with self._lock:
                     self._progress[number] = progress
-            elif line.strip() and len(said) < _MOST_LINES:
-                said.append(line.strip().removeprefix("sfumato: "))
-        return said
+            elif line.strip() and len(problems) < _MOST_LINES:
+                problems.append(line.strip().removeprefix("sfumato: "))
+        return problems
 
-    def _end(self, job: Job, code: int, said: list[str], printed: str) -> None:
+    def _end(self, job: Job, code: int, messages: list[str], printed: str) -> None:
         seconds = self.progress(job.number).seconds
         with self._lock:
             self._running = None
             self._begun.pop(job.number, None)
             if self._jobs[job.number].state == RUNNING:
                 state = DONE if code == 0 else FAILED
-                problems = said if code == 0 or said else [f"the process ended by itself (exit code {code})"]
+                problems = messages if code == 0 or messages else [f"the process ended by itself (exit code {code})"]
                 self._keep(
                     replace(
                         self._jobs[job.number],
@@ -303,8 +303,8 @@ def _progress(line: str) -> Progress | None:
     if not line.startswith('{"progress"'):
         return None
     try:
-        said = json.loads(line)
-        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]))
+        message = json.loads(line)
+        return Progress(str(message["progress"]), int(message["done"]), int(message["total"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -123,12 +123,12 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
         widths = {len(row) for row in rows}
         if len(widths) == 1 and (width := widths.pop()) > 1:
             found.append((f"{name}s part each of the first {len(rows)} rows into {width:,} fields", separator))
-    better = [(said, {"separator": separator}) for said, separator in found]
+    better = [(words, {"separator": separator}) for words, separator in found]
     for line in problems:
         named = "utf-8" if "the file is UTF-8" in line else (_ENCODING.search(line) or [""] * 2)[1]
         if named and named != layout.encoding:
             better.append((f"the letters read as {named}", {"encoding": named}))
-    return list({tuple(its.items()): (said, its) for said, its in better}.values())
+    return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:

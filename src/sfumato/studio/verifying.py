@@ -68,20 +68,23 @@ def _recount_of_series(folder: Path) -> Response:
     from sfumato.series.verify import verify_series
 
     try:
-        told, problems = verify_series(folder).to_dict(), list[str]()
+        recount, problems = verify_series(folder).to_dict(), list[str]()
     except SfumatoError as error:
-        told, problems = {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []}, list(error.problems)
-    shown = environment().get_template("recount_of_series.html").render(told=told, problems=problems)
+        recount, problems = (
+            {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []},
+            list(error.problems),
+        )
+    shown = environment().get_template("recount_of_series.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
 
 def _recount_of(request: Request) -> Response:
     try:
-        told = verify(request.app.state.release).to_dict()
+        recount = verify(request.app.state.release).to_dict()
         problems: list[str] = []
     except SfumatoError as error:
-        told, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
-    shown = environment().get_template("recount.html").render(told=told, problems=problems)
+        recount, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
+    shown = environment().get_template("recount.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
 

@@ -70,7 +70,7 @@ def local_solution(
     taken = _local_classes(ground.records, tables, ground.rule, loss.objective, budget, progress)
     if not taken.count:
         return None
-    boxes = _settled(_Boxes(ground.records, taken.class_of, taken.count), ground, loss.objective, domains)
+    boxes = _join_or_suppress(_Boxes(ground.records, taken.class_of, taken.count), ground, loss.objective, domains)
     value = _value(boxes, loss.objective, tables, domains)
     partition = _partition(boxes, record_of, domains)
     note = (
@@ -197,7 +197,9 @@ def _walk(heights: Levels, path: Sequence[int]) -> Iterator[Levels]:
         yield tuple(levels)
 
 
-def _settled(taken: _Boxes, ground: SearchProblem, objective: CellObjective, domains: Sequence[DomainLevels]) -> _Boxes:
+def _join_or_suppress(
+    taken: _Boxes, ground: SearchProblem, objective: CellObjective, domains: Sequence[DomainLevels]
+) -> _Boxes:
     """Let what is left join the classes, or suppress it where that is allowed and costs less."""
     rule, records = ground.rule, ground.records
     left = int(records.weights[taken.class_of < 0].sum())

@@ -111,14 +111,14 @@ class SuppressionRule:
         kept = self._first_round(records, groups, unfit)
         broken = records.gone + _weight(groups, ~kept)
         if self.worth is not None:
-            kept = self._settled(records, groups, kept & self.worth.worthwhile(records, groups, people, levels))
+            kept = self._judge_again(records, groups, kept & self.worth.worthwhile(records, groups, people, levels))
         kept = self._left(records, groups, people, kept)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
             kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
                 False
             )
-            kept = self._left(records, groups, people, self._settled(records, groups, kept))
+            kept = self._left(records, groups, people, self._judge_again(records, groups, kept))
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
         holds = bool(kept.any()) and suppressed <= self.limit
@@ -145,7 +145,7 @@ class SuppressionRule:
             left = self.regions.left(groups.sizes, people, kept, max(0, room))
             if left.sum() == kept.sum():
                 break
-            kept = self._settled(records, groups, left)
+            kept = self._judge_again(records, groups, left)
         return kept
 
     def _people(
@@ -213,9 +213,9 @@ class SuppressionRule:
             return ~lost
         good = self._judged(records, groups, ~lost, self.rules.arrays, self._identity)
         everything = good.all() and not records.gone
-        return good if everything or not self.relative else self._settled(records, groups, good)
+        return good if everything or not self.relative else self._judge_again(records, groups, good)
 
-    def _settled(self, records: WeightedRecords, groups: Grouping, kept: _Marks) -> _Marks:
+    def _judge_again(self, records: WeightedRecords, groups: Grouping, kept: _Marks) -> _Marks:
         """Judge classes by what is left, again and again, until all of them hold or too many records are gone."""
         while self.relative and kept.any() and records.gone + _weight(groups, ~kept) <= self.limit:
             good = self._judged(records, groups, kept, *self._rules_among(records, groups, kept))

@@ -236,8 +236,8 @@ def verify_bucket_parts(
     schema = replace(buckets, sensitive={name: sensitive[name]})
     counted = CountedRows((BUCKET, name), counts.is_text, lambda names: _with_counts(counts, names, held.records))
     table = _coded(counted, schema, folder / "counts")
-    told = _sizes(table, counted.records, what)
-    if not (held.buckets.equals(told.buckets) and np.array_equal(held.sizes, told.sizes)):
+    sizes = _sizes(table, counted.records, what)
+    if not (held.buckets.equals(sizes.buckets) and np.array_equal(held.sizes, sizes.sizes)):
         raise InputError(f"{what}: the two tables do not hold the same numbers of records in every bucket")
     statistics = joined(list(statistics_in_parts(table, counted.records, folder)))
     checks = tuple(check_of_buckets(model, statistics) for model in models)

@@ -109,12 +109,12 @@ class WishesFound:
     def detail(self) -> str:
         """What classes promise, and how many keep it."""
         largest = "no step" if self.largest is None else f"{self.letter}={self.largest:,}"
-        told = f"{self.promising:,} of {counted(self.classes, 'class')} promise more than 1, at most {largest}; "
+        sentence = f"{self.promising:,} of {counted(self.classes, 'class')} promise more than 1, at most {largest}; "
         if self.kept is None:
-            return f"{told}attested, not recountable from the release"
+            return f"{sentence}attested, not recountable from the release"
         own = "people, and in shares of rows" if self.shares else "people"
         own = "values of people" if self.letter == "l" else own
-        return f"{told}kept by {self.kept:,} of {self.classes:,}, counted in {own}"
+        return f"{sentence}kept by {self.kept:,} of {self.classes:,}, counted in {own}"
 
     def __str__(self) -> str:
         """Write it as one line."""

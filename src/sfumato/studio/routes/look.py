@@ -139,8 +139,8 @@ def person(request: Request) -> Response:
         raise InputError(f"row: must be from 1 to {desk.table.height:,}")
     if not isinstance(opened.published, PublishedTable):
         raise InputError(f"a {opened.published.kind} has no records whose values cover those of a person")
-    seen = found(desk, row, opened, desk.schema(desk.policy_of(job)))
-    return fragment("person.html", row=row, found=seen, is_blank=desk.is_blank)
+    view = found(desk, row, opened, desk.schema(desk.policy_of(job)))
+    return fragment("person.html", row=row, found=view, is_blank=desk.is_blank)
 
 
 def look_groups(request: Request) -> Response:

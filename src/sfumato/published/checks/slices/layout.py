@@ -45,8 +45,8 @@ def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -
     """
     linked = {place for place, column in enumerate(columns) if attribute in column}
     while True:
-        told = {name for place in linked for name in columns[place] if name in unknown}
-        more = {place for place, column in enumerate(columns) if told & set(column)}
+        hidden = {name for place in linked for name in columns[place] if name in unknown}
+        more = {place for place, column in enumerate(columns) if hidden & set(column)}
         if more <= linked:
             return tuple(sorted(linked))
         linked |= more
@@ -335,8 +335,8 @@ def layout_of(
     if not mixing(rules.arrays):
         raise PolicyError("models: some have rules that cannot be measured over several buckets; leave them out")
     names = [attribute.name for attribute in table.sensitive]
-    looked_at = {rule.attribute for model in models for rule in model.rules(names)}
-    attributes = tuple(name for name in names if name in looked_at)
+    attributes_of_rules = {rule.attribute for model in models for rule in model.rules(names)}
+    attributes = tuple(name for name in names if name in attributes_of_rules)
     homes = [part_of.get(column_of(columns, name), -1) for name in attributes]
     first = rules.arrays.first
     bounds = np.divide(1.0, first, out=first.copy(), where=shares(rules.arrays))
