@@ -48,18 +48,12 @@ _MOST_BOUNDED = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Trial:
-    """One anonymizer's solution.
+    """One anonymizer's solution."""
 
-    * `said`: the anonymizer and its options, as on the command line.
-    * `partition`: None where it does not admit the table or the models, or where time was up.
-    * `loss`: under the objective; infinite without a solution.
-    * `why`: why there is no solution.
-    """
-
-    said: str
-    partition: Partition | None
-    loss: float = float("inf")
-    why: str = ""
+    said: str  # the anonymizer and its options, as on the command line
+    partition: Partition | None  # None where it does not admit the table or the models, or where time was up
+    loss: float = float("inf")  # under the objective; infinite without a solution
+    why: str = ""  # why there is no solution
 
 
 @dataclass(frozen=True)

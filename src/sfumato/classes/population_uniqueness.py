@@ -20,18 +20,13 @@ _SMALL_FRACTION = 0.1
 
 @dataclass(frozen=True)
 class PopulationUniqueness:
-    """Estimated share of the population that is unique in it.
+    """Estimated share of the population that is unique in it."""
 
-    * `fraction`: sampling fraction that the estimates start from.
-    * `snb`: slide negative binomial; None where it does not fit.
-    * `chosen`: ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes.
-    """
-
-    fraction: float
+    fraction: float  # sampling fraction that the estimates start from
     pitman: float
     zayatz: float
-    snb: float | None
-    chosen: str
+    snb: float | None  # slide negative binomial; None where it does not fit
+    chosen: str  # ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes
 
     @property
     def share(self) -> float:

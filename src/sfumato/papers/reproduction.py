@@ -39,19 +39,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that a paper says about its experiments, and whether it holds here.
+    """Something that a paper says about its experiments, and whether it holds here."""
 
-    * `text`: the claim, in our words.
-    * `where`: its place in the paper.
-    * `numbers`: the figures that decide it, or why nothing does.
-    * `there`: on a stand-in: whether it holds of that.
-    """
-
-    text: str
-    where: str
+    text: str  # the claim, in our words
+    where: str  # its place in the paper
     verdict: Verdict
-    numbers: str
-    there: Verdict | None = None
+    numbers: str  # the figures that decide it, or why nothing does
+    there: Verdict | None = None  # on a stand-in: whether it holds of that
 
     @classmethod
     def judged(cls, text: str, where: str, holds: bool | None, numbers: str) -> Claim:
@@ -254,26 +248,18 @@ _VARIANTS = ("-", "--", ":", "-.")
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
+    """One figure or table of the paper, drawn from a tidy table: a curve for each method."""
 
-    * `name`: name of the drawing's file, without ending.
-    * `title`: what is shown, and which figure of the paper shows it.
-    * `across`, `up`: columns for the two axes.
-    * `axes`: labels of the axes, with units.
-    * `only`: columns that must have these values.
-    * `curves`: column that distinguishes the curves.
-    * `logarithmic`: whether the vertical axis is logarithmic.
-    """
-
-    name: str
-    title: str
+    name: str  # name of the drawing's file, without ending
+    title: str  # what is shown, and which figure of the paper shows it
     frame: str
+    # `across`, `up`: columns for the two axes
     across: str
     up: str
-    axes: tuple[str, str]
-    only: Mapping[str, Any] = field(default_factory=dict)
-    curves: str = "method"
-    logarithmic: bool = False
+    axes: tuple[str, str]  # labels of the axes, with units
+    only: Mapping[str, Any] = field(default_factory=dict)  # columns that must have these values
+    curves: str = "method"  # column that distinguishes the curves
+    logarithmic: bool = False  # whether the vertical axis is logarithmic
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a table that are drawn; none if it lacks the columns."""

@@ -20,9 +20,9 @@ def wished(
 ) -> NDArray[np.int64] | None:
     """Return what the person of each record wishes for in it, int64 (n,), 1 where nothing is; None: nobody wishes.
 
-    `own`: integers (n,): what a column says; None where there is none. `rules`: what each gives at least.
-    `names`: the columns of the table. `records_of`: tells which records a rule is about, bool (n,). Raises
-    ``PolicyError`` when a rule names a column that the table does not have, or a value that nobody has.
+    `own`: integers (n,): what a column says; None where there is none. `rules`: what each gives at least. `names`: the
+    columns of the table. `records_of`: tells which records a rule is about, bool (n,). Raises ``PolicyError`` when a
+    rule names a column that the table does not have, or a value that nobody has.
     """
     if not rules and own is None:
         return None

@@ -25,25 +25,19 @@ PREFIX = "option."
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a form.
+    """One field of a form."""
 
-    * `key`: as a policy writes it.
-    * `group`: ``needed``, ``usual`` or ``rare``.
-    * `default`: what is taken where nothing is said, as the field would show it.
-    * `value`: what is said; empty: nothing.
-    """
-
-    key: str
+    key: str  # as a policy writes it
     widget: Widget
     help: str
-    group: str
+    group: str  # ``needed``, ``usual`` or ``rare``
     choices: tuple[str, ...] = ()
     is_whole: bool = False
     low: float | None = None
     high: float | None = None
     unit: str = ""
-    default: str = ""
-    value: str = ""
+    default: str = ""  # what is taken where nothing is said, as the field would show it
+    value: str = ""  # what is said; empty: nothing
 
     @property
     def name(self) -> str:

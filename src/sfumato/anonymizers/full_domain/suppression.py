@@ -55,23 +55,16 @@ class SuppressionRule:
     published one: what is left is judged anew, until all its classes hold. When then some records are suppressed, but
     fewer than the largest k, the smallest class goes too (of equal ones that whose nodes come first, attribute by
     attribute) and everything is judged anew. A node is a solution when something is left and the limit is kept.
-
-    * `rules`: against the original table.
-    * `smallest`: fewest records that may be suppressed, if any: the largest k.
-    * `limit`: most records that may be suppressed.
-    * `regions`: what is said of the people of a population whom classes cover.
-    * `covered`: the population, laid out for the records of a search; without it every class is looked up by what it
-      publishes.
-    * `worth`: what is suppressed although it satisfies the models. A part of a class may be worth what the class is
-      not.
     """
 
-    rules: CompiledRules
+    rules: CompiledRules  # against the original table
     models: tuple[PrivacyModel, ...]
-    smallest: int
-    limit: int
-    regions: RegionModels
+    smallest: int  # fewest records that may be suppressed, if any: the largest k
+    limit: int  # most records that may be suppressed
+    regions: RegionModels  # what is said of the people of a population whom classes cover
+    # the population, laid out for the records of a search; without it every class is looked up by what it publishes
     covered: RegionPeople | None = None
+    # What is suppressed although it satisfies the models. A part of a class may be worth what the class is not.
     worth: _Worth | None = None
 
     @cached_property

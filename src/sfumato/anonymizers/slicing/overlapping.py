@@ -302,27 +302,22 @@ def _notes(choice: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class OverlappingClustering(Checked):
-    """How attributes are put into columns that overlap.
-
-    * `method`: ``"fuzzy"``: fuzzy c-means, where degrees of membership of an attribute sum to 1. ``"possibilistic"``:
-      what it finds is turned into typicalities, which do not. ``"medoids"``: OPC, whose degrees are similarities to
-      centers.
-    * `space`: what attributes are for fuzzy c-means. ``"mds"``: points that lie as far apart as ``1 - φ²`` says;
-      ``"medoid"``: nothing but their distances, centers are attributes; ``"profile"``: rows of the matrix of φ².
-    * `distance`: of point and center, in ``"mds"`` and ``"profile"``.
-    * `threshold`: least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins
-      always. None: one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to
-      no column more than to others has that degree everywhere.
-    * `fuzzifier`: m of fuzzy c-means, above 1.
-    """
+    """How attributes are put into columns that overlap."""
 
     name: ClassVar[str] = "overlapping-slicing"
 
+    # ``"fuzzy"``: fuzzy c-means, where degrees of membership of an attribute sum to 1. ``"possibilistic"``: what it
+    # finds is turned into typicalities, which do not. ``"medoids"``: OPC, whose degrees are similarities to centers.
     method: _Method = "fuzzy"
+    # What attributes are for fuzzy c-means. ``"mds"``: points that lie as far apart as ``1 - φ²`` says; ``"medoid"``:
+    # nothing but their distances, centers are attributes; ``"profile"``: rows of the matrix of φ².
     space: _Space = "mds"
-    distance: FuzzyDistance = "euclidean"
+    distance: FuzzyDistance = "euclidean"  # of point and center, in ``"mds"`` and ``"profile"``
+    # Least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins always. None:
+    # one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to no column more
+    # than to others has that degree everywhere.
     threshold: Share | None = None
-    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0  # m of fuzzy c-means, above 1
 
     def least_degree(self, columns: int) -> float:
         """Return the threshold, or what stands for none."""

@@ -102,19 +102,15 @@ class Network(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Buffers of a search for a way to a place with room.
+    """Buffers of a search for a way to a place with room."""
 
-    * `queue`, `came_by`, `moved`: int64 (f,): places in the order in which they are met; the edge on which each is
-      reached, and the edge of the place before it that gives rows away.
-    * `met`: bool (f,), all False between searches.
-    * `changed`: int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not
-      listed.
-    """
-
+    # `queue`, `came_by`, `moved`: (f,): places in the order in which they are met; the edge on which each is reached,
+    # and the edge of the place before it that gives rows away
     queue: Int64s
     came_by: Int64s
     moved: Int64s
-    met: Flags
+    met: Flags  # (f,), all False between searches
+    # (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed
     changed: Int64s
 
 
