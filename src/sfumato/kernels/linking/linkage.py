@@ -338,20 +338,6 @@ def count_own(
 
 
 @sized(looking)
-def only_classes(people: Int32s, coverage: ClassCoverage, table: Words) -> Int64s:
-    """Find the only class that fits each person; −1 where none does, or several.
-
-    Arguments as for :func:`fitting_classes`. Returns int64 (m,). Cost O(m · w · q).
-    """
-    fitting = np.empty(2, dtype=np.int64)
-    found = np.full(len(people), -1, dtype=np.int64)
-    for person in range(len(people)):
-        if fitting_classes(people, person, coverage, table, 2, fitting) == 1:
-            found[person] = fitting[0]
-    return found
-
-
-@sized(looking)
 def fitting_weight(people: Int32s, coverage: ClassCoverage, table: Words, weights: Floats) -> Floats:
     """Add up the weights, float64 (c,), of the classes that fit each person; float64 (m,).
 
