@@ -30,8 +30,8 @@ ENOUGH = 1000
 PATIENCE = 300
 """Seconds of the processor after which a table counts as one that never ends."""
 
-STANDSTILL = 7200
-"""Seconds after which a process ends that no longer hears signals: in a compiled kernel."""
+STANDSTILL = 2 * PATIENCE
+"""The same after which a process is ended, with its stack, that hears no signal: in a compiled kernel."""
 
 PART = 100
 """Tables that a process runs before it hands over what it found."""
@@ -112,6 +112,7 @@ def prepare() -> None:
     warnings.simplefilter("ignore")
     warnings.simplefilter("error", RuntimeWarning)
     signal.signal(signal.SIGPROF, _late)
+    faulthandler.register(signal.SIGVTALRM, chain=True)
 
 
 def is_interpreted() -> bool:
@@ -129,7 +130,7 @@ def run_part(first: int, stop: int) -> Findings:
         guarded.RAN.clear()
         if is_interpreted():
             guarded.lower(number % 2 == 1)
-        faulthandler.dump_traceback_later(STANDSTILL, exit=True)
+        signal.setitimer(signal.ITIMER_VIRTUAL, STANDSTILL)
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         try:
             found.outcomes[knock(number)] += 1
@@ -143,7 +144,7 @@ def run_part(first: int, stop: int) -> Findings:
             found.add_fault(number, f"{type(error).__name__}: {error} at {where}", told)
         signal.setitimer(signal.ITIMER_PROF, 0)
         found.ran.update(guarded.RAN)
-    faulthandler.cancel_dump_traceback_later()
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return found
 
 

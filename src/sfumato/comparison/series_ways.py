@@ -121,10 +121,9 @@ def compare_ways(
     * `seed`, `progress`: as of :meth:`sfumato.Series.append`.
 
     Raises ``PolicyError`` when a way is unknown. Raises ``InputError`` when a table cannot be read, or there are fewer
-    than two.
-
-    The series are made in a folder that is taken away. Attackers know who came with which release, as the attacks on
-    series have it. Losses of a month are those of its release on everybody who came so far. Cost of all releases.
+    than two. The series are made in a folder that is taken away. Attackers know who came with which release, as the
+    attacks on series have it. Losses of a month are those of its release on everybody who came so far. Cost of all
+    releases.
     """
     chosen = tuple(ways) or tuple(ways_of_series())
     raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen
@@ -181,10 +180,10 @@ class _Arrivals:
         if len(set(text)) > 1:
             raise InputError("series compare: tables of text and tables with types together; give one sort of files")
         mapping = policy.to_mapping()
-        kept = {name: said for name, said in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
+        settings = {name: setting for name, setting in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
         identifying = [name for name in key_columns(key) if name not in schema.key_columns]
         columns = {**mapping["columns"], "identifying": identifying, "others": "drop"}
-        others = {**mapping, "source": kept, "columns": columns}
+        others = {**mapping, "source": settings, "columns": columns}
         so_far = [pl.concat(frames[: number + 1], how="vertical_relaxed") for number in range(len(frames))]
         return cls(frames, so_far, text[0], folder, Policy.from_mapping(others), key)
 

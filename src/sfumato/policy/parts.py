@@ -23,7 +23,7 @@ _PLACE = ("sheet", "range", "codes")
 """Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
 
-def _said(text: str) -> Any:
+def _described_as(text: str) -> Any:
     """Describe a setting where it stands, as parts that take it over need it described, too."""
     return Field(description=text)
 
@@ -31,21 +31,23 @@ def _said(text: str) -> Any:
 class Layout(PolicyPart):
     """How a file is laid out."""
 
-    separator: Annotated[str, _said("The character between fields.")] = ","
-    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    separator: Annotated[str, _described_as("The character between fields.")] = ","
+    encoding: Annotated[str, _described_as("How the file writes letters.")] = "utf-8"
     quote: Annotated[
-        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+        str, _described_as("The character around fields that hold separators; empty: quotes are ordinary text.")
     ] = '"'
-    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
-    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    missing: Annotated[
+        tuple[str, ...], _described_as("Texts that stand for a missing value, beside the empty field.")
+    ] = ("",)
+    header: Annotated[bool, _described_as("Whether the first row names the columns.")] = True
     columns: Annotated[
-        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+        tuple[str, ...] | None, _described_as("Names of all columns, where the first row does not say them.")
     ] = None
-    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
-    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
-    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    strip: Annotated[bool, _described_as("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _described_as("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _described_as("Its cells in the sheet, names first, such as B3:H500.")] = None
     codes: Annotated[
-        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+        tuple[str, ...] | None, _described_as("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
     ] = None
 
     @model_validator(mode="after")
@@ -64,8 +66,8 @@ class Layout(PolicyPart):
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
-        said = {**self.model_dump(), "quote": self.quote or None}
-        return {key: value for key, value in said.items() if key not in _PLACE or value is not None}
+        settings = {**self.model_dump(), "quote": self.quote or None}
+        return {key: value for key, value in settings.items() if key not in _PLACE or value is not None}
 
 
 class Source(Layout):
@@ -101,8 +103,8 @@ class Source(Layout):
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
-        said, always = super().reading(), Layout.model_fields.keys()
-        return {key: value for key, value in said.items() if key in always or value is not None}
+        settings, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in settings.items() if key in always or value is not None}
 
     def place(self) -> Place:
         """Return where the table lies inside of its source."""

@@ -40,24 +40,15 @@ KEY_FORM = "key-form"
 
 @dataclass(frozen=True)
 class Draft:
-    """A setup, finished or not. Values are plain, in the words of policy files.
+    """A setup, finished or not. Values are plain, in the words of policy files."""
 
-    Attributes
-    ----------
-    roles : mapping of str to str
-        Role of every column of the table; the order of the quasi-identifying ones is theirs in the policy.
-    settings : mapping of str to mapping
-        Kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes.
-    levels : mapping of str to int
-        At which level class sizes look at a column. A preview: it decides nothing that is published.
-    rest : mapping
-        All other parts of the policy.
-    """
-
+    # role of every column of the table; the order of the quasi-identifying ones is theirs in the policy
     roles: Mapping[str, str]
+    # kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    # At which level class sizes look at a column. A preview: it decides nothing that is published.
     levels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # all other parts of the policy
 
     @classmethod
     def of_columns(cls, names: Iterable[str], source: Mapping[str, Any] | None = None) -> Draft:
@@ -68,10 +59,7 @@ class Draft:
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
         """Return the draft of a policy for a table with some columns.
 
-        Raises
-        ------
-        PolicyError
-            Naming the columns of the policy that the table does not have.
+        Raises ``PolicyError``: naming the columns of the policy that the table does not have.
         """
         mapping = policy.to_mapping()
         columns = dict(mapping.pop("columns"))
@@ -154,10 +142,8 @@ class Draft:
     def policy(self) -> Policy:
         """Return the policy.
 
-        Raises
-        ------
-        PolicyError
-            While a column is undecided, or with everything else that is not yet said or contradicts itself.
+        Raises ``PolicyError``: while a column is undecided, or with everything else that is not yet said or contradicts
+        itself.
         """
         if self.undecided:
             names = ", ".join(map(repr, self.undecided))
@@ -178,17 +164,14 @@ class Draft:
     def attribute(self, column: str) -> Attribute:
         """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
 
-        Raises
-        ------
-        SfumatoError
-            When they contradict each other.
+        Raises ``SfumatoError`` when they contradict each other.
         """
         return checked(Column, self._of_values(column)).to_attribute()
 
     def kind(self, column: str) -> Kind | None:
         """Return the declared kind of a column."""
-        said = self.settings.get(column, {}).get("kind")
-        return None if said is None else Kind(said)
+        kind = self.settings.get(column, {}).get("kind")
+        return None if kind is None else Kind(kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for TOML."""
@@ -200,9 +183,9 @@ class Draft:
         }
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> Draft:
+    def from_dict(cls, content: Mapping[str, Any]) -> Draft:
         """Return the draft that :meth:`to_dict` wrote."""
-        return cls(said["roles"], said.get("settings", {}), said.get("levels", {}), said.get("rest", {}))
+        return cls(content["roles"], content.get("settings", {}), content.get("levels", {}), content.get("rest", {}))
 
     def _of_values(self, column: str) -> dict[str, Any]:
         """Return the settings of a column that are about its values."""
@@ -232,8 +215,8 @@ def in_words(before: Draft, after: Draft) -> str:
     """Say what changed from one draft to another, for the history; no value of the table is shown."""
     changes = [f"{name}: {its}" for name, its in after.roles.items() if before.roles.get(name, UNDECIDED) != its]
     for name in dict.fromkeys([*before.settings, *after.settings]):
-        told = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
-        changes += [f"{name}: {key} {word}" for key, word in told.items()]
+        differences = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
+        changes += [f"{name}: {key} {word}" for key, word in differences.items()]
     for name, level in after.levels.items():
         if before.levels.get(name, 0) != level:
             changes.append(f"look at {name} on level {level}")
@@ -256,8 +239,8 @@ def _word(value: Any) -> str:
         return "taken away"
     if isinstance(value, Mapping):
         name = value.get("name", value.get("kind", ""))
-        told = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
-        return f"{name} ({', '.join(told)})" if told else str(name) or "changed"
+        words = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
+        return f"{name} ({', '.join(words)})" if words else str(name) or "changed"
     if isinstance(value, (list, tuple)):
         if all(isinstance(entry, Mapping) for entry in value):
             return " and ".join(map(_word, value))

@@ -25,7 +25,7 @@ from sfumato.numbers import with_article
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, silent, thread_count
 from sfumato.published import Published
-from sfumato.published.protocol import settled
+from sfumato.published.protocol import order_by_content
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.anonymize import anonymize
@@ -319,11 +319,11 @@ def _settled(target: Target) -> Target:
     """Let what is drawn depend on what records and published rows hold, and not on where they stand."""
     return replace(
         target,
-        published=settled(target.published),
+        published=order_by_content(target.published),
         original=settled_table(target.original),
         control=None if target.control is None else settled_table(target.control),
         register=None if target.register is None else settled_rows(target.register),
-        earlier=None if target.earlier is None else settled(target.earlier),
+        earlier=None if target.earlier is None else order_by_content(target.earlier),
     )
 
 

@@ -65,12 +65,8 @@ ADVICE = {
 def rating_policy_of(words: KindWords) -> RatingPolicy:
     """Make the policy that the options mean.
 
-    Raises
-    ------
-    InputError
-        When the policy file cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options
+    and in the file.
     """
     from sfumato.kinds.ratings.policy import RatingPolicy
 
@@ -226,10 +222,7 @@ def ratings_of(
 ) -> Ratings:
     """Read ratings as the options say.
 
-    Raises
-    ------
-    SfumatoError
-        With everything that is wrong in the options or the file.
+    Raises ``SfumatoError`` with everything that is wrong in the options or the file.
     """
     from sfumato.cli.words import all_names, key_named
     from sfumato.kinds.ratings.ratings import SensitiveIssues
@@ -576,9 +569,8 @@ def check(
     """Decide whether ratings are (k, epsilon, l)-anonymous as they are, and say why not.
 
     Around every record there must be k records whose ratings of every non-sensitive issue differ by at most epsilon,
-    and the standard deviation of their ratings of every sensitive issue must be at least l.
-
-    Exit code 0: they are. 1: they are not.
+    and the standard deviation of their ratings of every sensitive issue must be at least l. Exit code 0: they are. 1:
+    they are not.
     """
     from sfumato.kinds.ratings.check import check_ratings
     from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity

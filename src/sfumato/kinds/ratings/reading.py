@@ -39,33 +39,16 @@ from sfumato.table.texts import parse_texts
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Entries:
-    """Ratings as they stand in a source.
+    """Ratings as they stand in a source. Letters: n records, m issues, z ratings, d distinct ratings."""
 
-    Letters: n records, m issues, z ratings, d distinct ratings.
-
-    Attributes
-    ----------
-    records : int
-        n; some may have no rating.
-    names : tuple of str
-        Of the issues, length m.
-    record_of, issue_of : numpy.ndarray
-        int32 (z,).
-    values : numpy.ndarray
-        float64 (d,): the distinct ratings.
-    value_of : numpy.ndarray
-        Unsigned integers (z,): index into `values`.
-    rows : numpy.ndarray or None
-        int64 (z,): row of the source that each rating stands in, from 0; None where rating ``i`` stands in row ``i``.
-    times : polars.Series or None
-    """
-
-    records: int
-    names: tuple[str, ...]
+    records: int  # n; some may have no rating
+    names: tuple[str, ...]  # of the issues, length m
+    # `record_of`, `issue_of`: (z,)
     record_of: NDArray[np.int32]
     issue_of: NDArray[np.int32]
-    values: NDArray[np.float64]
-    value_of: NDArray[np.integer]
+    values: NDArray[np.float64]  # (d,): the distinct ratings
+    value_of: NDArray[np.integer]  # unsigned integers (z,): index into `values`
+    # int64 (z,): row of the source that each rating stands in, from 0; None where rating ``i`` stands in row ``i``
     rows: NDArray[np.int64] | None = None
     times: pl.Series | None = None
 
@@ -77,10 +60,8 @@ class Entries:
 def assemble_ratings(entries: Entries, scale: Scale | None, choice: SensitiveIssues, label: str) -> Ratings:
     """Sort ratings into rows, place them on the scale and mark the sensitive issues.
 
-    Raises
-    ------
-    InputError
-        With ratings off the scale, issues that a user rated twice and unknown sensitive issues, all at once.
+    Raises ``InputError`` with ratings off the scale, issues that a user rated twice and unknown sensitive issues, all
+    at once.
     """
     errors: list[SfumatoError] = []
     used = _fitting_scale(entries, scale, errors)
@@ -149,10 +130,7 @@ def _sensitive(choice: SensitiveIssues, entries: Entries, errors: list[SfumatoEr
 def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> pl.Series:
     """Return the ratings of a column as Int64 or Float64, null where there is none; `header` is that of its source.
 
-    Raises
-    ------
-    InputError
-        Counting cells that hold no number, with the row of the first.
+    Raises ``InputError``: counting cells that hold no number, with the row of the first.
     """
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return typed_column(column, Kind.NUMERIC, reading)[0]
@@ -185,26 +163,15 @@ def read_long(
 ) -> Entries:
     """Read users, issues and ratings.
 
-    Parameters
-    ----------
-    source
-        Where the columns come from.
-    parts
-        Names of the columns of users, issues and ratings; None for the first, second or third column. Of users there
-        may be several columns, which make a key together.
-    time
-        Name of the column of times, or None.
-    reading
-        How values are read.
-    header
-        The names, and which of them a message may show.
-    key_form
-        Which spellings of a key are one user's.
+    * `source`: where the columns come from.
+    * `parts`: names of the columns of users, issues and ratings; None for the first, second or third column;
+      of users there may be several columns, which make a key together.
+    * `time`: name of the column of times, or None.
+    * `reading`: how values are read.
+    * `header`: the names, and which of them a message may show.
+    * `key_form`: which spellings of a key are one user's.
 
-    Raises
-    ------
-    InputError
-        With missing columns, missing users or issues, and ratings that are not numbers.
+    Raises ``InputError`` with missing columns, missing users or issues, and ratings that are not numbers.
     """
     names = _columns(source.names, parts, time)
     columns = source.read([name for of_part in names for name in of_part])
@@ -317,25 +284,14 @@ def read_wide(
 ) -> Entries:
     """Read one record per row.
 
-    Parameters
-    ----------
-    source
-        Where the columns come from.
-    user
-        Column of users, or several that make a key together, only checked for repetitions; None where there is none.
-    issues
-        Names and patterns of the columns that are issues; None for all but `user`.
-    reading
-        How values are read.
-    header
-        The names, and which of them a message may show.
-    key_form
-        Which spellings of a key are one user's.
+    * `source`: where the columns come from.
+    * `user`: column of users, or several that make a key together, only checked for repetitions; None where there is none.
+    * `issues`: names and patterns of the columns that are issues; None for all but `user`.
+    * `reading`: how values are read.
+    * `header`: the names, and which of them a message may show.
+    * `key_form`: which spellings of a key are one user's.
 
-    Raises
-    ------
-    InputError
-        With missing columns, repeated users and ratings that are not numbers.
+    Raises ``InputError`` with missing columns, repeated users and ratings that are not numbers.
     """
     names = _issues(source.names, user, issues)
     columns = source.read([*names, *key_columns(user)])
@@ -407,15 +363,8 @@ _FIELDS = ("user", "rating", TIME)
 def netflix_source(path: object) -> FrameSource:
     """Open a file of films and their ratings as columns ``user``, ``issue``, ``rating`` and ``time``.
 
-    Parameters
-    ----------
-    path
-        Of a text file, plain or gzip.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read or has another layout; row numbers are line numbers here.
+    `path`: of a text file, plain or gzip. Raises ``InputError`` when it cannot be read or has another layout; row
+    numbers are line numbers here.
     """
     if not isinstance(path, (str, Path)):
         raise InputError("form 'netflix' reads a text file; give its path, or set form='long' for a frame")

@@ -176,12 +176,8 @@ def set_policy_of(
 ) -> SetPolicy:
     """Make the policy that the options mean; `more` has keys of other parts.
 
-    Raises
-    ------
-    InputError
-        When the policy file, or a folder of hierarchies, cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file, or a folder of hierarchies, cannot be read. Raises ``PolicyError`` with
+    every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.words import key_named

@@ -129,16 +129,8 @@ def named_items(names: Sequence[str], items: NDArray[np.int32]) -> pl.Series:
 def order_sets(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
     """Sort items by name where no hierarchy orders them, and records by their items, then by what stands beside them.
 
-    Returns
-    -------
-    Sets
-        The same for every order of records: those that stay tied are alike in everything.
-    numpy.ndarray
-        int64 (n,): the number of each record in the input.
-
-    Notes
-    -----
-    Cost O(z log z).
+    Returns: the same for every order of records: those that stay tied are alike in everything; int64 (n,): the number
+    of each record in the input. Cost O(z log z).
     """
     by_name = _items_by_name(sets)
     packed = by_name.items.astype(">i4").tobytes()
@@ -167,25 +159,14 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Members:
-    """Who holds what, as it stands in a source.
-
-    Attributes
-    ----------
-    records : int
-    record_of : numpy.ndarray
-        int32 (z,): the record of each item.
-    items : Distinct
-        The items, none missing.
-    first_rows : numpy.ndarray or None
-        int64 (n,): the row of the source that speaks of each record first; None where row ``i`` is record ``i``.
-    row_of : numpy.ndarray or None
-        int32 (rows,): the record of each row of the source, where several rows speak of one.
-    """
+    """Who holds what, as it stands in a source."""
 
     records: int
-    record_of: NDArray[np.int32]
-    items: Distinct
+    record_of: NDArray[np.int32]  # (z,): the record of each item
+    items: Distinct  # the items, none missing
+    # int64 (n,): the row of the source that speaks of each record first; None where row ``i`` is record ``i``
     first_rows: NDArray[np.int64] | None = None
+    # int32 (rows,): the record of each row of the source, where several rows speak of one
     row_of: NDArray[np.int32] | None = None
 
 
