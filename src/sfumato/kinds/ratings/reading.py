@@ -285,7 +285,7 @@ def read_wide(
     """Read one record per row.
 
     * `source`: where the columns come from.
-    * `user`: column of users, or several that make a key together, only checked for repetitions; None where there is none.
+    * `user`: column of users, or several that make a key together, only checked for repetitions; None: there is none.
     * `issues`: names and patterns of the columns that are issues; None for all but `user`.
     * `reading`: how values are read.
     * `header`: the names, and which of them a message may show.
