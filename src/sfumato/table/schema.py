@@ -180,7 +180,7 @@ class Schema:
         The same for the l of distinct or probabilistic l-diversity.
     key_form
         Which spellings of a key are one person's, where they differ in capitals, inner blanks, invisible characters,
-        forms of letters, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
+        forms of letters and digits, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
         ``"fold:capitals,exact:zeros"``. None: whoever reads is asked, by an error that counts them.
     publish
         Columns that somebody has looked at, and that are published although they look as if they identified people.
