@@ -94,10 +94,7 @@ def curve_of(frame: pl.DataFrame, across: str, up: str, **only: Any) -> Curve:
 
 
 def rises(curve: Mapping[float, float], *, slack: float = 0.0) -> bool | None:
-    """Tell whether a curve never falls by more than `slack` of its whole rise, and ends above its start.
-
-    None if it has fewer than two points.
-    """
+    """Tell whether a curve never falls by more than `slack` of its rise and ends above its start; None if too short."""
     heights = np.array([curve[place] for place in sorted(curve)])
     if len(heights) < 2:
         return None

@@ -31,10 +31,7 @@ from sfumato.whole_files import read_regular_text
 def wrong_types(
     release: object, kind: type, made_by: str, policy: object, policy_kind: type, format: object, formulas: object
 ) -> list[str]:
-    """Name the arguments of a call that writes a folder that are not what they must be.
-
-    made_by : the function of ``sfumato`` that makes such a release.
-    """
+    """Name the arguments that are not what they must be. made_by : the function of ``sfumato`` that makes it."""
     problems = []
     if not isinstance(release, kind):
         problems.append(f"release is not a {kind.__name__}; make one with sfumato.{made_by}(...)")

@@ -55,10 +55,7 @@ class Draft:
 
     @classmethod
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
-        """Return the draft of a policy for a table with some columns.
-
-        Raises ``PolicyError``: naming the columns of the policy that the table does not have.
-        """
+        """Return the draft of a policy for some columns; ``PolicyError`` names those of the policy that are absent."""
         mapping = policy.to_mapping()
         columns = dict(mapping.pop("columns"))
         roles, settings = _roles_of(columns)
@@ -153,10 +150,7 @@ class Draft:
         return []
 
     def attribute(self, column: str) -> Attribute:
-        """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
-
-        Raises ``SfumatoError`` when they contradict each other.
-        """
+        """Return a column's settings as a schema takes them, hierarchies read; ``SfumatoError`` if they are at odds."""
         return checked(Column, self._of_values(column)).to_attribute()
 
     def kind(self, column: str) -> Kind | None:

@@ -682,10 +682,7 @@ def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> 
 
 @inlined
 def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
-    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows.
-
-    Ends: each round stars a member.
-    """
+    """Star members, the neediest first, until the others are satisfied; `compatible` follows. Ends: one a round."""
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:
         neediest = -1

@@ -90,10 +90,7 @@ class SampleTask:
 
 
 def sample_task(table: Table, model: DifferentialPrivacy, sampling: SampleSettings) -> SampleTask:
-    """Put records into the cells of declared hierarchies, one record of each person.
-
-    Raises ``PolicyError`` with every mistake at once.
-    """
+    """Put records into the cells of declared hierarchies, one of each person; ``PolicyError`` with every mistake."""
     ladders, found = _ladders_of(table, sampling)
     raise_all(PolicyError, [*_problems(table, model, sampling, ladders), *found])
     codes = np.column_stack([ladder.codes(table.frame[ladder.name]) for ladder in ladders])

@@ -549,10 +549,7 @@ def _records(task: SetTask, number: int) -> NDArray[np.int32]:
 
 
 def _holds_for(task: SetTask, levels: Levels, first: int, end: int, records: NDArray[np.int32]) -> bool:
-    """Tell whether combinations with a node under the items `first` to `end` occur in k records, or in none.
-
-    records : those that hold any of these items.
-    """
+    """Tell whether combinations with a node under the items `first` to `end` occur in k of `records`, or in none."""
     rows = rows_led_by(task.starts, task.items, task.tree.labels(levels), records, first, end)
     return not any(
         len(rare_combinations(*rows, task.tree.size, end - first, size, task.k, 1)) for size in range(1, task.m + 1)
