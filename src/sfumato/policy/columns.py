@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.policy.entries import as_json, described_as_mapping, described_hierarchy, describing, lists_values
 from sfumato.policy.parts import Column, Columns
+from sfumato.table.person_keys import key_columns
 from sfumato.table.schema import Attribute, Schema
 
 _ADVICE = "read the table with sfumato.read_table(source, policy)"
@@ -50,7 +51,7 @@ def column_contradictions(columns: Columns, schema: Schema) -> Iterator[str]:
     for role in ("person", "wished_k", "wished_l", "key_form"):
         here, there = getattr(columns, role), getattr(read, role)
         if here != there:
-            yield _other_names(role, *([name] if name else [] for name in (here, there)))
+            yield _other_names(role, *(list(key_columns(name)) for name in (here, there)))
     if set(columns.publish) != set(read.publish):
         yield _other_names("publish", list(columns.publish), list(read.publish))
     known, kept = set(columns.unprotected), set(read.insensitive)

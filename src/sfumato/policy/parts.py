@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from sfumato.errors import PolicyError
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
 from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
@@ -212,7 +213,8 @@ class Columns(PolicyPart):
     others
         What happens to columns that no role names: an error, they are dropped, or they are kept.
     person
-        The column that says who a record is about, where people have several records; always removed.
+        The column that says who a record is about, where people have several records, or several that do so together;
+        always removed.
     wished_k
         The column that says which k a record's person wishes for; always removed.
     wished_l
@@ -228,17 +230,30 @@ class Columns(PolicyPart):
     sensitive: ColumnSettings = Field(default_factory=dict)
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     wished_k: str | None = None
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
 
+    @field_validator("person")
+    @classmethod
+    def _one_in_a_list_is_alone(cls, person: PersonKey) -> PersonKey:
+        with problems_reported(["person"]):
+            if person == ():
+                raise PolicyError("person: is an empty list; name the column, or leave it out")
+        return as_person_key(key_columns(person))
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that say together who a record is about; none where every record is another person."""
+        return key_columns(self.person)
+
     @property
     def unprotected(self) -> tuple[str, ...]:
         """Insensitive columns: those of that role, and those of none that are to be published."""
         others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
-        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        others |= {*self.key_columns, self.wished_k, self.wished_l}  # type: ignore[arg-type]
         return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
@@ -249,7 +264,7 @@ class Columns(PolicyPart):
             "sensitive": _short(self.sensitive),
             "insensitive": list(self.insensitive),
             "others": self.others,
-            "person": self.person,
+            "person": list(self.person) if isinstance(self.person, tuple) else self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
             "publish": list(self.publish),

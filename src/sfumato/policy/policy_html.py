@@ -44,7 +44,8 @@ def _settings(policy: Policy) -> Iterator[tuple[str, str]]:
 
 def _columns(policy: Policy) -> Iterator[tuple[str, str, str, str]]:
     columns = policy.columns
-    for role, name in (("person", columns.person), ("wished k", columns.wished_k), ("wished l", columns.wished_l)):
+    yield from ((name, "person", "", "") for name in columns.key_columns)
+    for role, name in (("wished k", columns.wished_k), ("wished l", columns.wished_l)):
         if name is not None:
             yield name, role, "", ""
     yield from ((name, "identifying", "", "") for name in columns.identifying)

@@ -29,6 +29,7 @@ from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold, numbered_by_content
+from sfumato.table.person_keys import PersonKey, named_key
 
 PROMISED, PROMISED_L = "promised_k", "promised_l"
 """The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
@@ -74,7 +75,7 @@ def anonymizer_problems(anonymizer: Anonymizer, what: str, *, together: bool) ->
 class Keyless(NamedTuple):
     """Records of a table that have no value in the column of people: how many, the first (from 0), of how many."""
 
-    person: str | None
+    person: PersonKey
     records: int
     first: int
     height: int
@@ -84,8 +85,8 @@ def keyless_problems(people: People, keyless: Keyless) -> Iterator[str]:
     """Refuse records without a key, where that is asked for."""
     if people.keyless == "refuse" and keyless.records:
         yield (
-            f"people: {counted(keyless.records, 'record')} of {keyless.height:,} without a value in column "
-            f"{keyless.person!r}, first in row {keyless.first + 1:,}; fill the keys in, leave such "
+            f"people: {counted(keyless.records, 'record')} of {keyless.height:,} without a value in "
+            f"{named_key(keyless.person)}, first in row {keyless.first + 1:,}; fill the keys in, leave such "
             "records out, or let each be a person of its own (keyless='alone')"
         )
 

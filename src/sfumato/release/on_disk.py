@@ -88,6 +88,7 @@ from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
 from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import let_go, spill_folder
 from sfumato.table.large.values import CodedColumn
+from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
@@ -112,8 +113,8 @@ def not_dealt(publisher: Publisher, policy: Policy, cure: str) -> Iterator[str]:
         )
     if policy.columns.person is not None:
         yield (
-            f"engine: {name} counts records, and the disk engine does not look whether column "
-            f"{policy.columns.person!r} has anybody twice; {cure}"
+            f"engine: {name} counts records, and the disk engine does not look whether "
+            f"{named_key(policy.columns.person)} name anybody twice; {cure}"
         )
 
 

@@ -51,7 +51,7 @@ class Series:
         table: object = None,
         ledger: str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         way: str = APPEND,
         accept_gap: bool = False,
         seed: int | None = None,

@@ -21,7 +21,7 @@ from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
-from sfumato.table.person_keys import KINDS, spellings_asked
+from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
 
@@ -172,13 +172,13 @@ class Desk:
 
     def keys_asked(self) -> list[str]:
         """Say of which keys of people nobody has said yet whether they are the same person's, with counts."""
-        names, form = self.draft.of_role("person"), self.draft.key_form
+        names, form = self.draft.key_columns, self.draft.key_form
         if not names:
             return []
         with self.lock:
-            asked = (self.source, names[0], form)
+            asked = (self.source, tuple(names), form)
             if self._asked is None or self._asked[0] != asked:
-                found = spellings_asked(self.table.texts(names[0]), form)
+                found = spellings_asked(one_key([self.table.texts(name) for name in names]), form)
                 self._asked = (
                     asked,
                     [f"{many:,} differ from another only {KINDS[kind]}" for kind, many in found.items()],

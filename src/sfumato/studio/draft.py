@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Column
+from sfumato.table.person_keys import key_columns
 from sfumato.table.schema import Attribute, Kind
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ ROLES = {
     "sensitive": "sensitive: must stay hidden",
     "insensitive": "insensitive: published as it is",
     "person": "person: whose record it is",
+    "and-person": "person: only together with the other",
     "wished-k": "wished k of the person",
     "wished-l": "wished l of the person",
     DROPPED: "left out of the release",
@@ -73,8 +75,13 @@ class Draft:
     @property
     def key_form(self) -> str | None:
         """What was answered about the spellings of keys."""
-        answers = (self.settings.get(name, {}).get(KEY_FORM) for name in self.of_role("person"))
-        return next(answers, None)
+        answers = (self.settings.get(name, {}).get(KEY_FORM) for name in self.key_columns)
+        return next(filter(None, answers), None)
+
+    @property
+    def key_columns(self) -> list[str]:
+        """Columns that say together who a record is about."""
+        return [*self.of_role("person"), *self.of_role("and-person")]
 
     def of_role(self, role: str) -> list[str]:
         """Columns of one role."""
@@ -122,6 +129,8 @@ class Draft:
             columns[role] = {name: self._of_values(name) for name in self.of_role(role)}
         for role in SINGLE:
             columns |= dict(zip((role,), self.of_role(role), strict=False))
+        if self.of_role("and-person"):
+            columns["person"] = self.key_columns
         if self.key_form is not None:
             columns[KEY_FORM] = self.key_form
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
@@ -189,8 +198,10 @@ def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Map
         if isinstance(named, Mapping):
             settings |= {name: its for name, its in named.items() if its}
         roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
-    if columns.get(KEY_FORM) and columns.get("person"):
-        settings[columns["person"]] = {KEY_FORM: columns[KEY_FORM]}
+    first, *others = key_columns(columns.get("person")) or (None,)
+    roles |= dict.fromkeys(others, "and-person")
+    if columns.get(KEY_FORM) and first:
+        settings[first] = {KEY_FORM: columns[KEY_FORM]}
     return roles, settings
 
 

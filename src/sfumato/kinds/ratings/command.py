@@ -95,7 +95,11 @@ Form = Annotated[
 ]
 User = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of users; in the long form, default the first.", rich_help_panel=COLUMNS),
+    typer.Option(
+        metavar="NAMES",
+        help="Column of users, or several that say together who it is; in the long form, default the first.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Issue = Annotated[
     str | None,
@@ -217,7 +221,7 @@ def ratings_of(
     key_form: str | None = None,
 ) -> Ratings:
     """Read ratings as the options say; ``SfumatoError`` with everything that is wrong in the options or the file."""
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
     from sfumato.kinds.ratings.ratings import SensitiveIssues
     from sfumato.kinds.ratings.reading import read_ratings
     from sfumato.policy.entries import checked
@@ -232,7 +236,7 @@ def ratings_of(
         all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
     )
     columns = all_names(issues) or None
-    parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
+    parts: dict[str, Any] = {"form": form, "user": key_named(user), "issue": issue, "rating": rating, "issues": columns}
     parts["key_form"] = key_form
     return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
 
@@ -351,10 +355,10 @@ def anonymize(
 def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> KindWords:
     """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
     from sfumato.cli.kind_words import KindWords
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
 
     file = said["sensitive_file"]
-    read = {name: said[name] for name in ("form", "user", "issue", "rating")}
+    read = {**{name: said[name] for name in ("form", "issue", "rating")}, "user": key_named(said["user"])}
     return KindWords(
         said["policy"],
         {"suppression-limit": said["suppression"], "threads": said["threads"]},

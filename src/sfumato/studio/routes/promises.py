@@ -56,7 +56,7 @@ def promises(request: Request) -> Response:
         method=method_form(method),
         methods=[(group, [(name, one_line(name)) for name in names]) for group, names in method_names().items()],
         parts=[(part, part_form(title, draft.rest.get(part, {}))) for part, title in PARTS.items()],
-        has_people=bool(draft.of_role("person")),
+        has_people=bool(draft.key_columns),
         problems=draft.problems(),
         dial=_dial(desk_of(request)),
     )
