@@ -88,8 +88,8 @@ Curve = dict[float, float]
 
 def curve_of(frame: pl.DataFrame, across: str, up: str, **only: Any) -> Curve:
     """Return a column over another, averaged over everything that `only` does not fix; sorted by place."""
-    kept = frame.filter(*(pl.col(name) == value for name, value in only.items())).drop_nulls([across, up])
-    means = kept.group_by(across).agg(pl.col(up).mean()).sort(across)
+    rows = frame.filter(*(pl.col(name) == value for name, value in only.items())).drop_nulls([across, up])
+    means = rows.group_by(across).agg(pl.col(up).mean()).sort(across)
     return dict(zip(means[across].to_list(), means[up].to_list(), strict=True))
 
 

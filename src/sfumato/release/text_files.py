@@ -220,10 +220,12 @@ def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping
     def without_kept(wishes: Mapping[str, Any]) -> dict[str, Any]:
         return {name: figure for name, figure in wishes.items() if name != "classes_that_keep_it"}
 
-    kept = [
+    outcomes = [
         {wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(of_report, found, strict=False)
     ]
-    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
+    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(
+        len(each) < 2 for each in outcomes
+    )
 
 
 def _sets(roles: Mapping[str, list[str]]) -> dict[str, set[str]]:

@@ -98,10 +98,10 @@ class Draft:
     def with_setting(self, column: str, key: str, value: Any) -> Draft:
         """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
         self._check(column)
-        kept = {name: its for name, its in self.settings.get(column, {}).items() if name != key}
+        others = {name: its for name, its in self.settings.get(column, {}).items() if name != key}
         if key == "kind":
-            kept.pop("hierarchy", None)
-        changed = kept if value is None else {**kept, key: value}
+            others.pop("hierarchy", None)
+        changed = others if value is None else {**others, key: value}
         levels = {name: level for name, level in self.levels.items() if name != column or key == "weight"}
         return replace(self, settings={**self.settings, column: changed}, levels=levels)
 
@@ -112,15 +112,15 @@ class Draft:
 
     def with_rest(self, key: str, value: Any) -> Draft:
         """Return the draft with another part of the policy; None takes it away."""
-        kept = {name: its for name, its in self.rest.items() if name != key}
-        return replace(self, rest=kept if value is None else {**kept, key: value})
+        others = {name: its for name, its in self.rest.items() if name != key}
+        return replace(self, rest=others if value is None else {**others, key: value})
 
     def with_names(self, names: Sequence[str]) -> Draft:
         """Return the draft for a table with other columns: those that stay keep their role, new ones have none."""
-        kept = {name: self.roles.get(name, UNDECIDED) for name in names}
-        settings = {name: its for name, its in self.settings.items() if name in kept}
-        levels = {name: its for name, its in self.levels.items() if name in kept}
-        return replace(self, roles=kept, settings=settings, levels=levels)
+        roles = {name: self.roles.get(name, UNDECIDED) for name in names}
+        settings = {name: its for name, its in self.settings.items() if name in roles}
+        levels = {name: its for name, its in self.levels.items() if name in roles}
+        return replace(self, roles=roles, settings=settings, levels=levels)
 
     def mapping(self) -> dict[str, Any]:
         """Return the policy's plain values, whether or not they make one."""

@@ -187,7 +187,7 @@ def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Prog
         return np.zeros(len(nodes), dtype=np.int64)
     distinct, weights, _ = distinct_records(task.codes.astype(np.uint32))
     records, tables = plain_records(distinct, weights), _tables(task.ladders)
-    kept = [ladder.kept(task.sampling.objective) for ladder in task.ladders]
+    scores_of_ladders = [ladder.kept(task.sampling.objective) for ladder in task.ladders]
     worth = _weights(task.ladders)
     found = np.zeros(len(nodes), dtype=np.int64)
     for place, levels in enumerate(nodes):
@@ -195,7 +195,7 @@ def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Prog
         counted = np.minimum(groups.sizes, 2 * groups.sizes - enough)
         large = np.flatnonzero(counted > 0)
         cells = records.codes[groups.firsts[large]]
-        each = sum(worth[a] * kept[a][level, cells[:, a]] for a, level in enumerate(levels))
+        each = sum(worth[a] * scores_of_ladders[a][level, cells[:, a]] for a, level in enumerate(levels))
         found[place] = int((each // sum(worth) * counted[large]).sum())
         if not place % 500:
             progress("scoring levels", place, len(nodes))

@@ -479,8 +479,10 @@ def _largest(task: SetTask, nodes: list[tuple[int, int]]) -> tuple[tuple[int, in
     for item, level in nodes:
         first, end = task.tree.span(item, level)
         found[first, end] = (first, level)
-    kept = [found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)]
-    return tuple(sorted(kept))
+    largest = [
+        found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)
+    ]
+    return tuple(sorted(largest))
 
 
 def _cost(task: SetTask, levels: Levels, nodes: tuple[tuple[int, int], ...]) -> int:
