@@ -18,10 +18,10 @@ from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
+from sfumato.release.agreement import FILE
 from sfumato.release.description import TableFacts, is_own_kind, unambiguous
-from sfumato.release.folder import MARK
 from sfumato.release.formulas import formula_problems
-from sfumato.release.policy_text import FILE
+from sfumato.release.transaction import MARK
 from sfumato.table.writing import PLAIN, Format, sha256_of, write_data
 from sfumato.whole_files import read_regular_text
 

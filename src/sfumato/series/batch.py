@@ -16,15 +16,22 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
-from sfumato.series.frozen import Frozen
+from sfumato.series.description import Frozen
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
-from sfumato.table.person_column import as_they_appear, number_people
-from sfumato.table.person_keys import PersonKey, key_columns, named_key, one_key, whole_form
+from sfumato.table.person_keys import (
+    PersonKey,
+    as_they_appear,
+    key_columns,
+    named_key,
+    number_people,
+    one_key,
+    whole_form,
+)
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table

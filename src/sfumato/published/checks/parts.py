@@ -41,7 +41,7 @@ from sfumato.published.sliced import BUCKET, Columns
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.spill import let_go, write_out
+from sfumato.table.large.memory import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 

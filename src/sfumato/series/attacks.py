@@ -1,10 +1,16 @@
-"""Attacks on several releases of the same people, played for people whose values are known.
+"""Attacks on several releases of the same people: by classes that cover them, with keys, and by composition.
+
+Letters: n people, c classes of a release, p pairs of somebody and a class, z places (classes and their values), v
+values.
 
 Letters: n people, c classes of a release, v values (all that rows publish beside their class), p pairs of classes.
+
+Letters: n people, c classes of a release, v sensitive values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -22,24 +28,212 @@ from sfumato.models.says import least_class_size
 from sfumato.numbers import counted
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
+from sfumato.recoding.notation import STAR
+from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
-from sfumato.series.covering import Covering, covering
 from sfumato.series.description import Covers, SeriesFolder
-from sfumato.series.labels import Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
+from sfumato.series.labels import HIGHEST, MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.pair import PairRecount, at_once, recount_pair, subtract
-from sfumato.series.recount.released import Released, edges_between, meeting, row_runs
+from sfumato.series.recount import (
+    Boxes,
+    ClassPairs,
+    PairRecount,
+    Places,
+    Released,
+    at_once,
+    edges_between,
+    meeting,
+    recount_pair,
+    row_runs,
+    subtract,
+)
 from sfumato.series.ways import WITHDRAWAL
-from sfumato.table.person_keys import PersonKey, key_columns, key_in, named_key, person_keys
+from sfumato.table.person_keys import PersonKey, key_columns, key_in, keys_of_tables, named_key, person_keys
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
+
+Left = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+Came = tuple[Numbers, tuple[Numbers, Numbers]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Covering:
+    """The classes of a release that cover each person.
+
+    Attributes
+    ----------
+    person, class_of : numpy.ndarray
+        int64 (p,): sorted by person, then class.
+    count : int
+        People n.
+    """
+
+    person: Numbers
+    class_of: Numbers
+    count: int
+
+    @classmethod
+    def of(cls, marks: Marks) -> Covering:
+        """Take them from a table of all people and classes; bool (n, c)."""
+        person, class_of = np.nonzero(marks)
+        return cls(person.astype(np.int64), class_of.astype(np.int64), len(marks))
+
+    @cached_property
+    def starts(self) -> Numbers:
+        """Where the classes of each person start; int64 (n + 1,)."""
+        return np.searchsorted(self.person, np.arange(self.count + 1)).astype(np.int64)
+
+    def take(self, people: Numbers) -> Covering:
+        """Return those of some people, who are numbered anew; also more than once."""
+        owner, at = row_runs(self.starts[people], np.diff(self.starts)[people])
+        return Covering(owner, self.class_of[at], len(people))
+
+    def of_all_records(self, owner_of: Numbers) -> Covering:
+        """Return the classes that cover all records of an owner, where people are records; owners from 0, each there.
+
+        owner_of : int64 (n,)
+        """
+        records = np.bincount(owner_of)
+        width = int(self.class_of.max(initial=0)) + 1
+        keys, times = np.unique(owner_of[self.person] * width + self.class_of, return_counts=True)
+        owner, class_of = np.divmod(keys, width)
+        kept = times == records[owner]
+        return Covering(owner[kept], class_of[kept], len(records))
+
+    def rows(self, places: Places, width: int) -> Left:
+        """Return how many rows of each value the classes of each person have; float64 (n, width)."""
+        return covers_by_value(self.person, self.class_of, places, (self.count, width))
+
+    def values(self, own: Marks) -> Marks:
+        """Return which values the classes of each person have; bool (n, v) from those of each class, bool (c, v)."""
+        class_of, value_of = np.nonzero(own)
+        places = Places(class_of, value_of, np.ones(len(class_of), dtype=np.int64), len(own))
+        return np.asarray(self.rows(places, own.shape[1]) > 0)
+
+
+def covers_by_value(person: Numbers, list_of: Numbers, places: Places, shape: tuple[int, int]) -> Left:
+    """Sum the rows of each value in lists that people have; `shape` is the number of people and of values."""
+    owner, place = row_runs(places.starts[list_of], np.diff(places.starts)[list_of])
+    keys = person[owner] * shape[1] + places.value_of[place]
+    rows = np.bincount(keys, weights=places.rows[place], minlength=shape[0] * shape[1])
+    return rows.astype(np.float64).reshape(shape)
+
+
+def covering(
+    labels: pl.DataFrame,
+    people: pl.DataFrame,
+    kinds: Mapping[str, Kind],
+    trees: Covers | None = None,
+    came: Came | None = None,
+) -> Covering:
+    """Find the classes that cover each person, whose values are text in columns named like labels.
+
+    Parameters
+    ----------
+    labels
+        What each class publishes.
+    people
+        A row for each.
+    kinds
+        How to read the columns.
+    trees
+        The values under each node of hierarchies.
+    came
+        With which release each person came, int64 (n,), and the first and the last one that each class names; None
+        where that is not said.
+
+    Notes
+    -----
+    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting`): a person is a class of
+    one value. People with equal values are looked up once. Cost O(q c log c) for c classes and different people, where
+    few classes cover a person.
+    """
+    table = people.select(list(kinds))
+    if came is not None:
+        table = table.with_columns(pl.Series(_CAME, came[0]).cast(pl.String))
+    number = values_of([table])[0]
+    firsts = np.unique(number, return_index=True)[1]
+    months = None if came is None else (came[0][firsts], *came[1])
+    class_of, person = _found(labels, table[firsts], kinds, trees or {}, months)
+    return Covering(person, class_of, len(firsts)).take(number)
+
+
+_CAME = " came"
+"""No column of a table has such a name."""
+
+
+def _found(
+    labels: pl.DataFrame,
+    people: pl.DataFrame,
+    kinds: Mapping[str, Kind],
+    trees: Covers,
+    months: tuple[Numbers, Numbers, Numbers] | None,
+) -> ClassPairs:
+    """Return pairs of a class and a person whom it covers, sorted by person, then class."""
+    width = len(kinds) + (months is not None)
+    shown, own = (np.zeros((2, frame.height, width)) for frame in (labels, people))
+    shown_sets, own_sets = dict[int, Marks](), dict[int, Marks]()
+    for index, (name, kind) in enumerate(kinds.items()):
+        if kind is Kind.CATEGORICAL or name in trees:
+            shown_sets[index], own_sets[index] = _members(labels[name], people[name], trees.get(name, {}))
+        else:
+            shown[:, :, index], own[:, :, index] = _ranges(labels[name], kind), _numbers(people[name], kind)
+    if months is not None:
+        own[:, :, -1], shown[:, :, -1] = months[0], months[1:]
+    classes, places = _boxes(shown, shown_sets), _boxes(own, own_sets)
+    first, second = meeting(classes[1], places[1])
+    return classes[0][first], places[0][second]
+
+
+def _boxes(ends: Left, sets: Mapping[int, Marks]) -> tuple[Numbers, Boxes]:
+    """Return the boxes that cover anything, and their numbers; what cannot be read covers nothing."""
+    some = (ends[0] <= ends[1]).all(axis=1)
+    for members in sets.values():
+        some &= members.any(axis=1)
+    kept = np.flatnonzero(some)
+    return kept, Boxes(ends[0, kept], ends[1, kept], {index: members[kept] for index, members in sets.items()})
+
+
+def _members(labels: pl.Series, values: pl.Series, tree: Mapping[str, Sequence[str]]) -> tuple[Marks, Marks]:
+    """Return which values each label covers, and which one each person has: sets of the values of people."""
+    known, value_of = _distinct(values)
+    shown, label_of = _distinct(labels)
+    place = {text: number for number, text in enumerate(known)}
+    fits = np.zeros((len(shown), len(known)), dtype=np.bool_)
+    for number, label in enumerate(shown):
+        if label == STAR:
+            fits[number] = True
+        else:
+            members = tree[label] if label is not None and label in tree else split_set(label)
+            fits[number, [place[member] for member in members if member in place]] = True
+    own = np.zeros((len(value_of), len(known)), dtype=np.bool_)
+    own[np.arange(len(value_of)), value_of] = True
+    return fits[label_of], own
+
+
+def _distinct(column: pl.Series) -> tuple[list[str | None], Numbers]:
+    distinct = column.unique(maintain_order=True).to_list()
+    place = {text: number for number, text in enumerate(distinct)}
+    return distinct, np.array([place[text] for text in column.to_list()], dtype=np.int64)
+
+
+def _numbers(values: pl.Series, kind: Kind) -> Left:
+    own, _, _ = written_ends(values, kind)
+    return np.where(values.is_null().to_numpy(), MISSING, own)
+
+
+def _ranges(labels: pl.Series, kind: Kind) -> tuple[Left, Left]:
+    low, high, half_open = written_ends(labels, kind)
+    missing, star = labels.is_null().to_numpy(), labels.eq_missing(STAR).to_numpy()
+    low = np.where(missing, MISSING, np.where(star, -HIGHEST, low))
+    return low, np.where(missing | star, MISSING, np.where(half_open, np.nextafter(high, -np.inf), high))
+
 
 # Record tracing on several releases: rows are followed from each release to the next one by their values.
 #
 # Letters: n people, z places (classes and values that they have), v values.
-
-
-Numbers = NDArray[np.int64]
 
 
 class _Step(NamedTuple):
@@ -128,9 +322,6 @@ def _step(older: Released, newer: Released) -> _Step:
     some = counted.together > 0
     return _Step(edges.older[some], edges.newer[some], counted.fixed)
 
-
-Left = NDArray[np.float64]
-Marks = NDArray[np.bool_]
 
 AT_ONCE = 1 << 12
 """People who are attacked at a time."""
@@ -280,9 +471,9 @@ def attack_releases(
     for each record of the person, so that one row of ten is left to whoever has two of twenty. Records that come with a
     later table than the first of the person are taken for left out. *Intersection*: of each value
     as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
-    before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.pair.recount_pair`, for each two releases;
+    before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.recount_pair`, for each two releases;
     rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
-    through all releases (:class:`~sfumato.series.attacked.Traces`). Cost, for each two releases, O(n v), and
+    through all releases (:class:`~sfumato.series.attacks.Traces`). Cost, for each two releases, O(n v), and
     what the classes that cover a person have in common with each other.
     """
     if len(releases) < 2:
@@ -543,3 +734,285 @@ def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left
 
         found += _in_chunks(known, known.came == came, count)
     return TRACING, found
+
+
+# The intersection attack on sensitive values, where people come, stay, leave and come back.
+#
+# Letters: n people, c classes of a release, v sensitive values.
+
+
+KEY = " key"
+"""A name that no column of a table has, as blanks around names are dropped."""
+
+ATTACK = "intersection of the sensitive values of all releases that somebody is in"
+
+
+def attack_present(
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: PersonKey,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
+) -> SeriesAttacks:
+    """Play the intersection of sensitive values on releases of whoever was there at the time.
+
+    Parameters
+    ----------
+    releases
+        Folders, the oldest first; at least two, each with one sensitive column.
+    originals
+        For each release the table of everybody who is in it.
+    key
+        The column of these tables that says who a record is about.
+    reading
+        How to read these tables; None: as files of commas in UTF-8.
+    key_form
+        Which spellings of a key are one person's; None: as `reading` says.
+
+    Raises
+    ------
+    InputError
+        When tables and releases do not fit each other, somebody is in a table twice, or keys may be other spellings.
+    VerificationError
+        When a release cannot be read.
+    PolicyError
+        When a release promises no number of different values, or has several sensitive columns.
+
+    Notes
+    -----
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. In each of
+    these the sensitive value is one of those of the classes that cover the person, counterfeits among them; it is one
+    that all of them have. The attack falls short of somebody who knows everybody's values and so everybody's class.
+    Cost O(n · c · v) for each release.
+    """
+    if len(releases) < 2:
+        raise InputError("an attack on a series needs two releases or more")
+    if len(originals) != len(releases):
+        raise InputError("--original: with --key, give for each release the table of everybody who is in it")
+    read = [ReadRelease.of(path) for path in releases]
+    promised = min(map(_promised_values, read))
+    people = people_of(originals, read, key, reading, key_form)
+    left, alone, times = _left(read, people, reading)
+    again = left[times > 1]
+    played = Played(ATTACK, 0)
+    if len(again):
+        below, one = int((again < promised).sum()), int((again <= 1).sum())
+        played = Played(ATTACK, len(again), None, int(again.min()), below, one)
+    return SeriesAttacks(len(read), promised, alone, (played,), "value")
+
+
+def _promised_values(release: ReadRelease) -> int:
+    """Return how many different sensitive values every class has, as the models promise it."""
+    if len(release.published.sensitive) != 1:
+        raise PolicyError(f"{release.path.name}: has not one sensitive column; without --key, attacks count rows")
+    models = [model for entry in release.description.models if (model := build_model(entry)) is not None]
+    told = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
+    if not told:
+        raise PolicyError(
+            f"{release.path.name}: promises no number of different sensitive values; without --key, attacks count rows"
+        )
+    return int(max(told))
+
+
+def people_of(
+    originals: Sequence[Path], read: Sequence[ReadRelease], key: PersonKey, reading: Policy | None, key_form: str | None
+) -> list[pl.DataFrame]:
+    """Read keys and quasi-identifying values of each release as text; the key comes first, in a column :data:`KEY`.
+
+    Raises
+    ------
+    InputError
+        When the key is published, is missing, is there twice, or may be a spelling of another.
+    """
+    shown = [Labelled.read(each).labels.columns for each in read]
+    columns = key_columns(key)
+    if published := [name for name in columns if any(name in names for names in shown)]:
+        raise InputError(f"--key: {published[0]!r} is published; name the identifying column of the original tables")
+    tables = [read_people(path, names, reading, key) for path, names in zip(originals, shown, strict=True)]
+    keys = keys_of_tables([key_in(table, columns) for table in tables], form_of(reading, key_form), key)
+    for path, own in zip(originals, keys, strict=True):
+        if own.null_count() or own.n_unique() < len(own):
+            raise InputError(f"{path.name}: somebody has no key in {named_key(key)}, or is there twice")
+    return [
+        pl.DataFrame([own.alias(KEY), *(text_of(table[name]).alias(name) for name in names)])
+        for own, table, names in zip(keys, tables, shown, strict=True)
+    ]
+
+
+def _left(
+    releases: Sequence[ReadRelease], people: Sequence[pl.DataFrame], reading: Policy | None
+) -> tuple[NDArray[np.int64], tuple[int, ...], NDArray[np.int64]]:
+    """Return how many values are left to each person, the fewest that each release leaves, and each person's times."""
+    labelled = [Labelled.read(each) for each in releases]
+    kinds = kinds_of([each.labels.select(people[0].columns[1:]) for each in labelled])
+    sensitive = [
+        each.others.select(release.published.sensitive) for each, release in zip(labelled, releases, strict=True)
+    ]
+    values = values_of(sensitive)
+    width = 1 + max(int(each.max(initial=-1)) for each in values)
+    everybody = pl.concat([each[KEY] for each in people]).unique(maintain_order=True)
+    place = pl.DataFrame({KEY: everybody}).with_row_index("place")
+    left = np.ones((len(everybody), width), dtype=np.bool_)
+    times, alone = np.zeros(len(everybody), dtype=np.int64), []
+    for each, value_of, there in zip(labelled, values, people, strict=True):
+        own = np.zeros((each.labels.height, width), dtype=np.bool_)
+        own[each.class_of, value_of] = True
+        covers = covering(each.labels, there.drop(KEY), kinds, trees_of(reading, there))
+        found = covers.values(own)
+        if not found.any(axis=1).all():
+            raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
+        rows = there.join(place, on=KEY, how="left", maintain_order="left")["place"].to_numpy()
+        left[rows] &= found
+        times[rows] += 1
+        alone.append(int(found.sum(axis=1).min()))
+    return left.sum(axis=1), tuple(alone), times
+
+
+PEOPLE_LEAVE = "with --key people may leave, and a row that is found no more need not be traced elsewhere"
+
+
+def attack_with_keys(
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: PersonKey,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
+) -> SeriesAttacks:
+    """Play what can be played where people are told apart by a key, and may leave.
+
+    Parameters
+    ----------
+    releases, originals, key, reading, key_form
+        As :func:`attack_present`; releases that are of no common series may have other columns.
+
+    Raises
+    ------
+    InputError, VerificationError, PolicyError
+        As of :func:`~sfumato.series.attacks.attack_present`.
+    """
+    if of_one_series([ReadRelease.of(path) for path in releases]):
+        found = attack_present(releases, originals, key, reading, key_form=key_form)
+        unplayed = Played(TRACING, 0, unplayed=PEOPLE_LEAVE), Played(COMPOSITION, 0, unplayed=ONE_SERIES)
+        return replace(found, played=(*found.played, *unplayed))
+    return compose(releases, originals, key, reading, key_form=key_form)
+
+
+def compose(
+    releases: Sequence[Path],
+    originals: Sequence[Path],
+    key: PersonKey,
+    reading: Policy | None = None,
+    *,
+    key_form: str | None = None,
+) -> SeriesAttacks:
+    """Intersect the sensitive values of the classes that somebody can be in, over releases made independently.
+
+    Parameters
+    ----------
+    releases
+        At least two folders of generalized tables. Quasi-identifying columns may differ; some sensitive column must be
+        in all of them.
+    originals
+        For each release the table of everybody who is in it.
+    key
+        The column of these tables that says who a record is about.
+    reading
+        How to read these tables.
+    key_form
+        Which spellings of a key are one person's; None: as `reading` says.
+
+    Returns
+    -------
+    SeriesAttacks
+        `promised` is the smallest number of different values that the releases promise, and 2 where none promises any.
+        People count whom no release alone leaves fewer than that. `by_one_release` counts those whom one does, and
+        `by_chance` those who would be left fewer if everybody's class in the last release were that of the next person:
+        a control, as an attacker who took somebody else's class would find no more than that.
+
+    Notes
+    -----
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. Cost
+    O(n · c · v) for each release.
+
+    *Source.* S. R. Ganta, S. P. Kasiviswanathan, A. Smith, "Composition attacks and auxiliary information in data
+    privacy", KDD 2008.
+    """
+    if len(releases) < 2:
+        raise InputError("an attack on a series needs two releases or more")
+    if len(originals) != len(releases):
+        raise InputError("--original: with --key, give for each release the table of everybody who is in it")
+    read = [ReadRelease.of(path) for path in releases]
+    common = [name for name in read[0].published.sensitive if all(name in each.published.sensitive for each in read)]
+    if not common:
+        raise PolicyError("composition: no sensitive column is in all releases, so that there is nothing to intersect")
+    people = people_of(originals, read, key, reading, key_form)
+    found = _sets(read, people, common, reading)
+    promised = min((_promised(each) for each in read), default=2)
+    return _composed(found, [table[KEY] for table in people], promised)
+
+
+def _promised(release: ReadRelease) -> int:
+    models = [model for entry in release.description.models if (model := build_model(entry)) is not None]
+    promised: list[int] = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
+    return max([2, *promised])
+
+
+def _sets(
+    read: Sequence[ReadRelease], people: Sequence[pl.DataFrame], common: list[str], reading: Policy | None
+) -> list[Marks]:
+    """Return which values are left to the people of each release by itself; bool (n, v) for each."""
+    labelled = [Labelled.read(each) for each in read]
+    values = values_of([each.others.select(common) for each in labelled])
+    width = 1 + max(int(each.max(initial=-1)) for each in values)
+    found = []
+    for each, value_of, there in zip(labelled, values, people, strict=True):
+        own = np.zeros((each.labels.height, width), dtype=np.bool_)
+        own[each.class_of, value_of] = True
+        # Each release is read by itself: another may publish the same column in another way.
+        kinds, trees = kinds_of([each.labels]), trees_of(reading, there)
+        found.append(covering(each.labels, there.drop(KEY), kinds, trees).values(own))
+        if not found[-1].any(axis=1).all():
+            raise InputError("--original: somebody is covered by no class of a release; give everybody as published")
+    return found
+
+
+def _composed(sets: Sequence[Marks], keys: Sequence[pl.Series], promised: int) -> SeriesAttacks:
+    everybody = pl.concat(list(keys)).unique(maintain_order=True)
+    place = pl.DataFrame({KEY: everybody}).with_row_index("place")
+    rows = [
+        pl.DataFrame({KEY: each}).join(place, on=KEY, how="left", maintain_order="left")["place"].to_numpy()
+        for each in keys
+    ]
+    left = _intersected(sets, rows, len(everybody))
+    shifted = _intersected([*sets[:-1], np.roll(sets[-1], 1, axis=0)], rows, len(everybody))
+    times, fewest = np.zeros(len(everybody), dtype=np.int64), np.full(len(everybody), np.iinfo(np.int64).max)
+    for each, there in zip(sets, rows, strict=True):
+        times[there] += 1
+        fewest[there] = np.minimum(fewest[there], each.sum(axis=1))
+    several, kept = times > 1, fewest >= promised
+    alone = tuple(int(each.sum(axis=1).min()) for each in sets)
+    if not several.any():
+        return SeriesAttacks(len(sets), promised, alone, (Played(COMPOSITION, 0),), "value")
+    asked = several & kept
+    below, one = (left < promised) & asked, (left <= 1) & asked
+    chance = (shifted < promised) & (shifted > 0) & asked
+    played = Played(
+        COMPOSITION,
+        int(several.sum()),
+        None,
+        int(left[several].min()),
+        int(below.sum()),
+        int(one.sum()),
+        by_one_release=int((several & ~kept).sum()),
+        by_chance=int(chance.sum()),
+    )
+    return SeriesAttacks(len(sets), promised, alone, (played,), "value")
+
+
+def _intersected(sets: Sequence[Marks], rows: Sequence[NDArray[np.integer]], count: int) -> NDArray[np.int64]:
+    left = np.ones((count, sets[0].shape[1]), dtype=np.bool_)
+    for each, there in zip(sets, rows, strict=True):
+        left[there] &= each
+    return np.asarray(left.sum(axis=1), dtype=np.int64)

@@ -22,9 +22,17 @@ from sfumato.release.description import build_model
 from sfumato.series.labels import Labelled, arrivals, recipients
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import SensitiveValues, follow_all, follow_chains, holds_on, join_releases
-from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Places, Released
+from sfumato.series.recount import (
+    PairRecount,
+    Places,
+    Released,
+    SensitiveValues,
+    follow_all,
+    follow_chains,
+    holds_on,
+    join_releases,
+    recount_pair,
+)
 
 Marks = NDArray[np.bool_]
 Classes = NDArray[np.int32]

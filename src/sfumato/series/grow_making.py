@@ -25,18 +25,16 @@ from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.randomness import permutation
 from sfumato.recoding.recode import recode
+from sfumato.release.anonymize import SolvedTask, released
 from sfumato.release.formulas import formula_cells, formula_lines
-from sfumato.release.generalizing import SolvedTask, released
 from sfumato.release.loss_report import Report
 from sfumato.release.task import Task
-from sfumato.series.append import refuse_too_few
-from sfumato.series.appended import numbered_classes
+from sfumato.series.append_making import refuse_too_few
+from sfumato.series.append_recount import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
-from sfumato.series.description import Covers
-from sfumato.series.frozen import Frozen
-from sfumato.series.growing import GrownClasses, Roster, grow
-from sfumato.series.growing_ground import CutTree, nearest_left
-from sfumato.series.grown import came_with, grown_classes
+from sfumato.series.description import Covers, Frozen
+from sfumato.series.grow_moves import CutTree, GrownClasses, Roster, grow, nearest_left
+from sfumato.series.grow_recount import came_with, grown_classes
 from sfumato.series.labels import (
     EXACT,
     Labelled,
@@ -50,10 +48,8 @@ from sfumato.series.labels import (
 )
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.histories import Followed, SensitiveValues, follow_all, join_releases
-from sfumato.series.recount.released import Released
-from sfumato.series.table_bytes import as_written
+from sfumato.series.reading import ReadRelease, as_written
+from sfumato.series.recount import Followed, Released, SensitiveValues, follow_all, join_releases
 from sfumato.series.ways import ARRIVED
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 from sfumato.table.reading import read_table
@@ -213,7 +209,7 @@ class _Everybody:
 
 
 def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
-    """Make a release of everybody, in which classes have taken newcomers in; see :func:`sfumato.series.growing.grow`.
+    """Make a release of everybody, whose classes took newcomers in; see :func:`~sfumato.series.grow_moves.grow`.
 
     Raises
     ------
