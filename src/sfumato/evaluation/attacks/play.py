@@ -50,7 +50,7 @@ from sfumato.release.verify import OpenedRelease, open_release
 from sfumato.table.columns import clean
 from sfumato.table.header import repeated
 from sfumato.table.person_keys import PersonKey, key_in, number_people, person_keys
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_table, refuse_unending
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.row_order import settled_rows
 from sfumato.table.schema import Schema
@@ -652,6 +652,7 @@ def read_frame(source: object) -> pl.DataFrame:
 
     Raises InputError when it cannot be read.
     """
+    refuse_unending(source)
     opened = open_source(source, CsvFormat())
     if repeated(opened.names):
         raise InputError("several columns have the same name; rename them")
