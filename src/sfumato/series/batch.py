@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
-from sfumato.series.description import Frozen
+from sfumato.series.frozen import Frozen
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import Spellings, are_known, known_among
 from sfumato.series.ways import WAYS

@@ -32,7 +32,8 @@ from sfumato.release.task import Task
 from sfumato.series.append_making import refuse_too_few
 from sfumato.series.append_recount import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
-from sfumato.series.description import Covers, Frozen
+from sfumato.series.description import Covers
+from sfumato.series.frozen import Frozen
 from sfumato.series.grow_moves import CutTree, GrownClasses, Roster, grow, nearest_left
 from sfumato.series.grow_recount import came_with, grown_classes
 from sfumato.series.labels import (

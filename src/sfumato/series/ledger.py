@@ -25,7 +25,8 @@ from sfumato.policy.policy import Policy
 from sfumato.release.transaction import MARK as RELEASE_MARK
 from sfumato.release.transaction import recover
 from sfumato.series.description import FILE as SERIES_FILE
-from sfumato.series.description import Frozen, SeriesFolder
+from sfumato.series.description import SeriesFolder
+from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease, Spellings, mark_of_series, tags_of
 from sfumato.series.private_files import FILE as LOCK_FILE
 from sfumato.series.private_files import (

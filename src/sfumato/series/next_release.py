@@ -41,7 +41,8 @@ from sfumato.release.text_files import write_texts
 from sfumato.release.verify import judge_description
 from sfumato.series.append_recount import appended_labels, newcomer_checks, rows_kept
 from sfumato.series.batch import Batch
-from sfumato.series.description import KEY, Covers, Frozen, SeriesPlace
+from sfumato.series.description import KEY, Covers, SeriesPlace
+from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease, byte_rows, bytes_of, changed_words, holds_both, mixed
 from sfumato.series.ways import WAYS
