@@ -23,8 +23,7 @@ from sfumato.kinds.ratings.ratings import (
     select,
     sensitive_choice,
 )
-from sfumato.table.columns import ValueReading, keys_read, typed_column
-from sfumato.table.csv_format import CsvFormat
+from sfumato.table.columns import ValueReading, keys_read, parse_texts, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
@@ -32,7 +31,7 @@ from sfumato.table.reading import label_of, missing_texts
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source
-from sfumato.table.texts import parse_texts
+from sfumato.table.sources.protocol import CsvFormat
 
 # Sort single ratings, in any order, into rows.
 

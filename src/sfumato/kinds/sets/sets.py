@@ -18,7 +18,6 @@ from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_ris
 from sfumato.kernels.sets.support import relabelled_rows
 from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.person_keys import key_columns, read_key_form
@@ -26,6 +25,7 @@ from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.row_order import in_name_order
 from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.table import Table
 
 
