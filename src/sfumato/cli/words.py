@@ -24,16 +24,8 @@ def hierarchy_files(folder: Path, columns: Sequence[str]) -> tuple[dict[str, Pat
     """Find the CSV of each column: named after it, or ending in ``_COLUMN``.
 
     A file that fits several columns belongs to the longest name; one named exactly after a column takes precedence.
-
-    Returns
-    -------
-    tuple of dict and list of str
-        The file of each column that has one, and the problems: a column with several files, or no file for any column.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be listed.
+    Returns: the file of each column that has one, and the problems: a column with several files, or no file for any
+    column. Raises ``InputError`` when the folder cannot be listed.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".csv")
@@ -86,88 +78,50 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class ModelWord:
-    """A privacy model that an option names.
+    """A privacy model that an option names."""
 
-    Attributes
-    ----------
-    option : str
-        The option, for messages.
-    name : str
-    settings : mapping
-    """
-
-    option: str
+    option: str  # the option, for messages
     name: str
     settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the options say about the policy; None and empty mean that they say nothing.
+    """What the options say about the policy; None and empty mean that they say nothing."""
 
-    Attributes
-    ----------
-    policy : Path or None
-        Policy file to start from.
-    roles : mapping
-        For each role, the lists of names as they were typed.
-    publish : sequence of str
-        Lists of names, as they were typed, of columns that are published whatever they look like.
-    others : str or None
-    person, wished_k, wished_l : str or None
-    kinds : mapping
-        For each kind that can be declared, the lists of names as they were typed.
-    hierarchies : Path or None
-    models : sequence of ModelWord
-    anonymizer : str or None
-    options : sequence of str
-        ``name=value`` for the anonymizer.
-    strata : str or None
-        Names of columns, its strata.
-    source : mapping
-        As :func:`source_words` returns it, with what is said of how all numbers and dates are written.
-    written : mapping
-        For each column of which something is said about how values are written: settings as a policy writes them.
-    people : mapping
-        What is done about people who have several records, as a policy writes it.
-    top : mapping
-        Keys of the policy's top level.
-    format : str or None
-    problems : sequence of str
-        Already found in the options.
-    """
-
-    policy: Path | None = None
+    policy: Path | None = None  # policy file to start from
+    # for each role, the lists of names as they were typed
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    # lists of names, as they were typed, of columns that are published whatever they look like
     publish: Sequence[str] = ()
     others: str | None = None
     person: str | None = None
     wished_k: str | None = None
     wished_l: str | None = None
     key_form: str | None = None
+    # for each kind that can be declared, the lists of names as they were typed
     kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
-    options: Sequence[str] = ()
-    strata: str | None = None
+    options: Sequence[str] = ()  # ``name=value`` for the anonymizer
+    strata: str | None = None  # names of columns, its strata
+    # as :func:`source_words` returns it, with what is said of how all numbers and dates are written
     source: Mapping[str, Any] = field(default_factory=dict)
+    # for each column of which something is said about how values are written: settings as a policy writes them
     written: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # what is done about people who have several records, as a policy writes it
     people: Mapping[str, Any] = field(default_factory=dict)
-    top: Mapping[str, Any] = field(default_factory=dict)
+    top: Mapping[str, Any] = field(default_factory=dict)  # keys of the policy's top level
     format: str | None = None
-    problems: Sequence[str] = ()
+    problems: Sequence[str] = ()  # already found in the options
 
 
 def policy_of(words: Words) -> Policy:
     """Make the policy that the options mean.
 
-    Raises
-    ------
-    InputError
-        When the policy file or the folder of hierarchies cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file or the folder of hierarchies cannot be read. Raises ``PolicyError`` with
+    every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     problems = list(words.problems)

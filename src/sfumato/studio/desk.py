@@ -58,10 +58,7 @@ class ColumnProfile:
 
 
 def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
-    """Look at one column, read as a kind; None reads the kind off it.
-
-    Cost O(d) for d distinct values once the preview knows them.
-    """
+    """Look at one column, read as a kind, or as its own; O(d) for d distinct values once the preview has them."""
     try:
         distinct = preview.distinct(name, kind)
         found = preview.kind(name, kind)

@@ -190,10 +190,7 @@ def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
 
 
 def answered(draft: Draft, answer: Answer) -> Draft:
-    """Return the draft that says what an answer says.
-
-    Raises ``InputError`` when it is no answer. Raises ``PolicyError`` when there is no such column.
-    """
+    """Return the draft after an answer; ``InputError`` if it is none, ``PolicyError`` without the column."""
     if answer.option in ("categorical", "numeric"):
         return draft.with_setting(answer.column, "kind", answer.option)
     if answer.option == "strays-missing":

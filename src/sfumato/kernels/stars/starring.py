@@ -504,10 +504,7 @@ def count_shown(shown: ItemSets) -> None:
 
 @kernel
 def least_patterns(shown: ItemSets) -> Int64s:
-    """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
-
-    Where there is none it is the last. Ends: patterns rise.
-    """
+    """Return each item's cheapest pattern that shows no combination counted as too rare, else the last; int64 (i,)."""
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
         least[item] = 0
