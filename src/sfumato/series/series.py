@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
+from sfumato.former import FormerStart, refuse_others, warn
 from sfumato.progress import Progress, shown
 from sfumato.series.description import SeriesFolder
 from sfumato.series.verify import SeriesVerification, verify_series
@@ -58,10 +59,10 @@ class Series:
         ledger_key: str | os.PathLike[str] | None = None,
         key: str | None = None,
         way: str = APPEND,
-        accept_gap: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
+        **former: Unpack[FormerStart],
     ) -> Self:
         """Start a series.
 
@@ -88,10 +89,10 @@ class Series:
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
-        accept_gap
-            Without effect: growing series whose rows publish values were refused without it once.
         seed, threads, progress
             As of :meth:`append`.
+        **former
+            `accept_gap` of the last version, without effect.
 
         Returns
         -------
@@ -109,6 +110,9 @@ class Series:
         from sfumato.series.next_release import Running
         from sfumato.series.starting import started
 
+        refuse_others("start", former, FormerStart)
+        if former:
+            warn("Series.start(accept_gap=...)", "nothing: it has no effect")
         made = cls._at(folder, ledger, ledger_key)
         how = Running(seed, threads, progress)
         started(made, policy, models, key=key, table=table, way=way, how=how)

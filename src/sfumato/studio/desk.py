@@ -21,6 +21,7 @@ from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
+from sfumato.table.layout import Reading
 from sfumato.table.person_keys import KINDS, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
@@ -306,7 +307,7 @@ def last_of_series(folder: Path) -> Path | None:
 
 
 def _whole_table(path: Path, source: Source) -> RawTable:
-    table = open_table(path, **source.reading())
+    table = open_table(path, reading=Reading(**source.reading()))
     table.hold()
     if not table.height:
         raise InputError(f"{table.source}: the table has no records")

@@ -16,6 +16,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.table.csv_file import CsvFile, open_csv
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.layout import Reading
 from sfumato.table.raw_table import open_table
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
@@ -26,7 +27,7 @@ SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
 """Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
 LONGEST = 200
 """Characters of a cell that is shown."""
-_ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
+_ENCODING = re.compile(r"(?:source\.encoding=|reads? as|it reads as) ?([a-z0-9_-]+)")
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
 
 def _problems(path: Path, source: Mapping[str, Any]) -> list[str]:
     try:
-        table = open_table(path, **checked(Source, source).reading())
+        table = open_table(path, reading=Reading(**checked(Source, source).reading()))
         table.read(table.names)
         return [] if table.height else [f"{table.source}: the table has no records"]
     except SfumatoError as error:

@@ -49,7 +49,7 @@ def refuse_utf16(start: bytes, encoding: str) -> None:
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) or not (is_marked or _has_nulls(start)):
         return
     order = "utf-16" if is_marked else "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
-    raise InputError(f"the file is UTF-16, not {encoding}: add --encoding {order}")
+    raise InputError(f"the file is UTF-16, not {encoding}: add --set source.encoding={order}")
 
 
 def refuse_utf8(content: bytes, encoding: str) -> None:
@@ -66,7 +66,7 @@ def refuse_utf8(content: bytes, encoding: str) -> None:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return
-    raise InputError(f"the file is UTF-8, not {encoding}: leave --encoding out, or say utf-8")
+    raise InputError(f"the file is UTF-8, not {encoding}: leave source.encoding out, or say utf-8")
 
 
 def likely_encoding(content: bytes) -> str:
@@ -279,7 +279,7 @@ def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -
             if not found or len(found) < len(wanted) / 2:
                 continue
             where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
-            other = f"separated by {_SEPARATORS[separator]}: add --separator {_SEPARATORS[separator]}"
+            other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
             parts = [other] if separator != layout.separator else []
             if where or parts:
                 return f"the names of the columns stand {' and '.join(filter(None, [where, *parts]))}"
@@ -368,7 +368,7 @@ class _Faults:
             (
                 self.unreadable,
                 "have bytes that are not in the file's encoding",
-                f"give its encoding: they read as {self.encoding}, so add --encoding {self.encoding}",
+                f"give its encoding: they read as {self.encoding}, so add --set source.encoding={self.encoding}",
             ),
             (
                 self.open_quote,

@@ -9,6 +9,7 @@ from typing import Any
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of
+from sfumato.table.layout import Reading
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -40,7 +41,7 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
             missing = [name for name in attributes if name not in source.frame.columns]
             raise_all(InputError, [f"column {name!r} is not in it; give it a role" for name in missing])
             source = columns_of(source.frame, list(attributes))
-        return read_table(source, Schema(quasi_identifying=attributes, others="drop"), **reading)
+        return read_table(source, Schema(quasi_identifying=attributes, others="drop"), reading=Reading(**reading))
     except SfumatoError as error:
         raise population_problems(error) from None
 

@@ -82,7 +82,7 @@ def query_workload(
     >>> import polars as pl, sfumato as sf
     >>> frame = pl.DataFrame({"age": [20, 30, 40, 50], "sex": ["f", "m", "f", "m"], "illness": ["a", "b", "a", "c"]})
     >>> table = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"], sensitive=["illness"]))
-    >>> sf.query_workload(table, 10, dimensions=2, selectivity=0.2, seed=1)
+    >>> sf.queries.query_workload(table, 10, dimensions=2, selectivity=0.2, seed=1)
     Workload(10 queries)
     """
     return drawn_workload(

@@ -22,7 +22,7 @@ MOST_SUMMED = 2**31
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratings:
-    """What each record rated, and how. Build it with :func:`sfumato.read_ratings`.
+    """What each record rated, and how. Build it with :func:`sfumato.ratings.read_ratings`.
 
     Letters: n records (one per user), m issues, z ratings. Users' identifiers are gone: a record has only a number,
     which follows the order in which users first appear in the source.

@@ -20,6 +20,7 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
+from sfumato.table.layout import Reading
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.schema import Kind, Schema, text_of
@@ -144,7 +145,7 @@ def read_sets(
         _refuse_twice(schema, opened.names, form, person, item, label)
         files: dict[str, Any] = {"separator": separator, "encoding": encoding, "quote": quote, "header": header}
         files |= {"columns": columns, "sheet": sheet, "range": range, "codes": codes, "missing": missing}
-        beside = _beside(read_table(source, replace(schema, others="drop"), **files), members, label)
+        beside = _beside(read_table(source, replace(schema, others="drop"), reading=Reading(**files)), members, label)
     return _assembled(members, tree, beside, label)
 
 

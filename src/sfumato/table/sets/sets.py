@@ -20,7 +20,7 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sets:
-    """Which items each record holds. Build it with :func:`sfumato.read_sets`.
+    """Which items each record holds. Build it with :func:`sfumato.sets.read_sets`.
 
     Letters: n records (one per person), d items, z items in all sets. Who the people are is gone: a record has only a
     number, which follows the order in which people first appear in the source.

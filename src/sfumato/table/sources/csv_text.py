@@ -146,7 +146,7 @@ class CsvSource:
         """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
         if any("\ufffd" in name for name in self.names):
             found = likely_encoding(self.file.strange_bytes())
-            return f"the names of the columns are not UTF-8; they read as {found}: add --encoding {found}"
+            return f"the names of the columns are not UTF-8; they read as {found}: add --set source.encoding={found}"
         return None if set(wanted) & {*self.names} else names_elsewhere(self.file, self.layout, wanted)
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
