@@ -43,7 +43,7 @@ def test_a_german_file_is_asked_about_and_then_published_as_numbers_and_dates(ho
     assert code == 2
     assert not out.exists()
     assert "--set source.dates=dd.mm.yyyy" in said
-    assert "--set source.decimal=, --set column.cost.unit=€" in said
+    assert "--set source.decimal=, --set 'column.cost.unit=€'" in said
     code, said = run("anonymize", hospital, *ROLES, *LAYOUT, *FORMS, "--out", out, "--save-policy", policy)
     assert code == 0, said
     first = (out / "data.csv").read_text().splitlines()[1]

@@ -187,6 +187,7 @@ def test_a_policy_file_of_wrong_types_is_complained_about_not_fallen_over(tmp_pa
     text = "columns = 3\nmodels = 4\nanonymizer = 5\nsource = 6\noutput = 7\n"
     said = words({"identifying": ["a"]}, policy=policy_file(tmp_path, text), settings=["mode=x"], format="csv")
     assert problems_of(said) == [
+        "--set mode: stands below what is no table or list, or has fewer entries",
         "source: must be a table",
         "columns: must be a table",
         "models: must be a list",

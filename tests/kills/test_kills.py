@@ -130,7 +130,7 @@ def verified(flow: str, place: Path) -> tuple[int, str]:
     before, audit = bytes_of(place), audit_of(flow, place)
     words: list[Any] = ["verify", place / "out"]
     if flow in DATABASES:
-        words = ["verify", address(flow, place), "--schema", "r", "--audit", audit]
+        words = ["verify", f"{address(flow, place)}?schema=r", "--audit", audit]
     elif audit.exists():
         words += ["--audit", audit]
     elif flow in SERIES:

@@ -101,7 +101,7 @@ def test_no_spelling_is_another_person_in_silence(pair: str, kind: str, tmp_path
     if pair.startswith("merged"):
         assert people(source, None) == 2
         return
-    with pytest.raises(sf.InputError, match="--key-form fold"):
+    with pytest.raises(sf.InputError, match="key-form fold"):
         people(source, None)
     assert people(source, "exact") == 3
 

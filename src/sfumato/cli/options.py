@@ -57,10 +57,10 @@ PATHS = {
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
     "key-form",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
-    "recoding": "",
+    "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",
     "subset": "column, value",
-    "policy": "purpose, recipient, suppression-limit, refine, threads, population, wishes, models",
+    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""
 
@@ -250,7 +250,7 @@ class Reading:
     @property
     def source(self) -> dict[str, Any]:
         """Return the options as a policy writes them."""
-        from sfumato.cli.words import source_words
+        from sfumato.cli.written_words import source_words
 
         return source_words(
             separator=self.separator,
@@ -327,7 +327,8 @@ def spread(command: Callable[..., None], former: Sequence[Former] = ()) -> Calla
     options.extend(map(_hidden, former))
 
     def run(**values: Any) -> None:
-        given = [(one, value) for one in former if (value := values.pop(one.name)) not in (None, False)]
+        typed = [(one, values.pop(one.name)) for one in former]
+        given = [(one, value) for one, value in typed if value is not None and value is not False and value != []]
         complain([one.warning for one, _ in given])
         for one, value in given:
             one.apply(values, value)

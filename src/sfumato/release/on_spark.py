@@ -28,7 +28,8 @@ from sfumato.release.parts import TABLE, part_name
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.opening import OpenedFile, checked_roles
-from sfumato.table.reading import missing_texts, named_source, read_table, reading_of, with_roles
+from sfumato.table.layout import missing_texts
+from sfumato.table.reading import named_source, read_table, reading_of, with_roles
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table

@@ -23,9 +23,10 @@ from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
+from sfumato.table.layout import missing_texts
 from sfumato.table.person_column import as_they_appear, number_people
 from sfumato.table.person_keys import whole_form
-from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.reading import label_of, read_table
 from sfumato.table.sources import open_source
 from sfumato.table.table import Table
 

@@ -35,7 +35,8 @@ from sfumato.series.step import Step, write_next
 from sfumato.series.ways import APPEND, GROW, WITHDRAWAL
 from sfumato.series.withdrawn import gone_before, labels_of_tags, members_of
 from sfumato.table.columns import ValueReading, kept_column, with_missing
-from sfumato.table.reading import label_of, missing_texts
+from sfumato.table.layout import missing_texts
+from sfumato.table.reading import label_of
 from sfumato.table.sources import open_source
 from sfumato.table.writing import Format
 

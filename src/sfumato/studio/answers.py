@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.cli.settings import settings_of
 from sfumato.errors import InputError
 from sfumato.studio.draft import Draft
 
-_OPTION = re.compile(
-    r"--(decimal|thousands|dates|unit|categorical|numeric|strays-missing|encoding|separator)"
-    r" ('[^']*'|\"[^\"]*\"|[^\s,;()]+|,|;)"
-)
+_OPTION = re.compile(r"--(set|categorical) ((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)")
 OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator")
-"""Options that speak of the whole file unless they name a column."""
+"""Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit")
 _SAID = {
     "decimal": "“{}” stands before fractions",
@@ -40,7 +38,7 @@ class Answer:
     Attributes
     ----------
     option : str
-        Of the command line, without its dashes.
+        What it sets, as a policy calls it, or the kind of a column.
     column : str
         Whose values it is about; empty: the whole file's.
     value : str
@@ -69,11 +67,19 @@ def _answer(option: str, said: str, names: Sequence[str]) -> Answer | None:
         value = "".join(shlex.split(said))
     except ValueError:
         return None
-    if option in _OF_KIND:
+    if option == "categorical":
         return Answer(option, value, "") if value in names else None
-    column = next((name for name in names if option in OF_COLUMN and value.startswith(f"{name}=")), "")
-    value = value[len(column) + 1 :] if column else value
-    return Answer(option, column, value) if value and (column or option in OF_FILE) else None
+    found = settings_of([value], [])
+    match (found[0].path, str(found[0].value)) if found else ((), ""):
+        case ("columns", _, str(column), "kind"), "numeric" if column in names:
+            return Answer("numeric", column, "")
+        case ("columns", _, str(column), "strays"), "missing" if column in names:
+            return Answer("strays-missing", column, "")
+        case ("columns", _, str(column), str(key)), text if column in names and key in OF_COLUMN:
+            return Answer(key, column, text)
+        case ("source", str(key)), text if text and key in OF_FILE:
+            return Answer(key, "", text)
+    return None
 
 
 def answered(draft: Draft, answer: Answer) -> Draft:

@@ -18,11 +18,12 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
+from sfumato.table.layout import missing_texts
 from sfumato.table.person_keys import read_key_form
 from sfumato.table.ratings.ratings import Ratings
 from sfumato.table.ratings.scale import Scale, found_scale, scale_of
 from sfumato.table.ratings.sensitive import SensitiveIssues, select, sensitive_choice
-from sfumato.table.reading import label_of, missing_texts
+from sfumato.table.reading import label_of
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source

@@ -20,9 +20,9 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.layout import Reading
+from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.person_keys import read_key_form
-from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.reading import label_of, read_table
 from sfumato.table.schema import Kind, Schema, text_of
 from sfumato.table.sets.sets import Sets
 from sfumato.table.sources import Place, TableSource, open_source
