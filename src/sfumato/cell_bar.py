@@ -18,10 +18,7 @@ EVERY = 0.2
 class CellBar:
     """The bar of one kernel: drawn late, redrawn seldom, and taken away when its cell has run.
 
-    Parameters
-    ----------
-    shell
-        IPython's shell.
+    `shell`: IPython's shell.
     """
 
     def __init__(self, shell: Any) -> None:

@@ -90,14 +90,8 @@ def paragraph(sentence: str) -> Markup:
 def notebook_table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], numbers: Iterable[int] = ()) -> Markup:
     """Return a table of at most :data:`MOST_ROWS` rows.
 
-    Parameters
-    ----------
-    heads
-        Of the columns; none if all are empty.
-    rows
-        Texts are escaped.
-    numbers
-        Which columns, from 0, hold numbers, and are aligned to the right.
+    `heads`: of the columns; none if all are empty. `rows`: texts are escaped. `numbers`: which columns, from 0, hold
+    numbers, and are aligned to the right.
     """
     if not rows:
         return Markup("")
@@ -140,12 +134,7 @@ def bar(share: float, words: str | None = None, *, kind: str = PLAIN) -> Markup:
 def interval(low: float, high: float, at: float, others: Mapping[str, float]) -> Markup:
     """Return an interval of shares on a scale from 0 to 1 with a point in it, and other points as short strokes.
 
-    Parameters
-    ----------
-    low, high, at
-        Ends of the interval, and the point.
-    others
-        What a stroke is → where it is.
+    `low`, `high`, `at`: ends of the interval, and the point. `others`: what a stroke is → where it is.
     """
     width, height = 130.0, 14.0
     strokes = "".join(
@@ -163,12 +152,7 @@ def interval(low: float, high: float, at: float, others: Mapping[str, float]) ->
 def curves(points: Mapping[str, Sequence[tuple[float, float]]], across: str, up: str) -> Markup:
     """Draw curves; places across are spread evenly, as those of a sweep are chosen, not measured.
 
-    Parameters
-    ----------
-    points
-        Name of a curve → its points, from the left.
-    across, up
-        What the axes are.
+    `points`: name of a curve → its points, from the left. `across`, `up`: what the axes are.
     """
     places = sorted({x for curve in points.values() for x, _ in curve})
     top = max((y for curve in points.values() for _, y in curve), default=0.0)

@@ -37,18 +37,11 @@ def shown(what: str, done: int, total: int) -> None:
 def beating(progress: Progress, what: str, work: Callable[[Progress], Result]) -> Result:
     """Do work that may be silent for long, and call back twice a second until it is done.
 
-    Parameters
-    ----------
-    progress
-        Called in the thread of the caller, so that it may raise: the caller then goes on at once, and the work ends
-        where it next tells something. Of :func:`silent` and :func:`shown` outside of notebooks nothing is made.
-    what
-        What is being done until the work says it.
-    work
-        Takes a callback of its own, for its steps; it runs in another thread.
+    `progress`: called in the thread of the caller, so that it may raise: the caller then goes on at once, and the work
+    ends where it next tells something. Of :func:`silent` and :func:`shown` outside of notebooks nothing is made.
+    `what`: what is being done until the work says it. `work`: takes a callback of its own, for its steps; it runs in
+    another thread.
 
-    Notes
-    -----
     While a kernel is compiled, which holds the interpreter, the calls come late.
     """
     if progress is silent or (progress is shown and "IPython" not in sys.modules):
@@ -120,10 +113,7 @@ def _do(work: Callable[[Progress], Result], beats: _Beats, done: Future[Result])
 def thread_count(threads: int | None) -> int:
     """Resolve the `threads` setting: argument, then ``SFUMATO_THREADS``, then every core that may be used.
 
-    Raises
-    ------
-    PolicyError
-        When it is no whole number, 1 or above.
+    Raises ``PolicyError`` when it is no whole number, 1 or above.
     """
     if threads is None:
         given = os.environ.get("SFUMATO_THREADS", "")

@@ -16,14 +16,9 @@ CONFIDENCE = 0.95
 class Rate:
     """How often an attack succeeds.
 
-    Attributes
-    ----------
-    successes : float
-        People for whom it does; a sum of chances counts as well.
-    people : int
-        People that were tried.
-    baseline : float
-        Share that is reached by guessing, without the published link between people and sensitive values.
+    * `successes`: people for whom it does; a sum of chances counts as well.
+    * `people`: people that were tried.
+    * `baseline`: share that is reached by guessing, without the published link between people and sensitive values.
     """
 
     successes: float

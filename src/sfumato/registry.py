@@ -21,13 +21,8 @@ _changes = [0]
 class Registry(Mapping[str, Any]):
     """A dictionary from names to classes that loads one when it is asked for it.
 
-    Parameters
-    ----------
-    places
-        Name → ``module:Class``, or the class itself.
-    group
-        Of the entry points where other packages name classes of their own. These are asked for a name that is not
-        known, and never listed before they were.
+    `places`: name → ``module:Class``, or the class itself. `group`: of the entry points where other packages name
+    classes of their own. These are asked for a name that is not known, and never listed before they were.
     """
 
     def __init__(self, places: Mapping[str, Any], group: str | None = None) -> None:
@@ -43,10 +38,7 @@ class Registry(Mapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         """Add a class of one's own, also in place of an earlier edition of it.
 
-        Raises
-        ------
-        PolicyError
-            When the name is that of another class.
+        Raises ``PolicyError`` when the name is that of another class.
         """
         old = self._places.get(name, value)
         if isinstance(old, str) or _full_name(old) != _full_name(value):

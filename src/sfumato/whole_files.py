@@ -18,17 +18,8 @@ MOST_BYTES = 4 * 2**30
 def read_regular(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
     """Read a file that stands beside a table; a device, a pipe or a socket is refused before anything is read.
 
-    Parameters
-    ----------
-    path
-        Links are followed.
-    most
-        More bytes are refused.
-
-    Raises
-    ------
-    OSError
-        Its ``strerror`` says in words what is wrong.
+    `path`: links are followed. `most`: more bytes are refused. Raises ``OSError``: its ``strerror`` says in words what
+    is wrong.
     """
     # Without O_NONBLOCK, opening a pipe waits for somebody who writes; opening a device may do something.
     _check_regular(os.stat(path), path, most)
@@ -66,18 +57,8 @@ def _too_large(path: str | os.PathLike[str], most: int) -> OSError:
 def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = PRIVATE) -> None:
     """Write bytes, or a text as UTF-8, beside their place first.
 
-    Parameters
-    ----------
-    path
-        What a link leads to is replaced; pipes and the like are written as they are.
-    content
-        Line ends of a text stay as they are.
-    mode
-        Who may read the file, as far as the user's mask allows it.
-
-    Raises
-    ------
-    OSError
+    `path`: what a link leads to is replaced; pipes and the like are written as they are. `content`: line ends of a text
+    stay as they are. `mode`: who may read the file, as far as the user's mask allows it. Raises ``OSError``.
     """
     target = Path(os.path.realpath(path))
     written = content.encode() if isinstance(content, str) else content

@@ -604,10 +604,7 @@ def _assignment_of(shown: ItemSets, shape: tuple[int, ...], bound: float) -> Sta
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _StarringProblem:
-    """The records that patterns are chosen for.
-
-    `table`: those records alone, n of them.
-    """
+    """The records that patterns are chosen for. `table`: those records alone, n of them."""
 
     table: EncodedTable
     models: Sequence[PrivacyModel]

@@ -33,31 +33,16 @@ SPENDING = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """All that an anonymizer is told.
-
-    Attributes
-    ----------
-    table : EncodedTable
-    models : sequence of PrivacyModel
-        Every class of the solution must satisfy every one.
-    suppression_limit : int
-        Records that may be suppressed at most, over the whole run.
-    seed : int or None
-        For the algorithm's own choices; None draws from the operating system.
-    threads : int
-        Upper bound on threads; never changes the result.
-    progress : callable
-    whole : sequence of WholeTableModel
-        Bounds on figures of the whole table, for who judges all classes of a candidate at once.
-        Elsewhere none: they are among the models then.
-    """
+    """All that an anonymizer is told."""
 
     table: EncodedTable
-    models: Sequence[PrivacyModel]
-    suppression_limit: int = 0
-    seed: int | None = None
-    threads: int = 1
+    models: Sequence[PrivacyModel]  # every class of the solution must satisfy every one
+    suppression_limit: int = 0  # records that may be suppressed at most, over the whole run
+    seed: int | None = None  # for the algorithm's own choices; None draws from the operating system
+    threads: int = 1  # upper bound on threads; never changes the result
     progress: Progress = field(default=silent)
+    # Bounds on figures of the whole table, for who judges all classes of a candidate at once. Elsewhere none: they are
+    # among the models then.
     whole: Sequence[WholeTableModel] = ()
 
     @cached_property
@@ -79,18 +64,11 @@ class FeasibleProblem:
     """A problem whose records as one class satisfy every model.
 
     All models of the library are monotone, so that a top-down search may start here.
-
-    Attributes
-    ----------
-    problem : Problem
-    rules : CompiledRules
-        Compared with the kept records as the whole table.
-    kept : numpy.ndarray or None
-        bool (n,): which records are kept; None when all are. A solution must cover the others without counting them.
     """
 
     problem: Problem
-    rules: CompiledRules
+    rules: CompiledRules  # compared with the kept records as the whole table
+    # Bool (n,): which records are kept; None when all are. A solution must cover the others without counting them.
     kept: NDArray[np.bool_] | None
 
     @property

@@ -551,12 +551,10 @@ def solve_below_first_cuts(mondrian: Mondrian, problem: Problem, run: RunsParts,
     """Return the solution that ``mondrian.solve(problem)`` returns, from parts that are solved wherever parts are.
 
     Cuts above a range decide nothing inside of it (:meth:`Mondrian.solve_part`), so that the solution is that of the
-    whole table, class by class.
-
-    `mondrian`, `problem`: such that :func:`solves_below` holds. `run`: what solves the parts. `most`: distinct records
-    of a part, unless equal values or the models allow no cut of it. Raises ``UnsatisfiableError`` as
-    :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve`. The first cuts cost O(q m log(m / most)) and 40 bytes
-    a distinct record.
+    whole table, class by class. `mondrian`, `problem`: such that :func:`solves_below` holds. `run`: what solves the
+    parts. `most`: distinct records of a part, unless equal values or the models allow no cut of it. Raises
+    ``UnsatisfiableError`` as :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve`. The first cuts cost O(q m log(m /
+    most)) and 40 bytes a distinct record.
     """
     solutions = [_solved(mondrian, start, run, most) for start in feasible(problem)]
     return solutions[0] if len(solutions) == 1 else least_loss_solution(problem.table, solutions)

@@ -461,13 +461,9 @@ class Partwise(Checked):
     def solve(self, problem: Problem) -> Partition:
         """Partition the records: large tables in parts, which are spread over the threads of the problem.
 
-        Raises
-        ------
-        UnsatisfiableError
-            When not even all records together satisfy the models, and leaving some of the most frequent sensitive
-            values out within the suppression limit does not change that.
-        PolicyError
-            When an option does not fit the columns.
+        Raises ``UnsatisfiableError`` when not even all records together satisfy the models, and leaving some of the
+        most frequent sensitive values out within the suppression limit does not change that. Raises ``PolicyError``
+        when an option does not fit the columns.
         """
         return solve_in_parts(self, problem, partial(as_done, threads=problem.threads))
 

@@ -22,28 +22,16 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fingerprints:
-    """What somebody finds who looks, in the class of a person, for the people who have some of the person's values.
+    """What somebody finds who looks, in the class of a person, for the people who have some of the person's values."""
 
-    Attributes
-    ----------
-    owner_of : numpy.ndarray
-        int64 (n,): who of the u people each record is about, −1 where it is suppressed.
-    company : numpy.ndarray
-        int64 (u,): people in the class of each.
-    values : numpy.ndarray
-        int64 (u,): how many different values each has.
-    fewest : numpy.ndarray
-        int64 (u,): people of the class who have those `known` values of a person that the fewest have; the person is
-        one of them. Whoever has fewer values is looked for by all of them.
-    chance : numpy.ndarray
-        float64 (u,): 1 ÷ the number of people who fit, averaged over all sets of `known` values of the person: the
-        chance that somebody picks the person who knows some of them, whichever they are.
-    """
-
-    owner_of: NDArray[np.int64]
-    company: NDArray[np.int64]
-    values: NDArray[np.int64]
+    owner_of: NDArray[np.int64]  # (n,): who of the u people each record is about, −1 where it is suppressed
+    company: NDArray[np.int64]  # (u,): people in the class of each
+    values: NDArray[np.int64]  # (u,): how many different values each has
+    # (u,): people of the class who have those `known` values of a person that the fewest have; the person is one of
+    # them. Whoever has fewer values is looked for by all of them.
     fewest: NDArray[np.int64]
+    # (u,): 1 ÷ the number of people who fit, averaged over all sets of `known` values of the person: the chance that
+    # somebody picks the person who knows some of them, whichever they are
     chance: NDArray[np.float64]
 
     def records_below(self, least: int) -> NDArray[np.bool_]:
@@ -58,25 +46,12 @@ def fingerprints(
 ) -> Fingerprints | None:
     """Look for everybody by each set of `known` of the person's values.
 
-    Parameters
-    ----------
-    class_of
-        Integers (n,): class of each record, −1 where it is suppressed.
-    people
-        Integers (n,), from 0: the person of each record; equal numbers in different classes may be different people.
-    codes
-        Integers (n, s), from 0: the value of each record in every attribute that is known of; with several of them, a
-        set may have values of any.
-    known
-        How many values somebody knows, 1 to 3.
+    `class_of`: integers (n,): class of each record, −1 where it is suppressed. `people`: integers (n,), from 0: the
+    person of each record; equal numbers in different classes may be different people. `codes`: integers (n, s), from 0:
+    the value of each record in every attribute that is known of; with several of them, a set may have values of any.
+    `known`: how many values somebody knows, 1 to 3. Returns: None: there are more than :data:`MOST_SUBSETS` sets to
+    look at.
 
-    Returns
-    -------
-    Fingerprints or None
-        None: there are more than :data:`MOST_SUBSETS` sets to look at.
-
-    Notes
-    -----
     Exact. Cost O(w log w) for w sets of values, w = z where one value is known.
     """
     owner_of, members = _members(class_of, people)

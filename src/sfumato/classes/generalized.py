@@ -27,18 +27,10 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueSets:
-    """The codes of several value sets (compressed rows).
+    """The codes of several value sets (compressed rows)."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (g + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
-    codes : numpy.ndarray
-        int32: codes, rising inside a set; the missing value's is ``attribute.size``.
-    """
-
-    starts: NDArray[np.int64]
-    codes: NDArray[np.int32]
+    starts: NDArray[np.int64]  # (g + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
+    codes: NDArray[np.int32]  # codes, rising inside a set; the missing value's is ``attribute.size``
 
 
 def known(labels: pl.Series) -> Callable[[], pl.Series]:
@@ -60,42 +52,25 @@ class GeneralizedColumn:
 
     Letters: c classes, g distinct generalized values.
 
-    Attributes
-    ----------
-    attribute : EncodedAttribute
-    form : Form
-    per_class : numpy.ndarray
-        int32 (c,): the generalized value of each class, ``0 .. g-1``.
-    written : callable
-        Returns the published text of each generalized value; losses do not look at it.
-    low, high : numpy.ndarray
-        int32 (g,): smallest and largest code covered. For a mean, those of the class. The missing value's code is
-        ``attribute.size``.
-    leaves : numpy.ndarray
-        int32 (g,): original values covered. With a hierarchy: leaves under the node. A set: its members. An interval or
-        mean: distinct values of the data between `low` and `high`. ``attribute.domain_size`` when the cell is ``*``.
-    level : numpy.ndarray
-        int32 (g,): hierarchy steps climbed. Without a hierarchy: 0 when one value is covered, else 1.
-    members : Members or None
-        The codes of each value set; None for the other forms, which cover every code from `low` to `high`.
-    starred : numpy.ndarray or None
-        Which value sets are ``*``, bool (g,), where that is known without their texts.
-
-    Notes
-    -----
     A cell ``*`` covers everything, the missing value too: `low` is 0 and `high` is ``attribute.size``, whether a value
     is missing or not. Its `level` is the height of the hierarchy, 1 without one.
     """
 
     attribute: EncodedAttribute
     form: Form
-    per_class: NDArray[np.int32]
-    written: Callable[[], pl.Series]
+    per_class: NDArray[np.int32]  # (c,): the generalized value of each class, ``0 .. g-1``.
+    written: Callable[[], pl.Series]  # returns the published text of each generalized value; losses do not look at it
+    # `low`, `high`: (g,): smallest and largest code covered. For a mean, those of the class. The missing value's code
+    # is ``attribute.size``.
     low: NDArray[np.int32]
     high: NDArray[np.int32]
+    # (g,): original values covered. With a hierarchy: leaves under the node. A set: its members. An interval or mean:
+    # distinct values of the data between `low` and `high`. ``attribute.domain_size`` when the cell is ``*``.
     leaves: NDArray[np.int32]
-    level: NDArray[np.int32]
+    level: NDArray[np.int32]  # (g,): hierarchy steps climbed. Without a hierarchy: 0 when one value is covered, else 1.
+    # the codes of each value set; None for the other forms, which cover every code from `low` to `high`
     members: ValueSets | None = None
+    # which value sets are ``*``, bool (g,), where that is known without their texts
     starred: NDArray[np.bool_] | None = None
 
     @cached_property
@@ -124,28 +99,16 @@ class GeneralizedColumn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GeneralizedTable:
-    """A recoded table together with the original one; for the steward only, never published.
-
-    Attributes
-    ----------
-    original : EncodedTable
-    columns : tuple of GeneralizedColumn
-        One per quasi-identifying attribute, in declared order.
-    class_of : numpy.ndarray
-        int32 (n,): class of each record; −1 where the record is suppressed. If it was read back from a published frame,
-        the first entries belong to the published rows, and one −1 follows for every original record that is not among
-        them.
-    sizes : numpy.ndarray
-        int64 (c,): records in each class.
-    aligned : bool
-        Whether entry ``i`` of `class_of` belongs to record ``i`` of `original`; False for what was read back from a
-        published frame, whose rows are shuffled.
-    """
+    """A recoded table together with the original one; for the steward only, never published."""
 
     original: EncodedTable
-    columns: tuple[GeneralizedColumn, ...]
+    columns: tuple[GeneralizedColumn, ...]  # one per quasi-identifying attribute, in declared order
+    # (n,): class of each record; −1 where the record is suppressed. If it was read back from a published frame, the
+    # first entries belong to the published rows, and one −1 follows for every original record that is not among them.
     class_of: NDArray[np.int32]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (c,): records in each class
+    # whether entry ``i`` of `class_of` belongs to record ``i`` of `original`; False for what was read back from a
+    # published frame, whose rows are shuffled
     aligned: bool = True
 
     @property
@@ -174,16 +137,8 @@ class GeneralizedTable:
 def class_as_read(columns: Sequence[GeneralizedColumn], count: int, class_of: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the class that a reader puts each record into; int32, from 0.
 
-    Suppressed records are one more class, unless another one publishes nothing but ``*``, too.
-
-    Parameters
-    ----------
-    columns
-        What classes publish.
-    count
-        Number of classes c.
-    class_of
-        int32: class of some records, -1 where it is suppressed.
+    Suppressed records are one more class, unless another one publishes nothing but ``*``, too. `columns`: what classes
+    publish. `count`: number of classes c. `class_of`: int32: class of some records, -1 where it is suppressed.
     """
     starred = np.ones(count, dtype=np.bool_)
     for column in columns:
@@ -195,22 +150,11 @@ def class_as_read(columns: Sequence[GeneralizedColumn], count: int, class_of: ND
 def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Tell which generalized values cover which codes.
 
-    Parameters
-    ----------
-    column
-        One attribute with g generalized values.
-    codes
-        Integers (m,): original codes; the missing value's is ``attribute.size``.
+    `column`: one attribute with g generalized values. `codes`: integers (m,): original codes; the missing value's is
+    ``attribute.size``. Returns: bool (g, m). A value set covers its members, ``*`` every value and the missing one,
+    anything else the codes from its lowest to its highest. A mean covers the range of its class; one that was read back
+    from a published frame covers only its two neighbours.
 
-    Returns
-    -------
-    numpy.ndarray
-        bool (g, m). A value set covers its members, ``*`` every value and the missing one, anything else the codes from
-        its lowest to its highest. A mean covers the range of its class; one that was read back from a published frame
-        covers only its two neighbours.
-
-    Notes
-    -----
     Memory g · m bytes; pass few codes, or distinct ones.
     """
     wanted = np.asarray(codes, dtype=np.int64)

@@ -32,22 +32,10 @@ def people_left(class_of: NDArray[np.int32], people: NDArray[np.int32]) -> NDArr
     """Count, for the person of each record, the people who have a record in every class that the person is in.
 
     That many are left to somebody who knows all records of that person: who the records of a class are about can be
-    told of no other class. With one record each it is the people of the class.
+    told of no other class. With one record each it is the people of the class. `class_of`: int32 (n,): class of each
+    record, −1 where it is suppressed. `people`: int32 (n,): number of each record's person. Returns: int64 (n,), the
+    person itself among them; 0 for who has no record left.
 
-    Parameters
-    ----------
-    class_of
-        int32 (n,): class of each record, −1 where it is suppressed.
-    people
-        int32 (n,): number of each record's person.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 (n,), the person itself among them; 0 for who has no record left.
-
-    Notes
-    -----
     Cost O(n log n), and for each set of several classes that somebody is in, as much as there are such sets of which
     one holds the class that fewest of them hold.
     """
@@ -119,14 +107,8 @@ def _rarest(
 def statistics_of(table: EncodedTable, class_of: NDArray[np.int32], count: int) -> ClassStatistics:
     """Count classes and their sensitive values, in people where the table is one of people.
 
-    Parameters
-    ----------
-    table
-        The encoded table.
-    class_of
-        int32 (n,): class of each of its records, −1 where it is suppressed.
-    count
-        Number of classes; every one must have a record.
+    `class_of`: int32 (n,): class of each of its records, −1 where it is suppressed. `count`: number of classes; every
+    one must have a record.
     """
     if table.apart is not None:
         found = counted_people(class_of, count, table.apart.numbers, table.sensitive_codes, table.sensitive)
@@ -157,23 +139,11 @@ def counted_people(
 ) -> ClassStatistics:
     """Count the people of each class, their records and their sensitive values from the records themselves.
 
-    Somebody who is in several classes counts in each of them, and counts as often in the whole table.
+    Somebody who is in several classes counts in each of them, and counts as often in the whole table. `class_of`: int32
+    (n,): class of each record, −1 where it is suppressed. `count`: number of classes c; every one must have a record.
+    `people`: int32 (n,): number of each record's person; equal numbers in different classes may be different people.
+    `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s.
 
-    Parameters
-    ----------
-    class_of
-        int32 (n,): class of each record, −1 where it is suppressed.
-    count
-        Number of classes c; every one must have a record.
-    people
-        int32 (n,): number of each record's person; equal numbers in different classes may be different people.
-    sensitive_codes
-        Unsigned (n, s).
-    sensitive
-        What the codes mean, length s.
-
-    Notes
-    -----
     Cost O(n log n) for each sensitive attribute.
     """
     width = int(people.max(initial=0)) + 1
@@ -198,12 +168,7 @@ def with_totals_of_all(
 ) -> list[ClassStatistics]:
     """Give parts of a table, each counted by itself, the totals and the value numbers of all of them together.
 
-    Parameters
-    ----------
-    parts
-        Of :func:`counted_people`; nobody's class is in two of them.
-    sensitive
-        What the codes of all parts mean.
+    `parts`: of :func:`counted_people`; nobody's class is in two of them. `sensitive`: what the codes of all parts mean.
     """
     counts: list[dict[str, SensitiveCounts]] = [{} for _ in parts]
     for attribute in sensitive:

@@ -22,17 +22,9 @@ def people_of_regions(
 ) -> NDArray[np.int64]:
     """Count the people of a population in each region; int64 (c,).
 
-    Parameters
-    ----------
-    population
-        With the nodes of its values.
-    places, levels
-        Some attributes, and the level of each.
-    regions
-        Integers (c, p): a node of each of them, no two regions alike.
+    `population`: with the nodes of its values. `places`, `levels`: some attributes, and the level of each. `regions`:
+    integers (c, p): a node of each of them, no two regions alike.
 
-    Notes
-    -----
     Cost O((c + m) · p) for m distinct people.
     """
     assert population.nodes is not None
@@ -62,22 +54,9 @@ def people_at_top(population: PeopleOfPopulation) -> NDArray[np.int64]:
 def among_population(encoded: EncodedTable, table: Table, people: Table) -> EncodedTable:
     """Return an encoded table that knows its population.
 
-    Parameters
-    ----------
-    encoded
-        The codes of `table`.
-    table
-    people
-        As :func:`read_population` returns it.
+    `encoded`: the codes of `table`. `people`: as :func:`read_population` returns it. Raises ``InputError`` when some
+    records have values that the population has less often, or not at all: it must hold everybody who is in the table.
 
-    Raises
-    ------
-    InputError
-        When some records have values that the population has less often, or not at all: it must hold everybody who is
-        in the table.
-
-    Notes
-    -----
     People with the same values as some records are shared out among these as evenly as whole numbers allow, in an order
     that owes nothing to that of the input. Cost O((n + N) · q) for N people.
     """

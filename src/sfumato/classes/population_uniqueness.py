@@ -22,15 +22,9 @@ _SMALL_FRACTION = 0.1
 class PopulationUniqueness:
     """Estimated share of the population that is unique in it.
 
-    Attributes
-    ----------
-    fraction : float
-        Sampling fraction that the estimates start from.
-    pitman, zayatz : float
-    snb : float or None
-        Slide negative binomial; None where it does not fit.
-    chosen : str
-        ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes.
+    * `fraction`: sampling fraction that the estimates start from.
+    * `snb`: slide negative binomial; None where it does not fit.
+    * `chosen`: ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes.
     """
 
     fraction: float
@@ -48,20 +42,11 @@ class PopulationUniqueness:
 def population_uniqueness(records: NDArray[np.int64], fraction: float) -> PopulationUniqueness:
     """Estimate the share of population uniques from the sizes of the sample's classes.
 
-    Parameters
-    ----------
-    records
-        int64 (c,): records in each class.
-    fraction
-        Sampling fraction, above 0 to 1.
+    `records`: int64 (c,): records in each class. `fraction`: sampling fraction, above 0 to 1.
 
-    Notes
-    -----
     The rule: Pitman's model up to a fraction of 0.1; beyond, the smaller of the slide negative binomial's and Zayatz'
     estimate, or Zayatz' if the former has none.
 
-    References
-    ----------
     F. K. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets", BMC
     Medical Informatics and Decision Making 12:66, 2012.
     """
@@ -91,18 +76,10 @@ _FEW = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class SizeCounts:
-    """Sizes of classes, and how often each occurs.
+    """Sizes of classes, and how often each occurs."""
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (z,), rising.
-    classes : numpy.ndarray
-        int64 (z,): classes of each size.
-    """
-
-    sizes: NDArray[np.int64]
-    classes: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (z,), rising
+    classes: NDArray[np.int64]  # (z,): classes of each size
 
     @classmethod
     def of(cls, records: NDArray[np.int64]) -> SizeCounts:
@@ -148,17 +125,8 @@ _NEAR = 0.01
 def sign_change(function: Callable[[float], float], low: float, high: float, near: float | None = None) -> float:
     """Return where `function` becomes negative, or the end of the range where it does not change its sign.
 
-    Parameters
-    ----------
-    function
-        Positive, then negative.
-    low, high
-        The range.
-    near
-        A place in it near which the change is likely.
+    `function`: positive, then negative. `near`: a place in it near which the change is likely.
 
-    Notes
-    -----
     Ridders' method: each step asks the function twice, and about doubles the digits; one that finds nothing better
     halves the range. C. J. F. Ridders, IEEE Transactions on Circuits and Systems 26(11), 1979.
     """
@@ -219,22 +187,9 @@ def zayatz(counts: SizeCounts, fraction: float) -> float:
     """Estimate the share of the population that is unique in it.
 
     The classes of the population are assumed to have the sizes of those of the sample. Bayes' rule then gives the
-    probability that a sample unique is unique in the population, with each size sampled without replacement.
+    probability that a sample unique is unique in the population, with each size sampled without replacement. `counts`:
+    sizes of the sample's classes. `fraction`: sampling fraction, above 0 to 1. Returns: 0 if the sample has no uniques.
 
-    Parameters
-    ----------
-    counts
-        Sizes of the sample's classes.
-    fraction
-        Sampling fraction, above 0 to 1.
-
-    Returns
-    -------
-    float
-        0 if the sample has no uniques.
-
-    References
-    ----------
     L. Zayatz, "Estimation of the percent of unique population elements on a microdata file using the sample", 1991;
     as F. K. Dankar and others, "Estimating the re-identification risk of clinical data sets", 2012, appendix A.
     """
@@ -251,8 +206,6 @@ def zayatz(counts: SizeCounts, fraction: float) -> float:
 def most_alone(share: float, records: int, fraction: float) -> float:
     """Return the share of `records` alone in the sample above which the estimate is above `share`.
 
-    Notes
-    -----
     Of n records u are alone. A class of i ≥ 2 records has one of them sampled with a chance of at most i n / N · c, for
     c = (N − n) / (N − 1). So the estimate is at least u² / (n (u + (n − u) c)), which grows with u.
     """
@@ -303,27 +256,13 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
 
     The size of a population class, less one, is negative binomial with parameters α and β, so K classes have K β^α
     uniques. α and β are chosen so that the expected numbers of sample classes of one and of two records equal the
-    observed ones; K is Shlosser's modified estimate of the number of classes of the population.
+    observed ones; K is Shlosser's modified estimate of the number of classes of the population. `fraction`: sampling
+    fraction π, above 0 to 1. Returns: None if no α and β fit. If several do, the pair whose population is nearest to
+    the real size.
 
-    Parameters
-    ----------
-    counts
-        Sizes of the sample's classes.
-    fraction
-        Sampling fraction π, above 0 to 1.
-
-    Returns
-    -------
-    float or None
-        None if no α and β fit. If several do, the pair whose population is nearest to the real size.
-
-    Notes
-    -----
     α follows from β in closed form, as the positive root of a quadratic; β is found between neighbours on
     a grid where the sign changes, instead of Newton's method in both from one start, which may miss the solution.
 
-    References
-    ----------
     G. Chen, S. Keller-McNulty, "Estimation of identification disclosure risk in microdata", 1998; for K: P. J. Haas and
     others, "Sampling-based estimation of the number of distinct values of an attribute", 1995.
     """
@@ -419,29 +358,14 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
     """Estimate the share of the population that is unique in it.
 
     The classes of sample and population are assumed to follow Pitman's sampling formula with parameters θ and α, which
-    are estimated from the sample by maximum likelihood.
+    are estimated from the sample by maximum likelihood. `fraction`: sampling fraction, above 0 to 1. Returns: expected
+    uniques among the N records of the population, over N; 0 if the sample has none.
 
-    Parameters
-    ----------
-    counts
-        Sizes of the sample's classes.
-    fraction
-        Sampling fraction, above 0 to 1.
-
-    Returns
-    -------
-    float
-        Expected uniques among the N records of the population, over N; 0 if the sample has none.
-
-    Notes
-    -----
     θ and α are found by Newton's method; where it does not get there, θ for each α where the slope of the likelihood
     changes its sign, and α in the same way for the best θ.
     *Departures*: the exact expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α
     tends to 0, Ewens' formula is used rather than no answer.
 
-    References
-    ----------
     N. Hoshino, "Applying Pitman's sampling formula to microdata disclosure risk assessment", 2001.
     """
     if not counts.of_size(1):

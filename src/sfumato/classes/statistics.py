@@ -76,12 +76,7 @@ class SensitiveCounts:
 class PeoplesRecords:
     """How the records of each class are shared among its people.
 
-    Attributes
-    ----------
-    records : numpy.ndarray
-        int64 (c,): records in each class.
-    most : numpy.ndarray
-        int64 (c,): records of the person who has most of them.
+    `records`: int64 (c,): records in each class. `most`: int64 (c,): records of the person who has most of them.
     """
 
     records: NDArray[np.int64]
@@ -92,12 +87,8 @@ class PeoplesRecords:
 class PresenceFound:
     """How surely people of a population are in a table, as its classes tell.
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        float64 (c,): the smallest and the largest chance of the people whom each class covers.
-    outside : int
-        People whom no class covers.
+    `low`, `high`: float64 (c,): the smallest and the largest chance of the people whom each class covers. `outside`:
+    people whom no class covers.
     """
 
     low: NDArray[np.float64]
@@ -160,27 +151,12 @@ def class_statistics(
 ) -> ClassStatistics:
     """Count classes and their sensitive values; suppressed records do not count, not even in the totals.
 
-    Parameters
-    ----------
-    class_of
-        int32 (n,): class of each record, −1 where it is suppressed.
-    count
-        Number of classes c; every one must have a record.
-    sensitive_codes
-        Unsigned (n, s).
-    sensitive
-        What the codes mean, length s.
-    occurrences
-        For a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added up over the
-        parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts together.
+    `class_of`: int32 (n,): class of each record, −1 where it is suppressed. `count`: number of classes c; every one
+    must have a record. `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s. `occurrences`:
+    for a part of a table, how often each code occurs in the whole one (:func:`value_occurrences`, added up over the
+    parts): totals and numbers of values are then those of the whole table, and :func:`joined` puts parts together.
+    Returns: values that no counted record has are left out, so that every total is at least 1.
 
-    Returns
-    -------
-    ClassStatistics
-        Values that no counted record has are left out, so that every total is at least 1.
-
-    Notes
-    -----
     Cost O(n + v + c) per sensitive attribute, by counting; nothing is sorted.
     """
     sizes = class_sizes(class_of, count)
@@ -205,10 +181,7 @@ def value_occurrences(
 def joined(parts: Sequence[ClassStatistics]) -> ClassStatistics:
     """Put the statistics of parts of a table together: the classes of one part after those of the other.
 
-    Raises
-    ------
-    ValueError
-        When parts were counted without the totals of one whole table: a fault of the caller.
+    Raises ``ValueError`` when parts were counted without the totals of one whole table: a fault of the caller.
     """
     names = parts[0].sensitive
     published = [part.published for part in parts if part.published is not None]
@@ -275,19 +248,9 @@ def number_values(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Assign numbers to values that occur: measured values in rising order, others in code order, missing last.
 
-    Parameters
-    ----------
-    attribute
-        What the codes mean.
-    occurrences
-        int64 (cardinality,): how often each code occurs.
-
-    Returns
-    -------
-    value_of : numpy.ndarray
-        int32 (cardinality,): number of each code's value, −1 for codes that do not occur.
-    codes : numpy.ndarray
-        int64 (v,): code of each value.
+    `attribute`: what the codes mean. `occurrences`: int64 (cardinality,): how often each code occurs. Returns:
+    `value_of`: int32 (cardinality,): number of each code's value, −1 for codes that do not occur; `codes`: int64 (v,):
+    code of each value.
     """
     order = _rising_codes(attribute)
     codes = order[occurrences[order] > 0]
@@ -353,21 +316,11 @@ def counted_statistics(
 ) -> ClassStatistics:
     """Return what :func:`~sfumato.classes.statistics.class_statistics` returns where every row is there that often.
 
-    Letters: m rows, c classes, s sensitive attributes.
+    Letters: m rows, c classes, s sensitive attributes. `class_of`: int32 (m,): class of each row, from 0. `count`:
+    number of classes c; every one must have a row. `records`: int64 (m,): how many records each row stands for, at
+    least 1; below 2**53 together. `sensitive_codes`, `sensitive`, `occurrences`: as there, for rows; occurrences count
+    records.
 
-    Parameters
-    ----------
-    class_of
-        int32 (m,): class of each row, from 0.
-    count
-        Number of classes c; every one must have a row.
-    records
-        int64 (m,): how many records each row stands for, at least 1; below 2**53 together.
-    sensitive_codes, sensitive, occurrences
-        As there, for rows; occurrences count records.
-
-    Notes
-    -----
     Cost O(m log m) per sensitive attribute.
     """
     whole = occurrences or occurrences_of(records, sensitive_codes, sensitive)

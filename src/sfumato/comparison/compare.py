@@ -315,12 +315,8 @@ class Agenda:
 
     A long run spends most of its time in kernels, a short one in the interpreter, which only one thread can use at a
     time, so two short runs would wait for each other. Therefore as many long runs go on as short ones. Each kind starts
-    from its own end of the list, so the runs of medium length are left for the end.
-
-    Parameters
-    ----------
-    runs
-        In the order in which runs of one anonymizer are begun. All of one repetition come before those of the next.
+    from its own end of the list, so the runs of medium length are left for the end. `runs`: in the order in which runs
+    of one anonymizer are begun. All of one repetition come before those of the next.
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -333,10 +329,7 @@ class Agenda:
     def begin(self) -> Run:
         """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
 
-        Raises
-        ------
-        IndexError
-            When none is left.
+        Raises ``IndexError`` when none is left.
         """
         with self._lock:
             now = self._waiting[0].repetition
@@ -368,17 +361,9 @@ _RUNS = "runs.jsonl"
 class _RunStore:
     """The finished runs of one comparison in one folder; one line each, written as soon as a run is done.
 
-    Parameters
-    ----------
-    folder
-        Created if it does not exist; its parent must exist.
-    identity
-        What distinguishes this comparison from every other: settings, and a fingerprint of the table.
-
-    Raises
-    ------
-    InputError
-        When the folder holds another comparison, or something else, or cannot be written.
+    `folder`: created if it does not exist; its parent must exist. `identity`: what distinguishes this comparison from
+    every other: settings, and a fingerprint of the table. Raises ``InputError`` when the folder holds another
+    comparison, or something else, or cannot be written.
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:

@@ -199,22 +199,8 @@ _TITLES = {"loss": "Information loss", "count_error": "Median error of counts", 
 def draw_comparison(means: pl.DataFrame, vary: str) -> dict[str, str]:
     """Draw every figure against what varies, and risk against loss.
 
-    Parameters
-    ----------
-    means
-        One row for each anonymizer and value, with the figures.
-    vary
-        Name of the column of values.
-
-    Returns
-    -------
-    dict of str to str
-        Name without ending → SVG.
-
-    Raises
-    ------
-    PolicyError
-        When matplotlib is not installed.
+    `means`: one row for each anonymizer and value, with the figures. `vary`: name of the column of values. Returns:
+    name without ending → SVG. Raises ``PolicyError`` when matplotlib is not installed.
     """
     drawn = {}
     for name in ("loss", "discernibility", "count_error", "seconds"):
@@ -257,12 +243,7 @@ _CLOSE = 1.05
 def recommend(means: pl.DataFrame, vary: str) -> str:
     """Recommend the anonymizer with the lowest average loss over the values that every candidate reached.
 
-    Parameters
-    ----------
-    means
-        One row for each anonymizer and value, with the figures.
-    vary
-        Name of the column of values.
+    `means`: one row for each anonymizer and value, with the figures. `vary`: name of the column of values.
     """
     if means.is_empty():
         return "Recommendation: none; no anonymizer satisfied the models at any value."
@@ -300,10 +281,7 @@ _STRICTER = {"k": 1, "l": 1, "t": -1, "alpha": -1, "beta": -1, "delta": -1}
 def frontier_of(rows: pl.DataFrame, risk: str, loss: str) -> pl.DataFrame:
     """Return the rows that no other row beats by lower risk at no more loss, by rising risk.
 
-    Parameters
-    ----------
-    rows
-        With two columns of figures of which less is better; rows without one of them are left out.
+    `rows`: with two columns of figures of which less is better; rows without one of them are left out.
     """
     sorted_rows = rows.drop_nulls([risk, loss]).sort(risk, loss)
     best_before = sorted_rows[loss].cum_min().shift(1, fill_value=np.inf)
@@ -313,12 +291,8 @@ def frontier_of(rows: pl.DataFrame, risk: str, loss: str) -> pl.DataFrame:
 def dominated(means: pl.DataFrame, vary: str) -> Iterator[str]:
     """Say which releases promise less than another one of the same anonymizer, and yet lose more.
 
-    Parameters
-    ----------
-    means
-        One row for each anonymizer and value, with the figure ``loss``; without it there is nothing to say.
-    vary
-        The parameter that varies.
+    `means`: one row for each anonymizer and value, with the figure ``loss``; without it there is nothing to say.
+    `vary`: the parameter that varies.
     """
     if vary not in _STRICTER or "loss" not in means.columns:
         return

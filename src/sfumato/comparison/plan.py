@@ -34,21 +34,11 @@ Compared = Literal["asked", "both"]
 
 @dataclass(frozen=True)
 class Run:
-    """One release to be made.
+    """One release to be made."""
 
-    Attributes
-    ----------
-    anonymizer : str
-        Its label.
-    value : int or float
-        Of what varies.
-    repetition : int
-        From 0.
-    """
-
-    anonymizer: str
-    value: Value
-    repetition: int
+    anonymizer: str  # its label
+    value: Value  # of what varies
+    repetition: int  # from 0
 
     @property
     def key(self) -> str:
@@ -58,35 +48,18 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Every run of a comparison.
+    """Every run of a comparison."""
 
-    Attributes
-    ----------
-    anonymizers : mapping of str to anonymizer
-        Label → algorithm with its options.
-    models : tuple of PrivacyModel
-        What every release has to satisfy, with the parameter that varies at any value.
-    vary : str
-        A parameter of one of the models, ``"records"`` or ``"attributes"``.
-    values : tuple of number
-        In rising order.
-    repetitions : int
-    promises : mapping of str to (str, Promise)
-        Where what is promised to people is compared: label → that of the anonymizer, and its promise. Else empty.
-    people : People
-        What is done about people who have several records, where that is not compared.
-    metrics : mapping of str to callable
-        Metrics of the caller's own.
-    """
-
-    anonymizers: Mapping[str, Way]
-    models: tuple[PrivacyModel, ...]
-    vary: str
-    values: tuple[Value, ...]
+    anonymizers: Mapping[str, Way]  # label → algorithm with its options
+    models: tuple[PrivacyModel, ...]  # what every release has to satisfy, with the parameter that varies at any value
+    vary: str  # a parameter of one of the models, ``"records"`` or ``"attributes"``
+    values: tuple[Value, ...]  # in rising order
     repetitions: int = 1
+    # Where what is promised to people is compared: label → that of the anonymizer, and its promise. Else empty.
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
+    # what is done about people who have several records, where that is not compared
     people: People = field(default_factory=People)
-    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    metrics: Mapping[str, Metric] = field(default_factory=dict)  # metrics of the caller's own
 
     def runs(self) -> Iterator[Run]:
         """Return the runs, one repetition after the other, so that an early end leaves whole curves."""
@@ -131,10 +104,7 @@ def plan(
 ) -> Plan:
     """Check the settings, and list the runs.
 
-    Raises
-    ------
-    PolicyError
-        With every unknown anonymizer, value that a model refuses, and parameter that no model has.
+    Raises ``PolicyError`` with every unknown anonymizer, value that a model refuses, and parameter that no model has.
     """
     given = tuple(models) if isinstance(models, Sequence) else (models,)
     problems: list[str] = []
@@ -245,13 +215,7 @@ def _promises_of(anonymizers: Mapping[str, object]) -> dict[str, tuple[str, Prom
 
 
 def _models_for(models: Sequence[PrivacyModel], promise: Promise) -> tuple[PrivacyModel, ...]:
-    """Return the models of a promise.
-
-    Raises
-    ------
-    PolicyError
-        When no model is k-anonymity.
-    """
+    """Return the models of a promise. Raises ``PolicyError`` when no model is k-anonymity."""
     if not any(isinstance(model, KAnonymity) for model in models):
         raise PolicyError("people: 'both' compares what k-anonymity promises; name that model, e.g. KAnonymity(5)")
     if promise is Promise.TOGETHER:
@@ -268,14 +232,8 @@ def without_people(table: Table) -> Table:
 def plan_lines(means: pl.DataFrame, promises: Mapping[str, tuple[str, Promise]], vary: str) -> list[str]:
     """Say for each anonymizer what it costs to promise something to people, and how much of it is folding.
 
-    Parameters
-    ----------
-    means
-        One row for each label and value, with the figures.
-    promises
-        What the labels stand for.
-    vary
-        Name of the column of values. An average is over those that all of an anonymizer's reached.
+    `means`: one row for each label and value, with the figures. `promises`: what the labels stand for. `vary`: name of
+    the column of values. An average is over those that all of an anonymizer's reached.
     """
     lines = []
     for name in dict.fromkeys(name for name, _ in promises.values()):
@@ -318,10 +276,7 @@ _TAKEN_TOO = frozenset(
 def metrics_of(given: Mapping[str, Metric] | Sequence[str], vary: str) -> dict[str, Metric]:
     """Return metrics by their names, those of plug-ins looked up.
 
-    Raises
-    ------
-    PolicyError
-        With every one that is unknown, no function, or named like another figure.
+    Raises ``PolicyError`` with every one that is unknown, no function, or named like another figure.
     """
     if isinstance(given, str) or not isinstance(given, (Mapping, Sequence)):
         raise PolicyError("metrics: give functions by their names, such as {'suppressed cells': count_stars}")

@@ -32,23 +32,13 @@ DONE, _IMPOSSIBLE, _REFUSED = "done", "impossible", "refused"
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """The outcome of a run.
-
-    Attributes
-    ----------
-    run : Run
-    status : str
-        ``"done"``; ``"impossible"``: the models cannot be met; ``"refused"``: the anonymizer cannot promise them.
-    reason : str
-        Why there is no release.
-    figures : mapping of str to number
-        Empty if there is no release.
-    """
+    """The outcome of a run."""
 
     run: Run
+    # ``"done"``; ``"impossible"``: the models cannot be met; ``"refused"``: the anonymizer cannot promise them
     status: str
-    reason: str = ""
-    figures: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""  # why there is no release
+    figures: Mapping[str, float] = field(default_factory=dict)  # empty if there is no release
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -71,8 +61,6 @@ class RunOutcome:
 def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTable, progress: Progress) -> RunOutcome:
     """Make one release and measure it.
 
-    Notes
-    -----
     On one thread: a comparison runs several of these at a time. ``cpu_seconds`` is the time of that thread alone.
     """
     began, spent = time.perf_counter(), time.thread_time()
@@ -90,12 +78,8 @@ def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTabl
 def run_release(run: Run, plan: Plan, ground: SharedWork, original: Original, progress: Progress) -> Release:
     """Make the release of a run, on this thread.
 
-    Raises
-    ------
-    UnsatisfiableError
-        When the models cannot be met.
-    PolicyError
-        When the anonymizer cannot promise them.
+    Raises ``UnsatisfiableError`` when the models cannot be met. Raises ``PolicyError`` when the anonymizer cannot
+    promise them.
     """
     table, seed = original.table, ground.seed_of(run)
     people = plan.people_of(run)
@@ -141,31 +125,15 @@ _Part = tuple[int | float, int, bool]
 
 @dataclass(frozen=True, eq=False)
 class SharedWork:
-    """What all runs of a comparison share.
+    """What all runs of a comparison share."""
 
-    Attributes
-    ----------
-    table : Table
-        What is anonymized.
-    holdout : Table or None
-        Records on which classifiers are tested.
-    queries : int
-        Counts to answer; 0 measures no utility.
-    query_seed : int
-        Of the queries, which are the same for every anonymizer.
-    recoding : Recoding
-    suppression_limit : float
-    seed : int or None
-        Of the first repetition; each further one has a seed of its own.
-    """
-
-    table: Table
-    holdout: Table | None
-    queries: int
-    query_seed: int
+    table: Table  # what is anonymized
+    holdout: Table | None  # records on which classifiers are tested
+    queries: int  # counts to answer; 0 measures no utility
+    query_seed: int  # of the queries, which are the same for every anonymizer
     recoding: Recoding
     suppression_limit: float
-    seed: int | None
+    seed: int | None  # of the first repetition; each further one has a seed of its own
 
     def seed_of(self, run: Run) -> int | None:
         """Return the seed of a run."""
@@ -174,31 +142,18 @@ class SharedWork:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PreparedTable:
-    """A table that runs use, with everything that is computed from it independently of the release.
-
-    Attributes
-    ----------
-    original : Original
-    questions : Questions or None
-        The queries and their exact answers; None if no utility is measured.
-    trained : Once
-        Accuracies of classifiers that were trained on the original, tested on the records that were held out.
-    """
+    """A table that runs use, with everything that is computed from it independently of the release."""
 
     original: Original
-    questions: Questions | None
+    questions: Questions | None  # the queries and their exact answers; None if no utility is measured
+    # accuracies of classifiers that were trained on the original, tested on the records that were held out
     trained: TrainedOnce = field(default_factory=Once)
 
 
 class PreparedTables:
     """Every table that runs use: read for the first run that needs it, dropped after the last one.
 
-    Parameters
-    ----------
-    plan
-    ground
-    runs
-        Those that are still to be done.
+    `runs`: those that are still to be done.
     """
 
     def __init__(self, plan: Plan, ground: SharedWork, runs: Iterable[Run]) -> None:
@@ -211,10 +166,7 @@ class PreparedTables:
     def of(self, run: Run) -> _PreparedTable:
         """Return the table of a run; while one thread reads it, others that need it wait.
 
-        Raises
-        ------
-        SfumatoError
-            When a column cannot be encoded, or nothing can be asked about it.
+        Raises ``SfumatoError`` when a column cannot be encoded, or nothing can be asked about it.
         """
         table = self._ground.table
         part = _part(self._plan, run)

@@ -33,32 +33,16 @@ _KEPT_OF_SOURCE = ("missing", "strip", "decimal", "thousands", "dates")
 
 @dataclass(frozen=True)
 class _MonthOfWay:
-    """What a way made of one month.
+    """What a way made of one month."""
 
-    Attributes
-    ----------
-    arrived : int
-        People in the table of the month.
-    number : int or None
-        Of the release; None where nothing was published.
-    rows : int
-        Of the last release, counterfeits among them.
-    waiting : int
-        People of this month and those before who are in no release.
-    counterfeits : int
-    ncp : float or None
-        Normalized NCP over everybody who came so far, the waiting counted as suppressed; None without a release.
-    reason : str or None
-        Why nothing was published.
-    """
-
-    arrived: int
-    number: int | None
-    rows: int
-    waiting: int
+    arrived: int  # people in the table of the month
+    number: int | None  # of the release; None where nothing was published
+    rows: int  # of the last release, counterfeits among them
+    waiting: int  # people of this month and those before who are in no release
     counterfeits: int
+    # normalized NCP over everybody who came so far, the waiting counted as suppressed; None without a release
     ncp: float | None
-    reason: str | None = None
+    reason: str | None = None  # why nothing was published
 
     def __str__(self) -> str:
         """Write it as one line."""
@@ -72,22 +56,12 @@ class _MonthOfWay:
 
 @dataclass(frozen=True)
 class WayCompared:
-    """What came of one way.
-
-    Attributes
-    ----------
-    way : str
-    months : tuple of MonthOfWay
-        Empty where the way was refused.
-    attacks : SeriesAttacks or None
-    refused : str or None
-        Why the way, or the attacks, could not be played.
-    """
+    """What came of one way."""
 
     way: str
-    months: tuple[_MonthOfWay, ...]
+    months: tuple[_MonthOfWay, ...]  # empty where the way was refused
     attacks: SeriesAttacks | None = None
-    refused: str | None = None
+    refused: str | None = None  # why the way, or the attacks, could not be played
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -101,13 +75,7 @@ class WayCompared:
 
 @dataclass(frozen=True)
 class WaysCompared:
-    """The ways of series on the same arrivals.
-
-    Attributes
-    ----------
-    people, months : int
-    ways : tuple of WayCompared
-    """
+    """The ways of series on the same arrivals."""
 
     people: int
     months: int
@@ -143,36 +111,17 @@ def compare_ways(
 ) -> WaysCompared:
     """Publish the same arrivals in every way of series, measure each month, and attack what came of it.
 
-    Parameters
-    ----------
-    tables
-        The newcomers of each month, the first month first; two or more. Nobody leaves.
-    policy
-        Of the series. A way that cannot have it is listed with the reason.
-    key
-        The identifying column that says who a record is about; None: the only one.
-    m
-        For m-invariance: different sensitive values of each class, in the place of the policy's models; None: these.
-    ways
-        Which; empty: all.
-    most_counterfeits
-        For m-invariance: invented rows that are allowed.
-    seed, progress
-        As of :meth:`sfumato.Series.append`.
+    * `tables`: the newcomers of each month, the first month first; two or more. Nobody leaves.
+    * `policy`: of the series. A way that cannot have it is listed with the reason.
+    * `key`: the identifying column that says who a record is about; None: the only one.
+    * `m`: for m-invariance: different sensitive values of each class, in the place of the policy's models; None: these.
+    * `ways`: which; empty: all.
+    * `most_counterfeits`: for m-invariance: invented rows that are allowed.
+    * `seed`, `progress`: as of :meth:`sfumato.Series.append`.
 
-    Returns
-    -------
-    WaysCompared
+    Raises ``PolicyError`` when a way is unknown. Raises ``InputError`` when a table cannot be read, or there are fewer
+    than two.
 
-    Raises
-    ------
-    PolicyError
-        When a way is unknown.
-    InputError
-        When a table cannot be read, or there are fewer than two.
-
-    Notes
-    -----
     The series are made in a folder that is taken away. Attackers know who came with which release, as the attacks on
     series have it. Losses of a month are those of its release on everybody who came so far. Cost of all releases.
     """
@@ -204,23 +153,11 @@ def _with_m(policy: Policy, m: int) -> Policy:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Arrivals:
-    """The newcomers of each month, as they were written, in files that one policy reads.
-
-    Attributes
-    ----------
-    frames : list of polars.DataFrame
-    so_far : list of polars.DataFrame
-        Everybody up to each month.
-    text : bool
-        Whether cells are text as of a CSV file.
-    folder : Path
-    policy : Policy
-    key : str
-    """
+    """The newcomers of each month, as they were written, in files that one policy reads."""
 
     frames: list[pl.DataFrame]
-    so_far: list[pl.DataFrame]
-    text: bool
+    so_far: list[pl.DataFrame]  # everybody up to each month
+    text: bool  # whether cells are text as of a CSV file
     folder: Path
     policy: Policy
     key: str

@@ -54,38 +54,18 @@ _QUERIES = 500
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportedRelease:
-    """A release that was opened and recounted, with what a report needs of its original.
+    """A release that was opened and recounted, with what a report needs of its original."""
 
-    Attributes
-    ----------
-    release : Release, Path or str
-        In memory, a folder, or the URL of a database.
-    published : Published
-    description : Description
-    verification : Verification
-        Recounted now, from the release alone.
-    policy : PublishedPolicy
-        The release's own edition.
-    full_policy : Policy or None
-        The steward's.
-    files : mapping of str to str
-        Name of each data file, and its sha256; empty for a release in memory.
-    original : Table or None
-    control : Table or None
-    earlier : sequence of Release, folder or URL
-        Earlier releases of the same people.
-    """
-
-    release: Release | Path | str
+    release: Release | Path | str  # in memory, a folder, or the URL of a database
     published: Published
     description: Description
-    verification: Verification
-    policy: PublishedPolicy
-    full_policy: Policy | None
-    files: Mapping[str, str]
+    verification: Verification  # recounted now, from the release alone
+    policy: PublishedPolicy  # the release's own edition
+    full_policy: Policy | None  # the steward's
+    files: Mapping[str, str]  # name of each data file, and its sha256; empty for a release in memory
     original: Table | None
     control: Table | None
-    earlier: Sequence[Release | Path | str]
+    earlier: Sequence[Release | Path | str]  # earlier releases of the same people
 
 
 @dataclass(frozen=True)
@@ -103,10 +83,7 @@ class ReportOptions:
 def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str, Any]:
     """Measure everything, and return it as plain values.
 
-    Raises
-    ------
-    VerificationError
-        When the release does not keep its promises, or was changed: nobody should sign that.
+    Raises ``VerificationError`` when the release does not keep its promises, or was changed: nobody should sign that.
     """
     refuse_broken(subject.verification)
     wishes.progress("risk", 1, 5)
@@ -403,13 +380,7 @@ def _earlier(subject: ReportedRelease, wishes: ReportOptions) -> list[dict[str, 
 
 
 def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = "page.html") -> str:
-    """Fill in a page; everything but drawings is escaped.
-
-    Raises
-    ------
-    PolicyError
-        When Jinja is not installed.
-    """
+    """Fill in a page; everything but drawings is escaped. Raises ``PolicyError`` when Jinja is not installed."""
     jinja = _jinja()
     environment = jinja.Environment(
         loader=jinja.FunctionLoader(_template),

@@ -13,24 +13,12 @@ from sfumato.whole_files import read_regular_text
 
 @dataclass(frozen=True)
 class Decision:
-    """One change of the setup.
+    """One change of the setup."""
 
-    Attributes
-    ----------
-    made : str
-        When, in UTC.
-    change : str
-        What was changed, in words.
-    unique : int or None
-        Records of the original that were alone with their quasi-identifying values afterwards.
-    loss : float or None
-        Of the release that was made then, as a share.
-    """
-
-    made: str
-    change: str
-    unique: int | None = None
-    loss: float | None = None
+    made: str  # when, in UTC
+    change: str  # what was changed, in words
+    unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
+    loss: float | None = None  # of the release that was made then, as a share
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -40,10 +28,7 @@ class Decision:
 def read_decisions(path: Path) -> list[Decision]:
     """Read decisions from a JSON file: a list of objects with ``made``, ``change`` and, if known, ``unique``, ``loss``.
 
-    Raises
-    ------
-    InputError
-        When it is something else.
+    Raises ``InputError`` when it is something else.
     """
     try:
         said = json.loads(read_regular_text(path))

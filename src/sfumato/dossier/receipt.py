@@ -15,22 +15,10 @@ from sfumato.table.writing import sha256_of
 def receipt(folder: Path, name: str | None = None) -> str:
     """Return one HTML page for the recipient of a release folder: no script, nothing loaded, nothing of the original.
 
-    Parameters
-    ----------
-    folder
-        It is recounted first.
-    name
-        What the recipient will call it; None takes the folder's.
+    `folder`: it is recounted first. `name`: what the recipient will call it; None takes the folder's. Raises
+    ``VerificationError`` when the release breaks a promise, or was changed. Raises ``PolicyError`` when Jinja is not
+    installed.
 
-    Raises
-    ------
-    VerificationError
-        When the release breaks a promise, or was changed.
-    PolicyError
-        When Jinja is not installed.
-
-    Notes
-    -----
     Cost of a recount and of a hash of every file.
     """
     counted = verify(folder)

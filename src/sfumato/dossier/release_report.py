@@ -402,13 +402,7 @@ _NAMES = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
 def _draw_report(content: Mapping[str, Any]) -> dict[str, str]:
-    """Draw the figures of the content; name → inline SVG.
-
-    Raises
-    ------
-    PolicyError
-        When matplotlib is not installed.
-    """
+    """Draw the figures of the content; name → inline SVG. Raises ``PolicyError`` when matplotlib is not installed."""
     drawn = {
         "losses": _losses(content.get("losses")),
         "risk": _draw_risk(content.get("risk"), "record" if content.get("repeated") else "person"),

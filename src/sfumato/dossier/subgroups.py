@@ -28,21 +28,12 @@ _GROUPS = 6
 
 @dataclass(frozen=True)
 class _Subgroup:
-    """A subgroup of people, and how many of them were left out.
-
-    Attributes
-    ----------
-    attribute, group : str
-    records : int
-        Original records.
-    suppressed : float
-        Share of them that was left out for sure.
-    """
+    """A subgroup of people, and how many of them were left out."""
 
     attribute: str
     group: str
-    records: int
-    suppressed: float
+    records: int  # original records
+    suppressed: float  # share of them that was left out for sure
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -56,21 +47,12 @@ class _Subgroup:
 
 @dataclass(frozen=True)
 class _SubgroupLoss:
-    """A subgroup, and how much of the information about its records was lost.
-
-    Attributes
-    ----------
-    attribute, group : str
-    records : int
-        Original records whose class can be told.
-    lost : float
-        Mean normalized certainty penalty of their values, in [0, 1]; of somebody who was left out, 1.
-    """
+    """A subgroup, and how much of the information about its records was lost."""
 
     attribute: str
     group: str
-    records: int
-    lost: float
+    records: int  # original records whose class can be told
+    lost: float  # mean normalized certainty penalty of their values, in [0, 1]; of somebody who was left out, 1
 
 
 def starred_shares(published: PublishedTable) -> dict[str, float]:
@@ -111,12 +93,8 @@ def subgroup_losses(
 
     A record is looked for in the published table by its original values, as an attacker does. One that fits several
     classes is not counted. Nothing is said about class means, which cover nobody with certainty, nor about groups of
-    fewer than `least` records whose class can be told.
-
-    Raises
-    ------
-    InputError
-        When the original is not the one that the release was made from.
+    fewer than `least` records whose class can be told. Raises ``InputError`` when the original is not the one that the
+    release was made from.
     """
     kept = _kept(published)
     if not kept.data.height or recoding.numeric is Form.MEAN:

@@ -56,10 +56,7 @@ class Engine(Protocol):
     def encode(self, table: Table) -> EncodedTable:
         """Return the table's codes, those of :func:`sfumato.table.encoding.encode`.
 
-        Raises
-        ------
-        SfumatoError
-            With the problems of all columns.
+        Raises ``SfumatoError`` with the problems of all columns.
         """
         ...
 
@@ -68,11 +65,7 @@ class Engine(Protocol):
 
         One that is :class:`~sfumato.anonymizers.protocol.SolvesParts` is run by
         :func:`~sfumato.anonymizers.parts.solve_in_parts`, which asks the engine for nothing but the solutions of parts.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When there is none.
+        Raises ``UnsatisfiableError`` when there is none.
         """
         ...
 

@@ -43,19 +43,10 @@ def hierarchy_from_policy(
 ) -> HierarchySpecification:
     """Read back what :meth:`HierarchySpecification.to_policy` wrote.
 
-    Parameters
-    ----------
-    mapping
-        Plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``; keys of several words have hyphens, as
-        everywhere in policies, and are also known with underscores.
-    folder
-        Folder that relative paths of hierarchy files start from, usually the folder of the policy. None: the current
-        one.
-
-    Raises
-    ------
-    PolicyError
-        With every wrong key at once, or with what the hierarchy itself finds wrong.
+    `mapping`: plain values with a ``kind`` among the keys of ``HIERARCHY_KINDS``; keys of several words have hyphens,
+    as everywhere in policies, and are also known with underscores. `folder`: folder that relative paths of hierarchy
+    files start from, usually the folder of the policy. None: the current one. Raises ``PolicyError`` with every wrong
+    key at once, or with what the hierarchy itself finds wrong.
     """
     if not isinstance(mapping, Mapping):
         raise PolicyError("a hierarchy must be a table of keys with a kind")
@@ -108,23 +99,10 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
     group on level 1. To form a group, write the same label over several of them; a category that is left alone stays
     unchanged.
 
-    Parameters
-    ----------
-    values
-        The column as it is, with repeated and missing values.
+    `values`: the column as it is, with repeated and missing values. Returns: for :func:`sfumato.write_hierarchy`.
+    Raises ``HierarchyError`` when the column has no values, or some that no hierarchy can have (an empty text, ``*``,
+    an infinite number).
 
-    Returns
-    -------
-    Hierarchy
-        For :func:`sfumato.write_hierarchy`.
-
-    Raises
-    ------
-    HierarchyError
-        When the column has no values, or some that no hierarchy can have (an empty text, ``*``, an infinite number).
-
-    Notes
-    -----
     Cost O(n log n) for n values.
     """
     name = values.name or "values"
@@ -143,10 +121,7 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
 def draft_rule(values: pl.Series) -> HierarchySpecification | None:
     """Return the rule that :func:`draft_hierarchy` would build; None for categories, which are listed instead.
 
-    Raises
-    ------
-    HierarchyError
-        As :func:`draft_hierarchy` does.
+    Raises ``HierarchyError`` as :func:`draft_hierarchy` does.
     """
     what = f"hierarchy of {values.name or 'values'!r}"
     distinct = listed_values(values, what)

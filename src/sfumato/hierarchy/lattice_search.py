@@ -26,17 +26,9 @@ class Lattice:
     """All combinations of levels.
 
     Nodes are also numbered, ``0 .. size-1``: the levels are the digits of the number, the last attribute's the lowest.
-    A node's number is smaller than those of all its generalizations.
-
-    Parameters
-    ----------
-    heights
-        Height of each attribute's hierarchy, length q, each 0 or above.
-
-    Raises
-    ------
-    ValueError
-        When there is no attribute or a height is negative: a fault of the caller.
+    A node's number is smaller than those of all its generalizations. `heights`: height of each attribute's hierarchy,
+    length q, each 0 or above. Raises ``ValueError`` when there is no attribute or a height is negative: a fault of the
+    caller.
     """
 
     heights: Levels
@@ -164,37 +156,21 @@ def blank_states(lattice: Lattice) -> States:
 class LatticeSearch:
     """The lattice of full-domain generalizations after a search. It holds levels and counts, no value of the data.
 
-    Attributes
-    ----------
-    lattice : Lattice
-    attributes : tuple of str
-        Names of the attributes, length q, in the order of the levels.
-    states : numpy.ndarray or dict
-        A :class:`NodeState` for each node number: int8 (size,) for lattices of at most `DENSE` nodes, otherwise a
-        dictionary of the nodes of which something is known.
-    chosen : tuple of int or None
-        Levels of the chosen node; None when no node satisfies.
-    minimal : tuple of tuple of int
-        Satisfying nodes none of whose specializations is known to satisfy, in the order of their numbers. Empty for a
-        search that does not look for them.
-    path : tuple of tuple of int
-        Nodes that led the search to the chosen one, the chosen one last.
-    evaluated : int
-        Nodes of the full lattice whose classes were counted.
-    projections : int
-        Nodes over fewer attributes whose classes were counted besides.
-    losses : mapping of int to float
-        Information loss of the nodes where it was measured, by node number.
-    loss_name : str
-        What `losses` measures; empty when there are none.
-    loss_bound : float or None
-        No satisfying node loses less than this; the chosen node's own loss when it is proven to be the best. None when
-        the search proves nothing about losses.
+    * `attributes`: names of the attributes, length q, in the order of the levels.
+    * `states`: a :class:`NodeState` for each node number: int8 (size,) for lattices of at most `DENSE` nodes, otherwise
+      a dictionary of the nodes of which something is known.
+    * `chosen`: levels of the chosen node; None when no node satisfies.
+    * `minimal`: satisfying nodes none of whose specializations is known to satisfy, in the order of their numbers.
+      Empty for a search that does not look for them.
+    * `path`: nodes that led the search to the chosen one, the chosen one last.
+    * `evaluated`: nodes of the full lattice whose classes were counted.
+    * `projections`: nodes over fewer attributes whose classes were counted besides.
+    * `losses`: information loss of the nodes where it was measured, by node number.
+    * `loss_name`: what `losses` measures; empty when there are none.
+    * `loss_bound`: no satisfying node loses less than this; the chosen node's own loss when it is proven to be the
+      best. None when the search proves nothing about losses.
 
-    Raises
-    ------
-    ValueError
-        When names, states or nodes do not fit the lattice: a fault of an anonymizer.
+    Raises ``ValueError`` when names, states or nodes do not fit the lattice: a fault of an anonymizer.
     """
 
     lattice: Lattice
@@ -248,11 +224,8 @@ class LatticeSearch:
     def to_frame(self) -> pl.DataFrame:
         """Return one row for each node of which something is known, in the order of their numbers.
 
-        Returns
-        -------
-        polars.DataFrame
-            ``"level of NAME"`` for each attribute (Int32), ``height`` (Int32), ``state`` (String), ``loss`` (Float64,
-            null where not measured), ``minimal``, ``on_path`` and ``chosen`` (Boolean).
+        Returns: ``"level of NAME"`` for each attribute (Int32), ``height`` (Int32), ``state`` (String), ``loss``
+        (Float64, null where not measured), ``minimal``, ``on_path`` and ``chosen`` (Boolean).
         """
         numbers = self._known()
         nodes = [self.lattice.levels(number) for number in numbers]
@@ -276,11 +249,8 @@ class LatticeSearch:
     def to_dict(self, *, most: int = _TOLD) -> dict[str, Any]:
         """Return plain values, for JSON; it holds levels and counts, no value of the data.
 
-        Parameters
-        ----------
-        most
-            Nodes that are told one by one, at most: the chosen one, the minimal ones and those of the path first, then
-            in the order of their numbers. How many more are known is said.
+        `most`: nodes that are told one by one, at most: the chosen one, the minimal ones and those of the path first,
+        then in the order of their numbers. How many more are known is said.
         """
         numbers = self._known()
         first = {self.lattice.number(node) for node in (*self._chosen_nodes(), *self.minimal, *self.path)}

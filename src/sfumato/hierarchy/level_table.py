@@ -19,20 +19,13 @@ class HierarchyTable:
 
     When the last level is not one single value, a level ``*`` is added.
 
-    Parameters
-    ----------
-    rows
-        One row per original value: level 0 (the value) first, then ever coarser labels, the same number in every row.
-    path
-        The file that the rows were read from, as a policy names it; None for rows given in the program. Does not count
-        for equality.
-    separator
-        The separator that was requested, or None. Does not count for equality.
+    * `rows`: one row per original value: level 0 (the value) first, then ever coarser labels, the same number in every
+      row.
+    * `path`: the file that the rows were read from, as a policy names it; None for rows given in the program. Does not
+      count for equality.
+    * `separator`: the separator that was requested, or None. Does not count for equality.
 
-    Raises
-    ------
-    HierarchyError
-        When the rows are not a hierarchy, with the rows' numbers.
+    Raises ``HierarchyError`` when the rows are not a hierarchy, with the rows' numbers.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -49,10 +42,7 @@ class HierarchyTable:
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
         """Build the hierarchy of all rows for a column with `values`.
 
-        Raises
-        ------
-        HierarchyError
-            When values of the column have no row; they are counted.
+        Raises ``HierarchyError`` when values of the column have no row; they are counted.
         """
         return hierarchy_of_listed(self.rows, values, name=name)
 
@@ -90,13 +80,9 @@ def hierarchy_of_listed(paths: Sequence[Path], values: pl.Series, *, name: str) 
     """Build the hierarchy of `paths` with leaves written like the values of the column.
 
     Values match by meaning: ``39`` and ``39.0`` are one number where the column is numeric. Listed values that the
-    column does not have stay leaves, since the list is the domain. Leaves are in rising order when all are
-    numbers, else in the order of the list, and then depth first.
-
-    Raises
-    ------
-    HierarchyError
-        When values of the column are not listed (they are counted), or when two listed values are one number.
+    column does not have stay leaves, since the list is the domain. Leaves are in rising order when all are numbers,
+    else in the order of the list, and then depth first. Raises ``HierarchyError`` when values of the column are not
+    listed (they are counted), or when two listed values are one number.
     """
     what = f"hierarchy of {name!r}"
     distinct = listed_values(values, what)

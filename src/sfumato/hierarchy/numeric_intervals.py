@@ -240,15 +240,9 @@ Number = int | float
 
 @dataclass(frozen=True)
 class _DecimalScale:
-    """Finite numbers as exact whole numbers of ``10 ** -decimals``.
+    """Finite numbers as exact whole numbers of ``10 ** -decimals``."""
 
-    Attributes
-    ----------
-    decimals : int
-        Digits behind the point, 0 or more.
-    """
-
-    decimals: int
+    decimals: int  # digits behind the point, 0 or more
 
     @classmethod
     def fitting(cls, numbers: Iterable[Number]) -> _DecimalScale:

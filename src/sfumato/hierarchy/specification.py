@@ -69,10 +69,7 @@ def number_of(text: str) -> int | float | None:
 def listed_values(values: pl.Series, name: str) -> pl.Series:
     """Sort the values, once each, without missing ones; categories as strings.
 
-    Raises
-    ------
-    HierarchyError
-        When no value is left.
+    Raises ``HierarchyError`` when no value is left.
     """
     if isinstance(values.dtype, (pl.Categorical, pl.Enum)):
         values = values.cast(pl.String)

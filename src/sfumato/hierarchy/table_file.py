@@ -52,12 +52,7 @@ def read_hierarchy(
 def hierarchy_text(hierarchy: Hierarchy, *, separator: str = ";") -> str:
     """Write a hierarchy as the text of a file that :func:`read_hierarchy` reads, one line per leaf in code order.
 
-    Cells are quoted where they need it.
-
-    Raises
-    ------
-    HierarchyError
-        When the separator is not one character.
+    Cells are quoted where they need it. Raises ``HierarchyError`` when the separator is not one character.
     """
     _check_separator(separator)
     return "".join(f"{separator.join(_quoted(cell, separator) for cell in row)}\n" for row in hierarchy.paths)

@@ -20,12 +20,8 @@ ROOT = "*"
 class Level:
     """One level of a hierarchy.
 
-    Attributes
-    ----------
-    labels : tuple of str
-        Published label of each node, in depth-first order.
-    starts : tuple of int
-        First leaf code of each node, then the number of leaves: node ``i`` covers ``starts[i] .. starts[i+1]-1``.
+    `labels`: published label of each node, in depth-first order. `starts`: first leaf code of each node, then the
+    number of leaves: node ``i`` covers ``starts[i] .. starts[i+1]-1``.
     """
 
     labels: tuple[str, ...]
@@ -128,23 +124,11 @@ def hierarchy_from_paths(paths: Sequence[Sequence[str]], *, name: str = "hierarc
     """Build a hierarchy from one path per leaf, each from the leaf (level 0) to the root.
 
     Leaves are renumbered depth first; siblings keep the order in which they first appear. A node may repeat on several
-    levels (that is how a ragged tree is padded), but always for the same leaves.
+    levels (that is how a ragged tree is padded), but always for the same leaves. `paths`: all of equal length; the last
+    entry is the same for all. `name`: what error messages call this hierarchy. Raises ``HierarchyError``: listing every
+    defect: no rows, rows of unequal length, a leaf given twice, a value under two parents, more than one root, an empty
+    label, a label that means different leaves on different levels.
 
-    Parameters
-    ----------
-    paths
-        All of equal length; the last entry is the same for all.
-    name
-        What error messages call this hierarchy.
-
-    Raises
-    ------
-    HierarchyError
-        Listing every defect: no rows, rows of unequal length, a leaf given twice, a value under two parents, more than
-        one root, an empty label, a label that means different leaves on different levels.
-
-    Notes
-    -----
     Cost O(height · n log n) for n leaves.
     """
     raise_all(HierarchyError, _named(name, _shape_problems(paths)))

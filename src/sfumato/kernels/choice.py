@@ -54,13 +54,7 @@ class NotCompiled(Exception):
 
 @dataclass
 class Account:
-    """What the interpreted calls of a kernel with arguments of certain types took.
-
-    Attributes
-    ----------
-    seconds : float
-    steps : float
-    """
+    """What the interpreted calls of a kernel with arguments of certain types took."""
 
     seconds: float = 0.0
     steps: float = 0.0
@@ -68,22 +62,14 @@ class Account:
 
 @dataclass
 class Taken:
-    """How the kernels of this process ran.
+    """How the kernels of this process ran."""
 
-    Attributes
-    ----------
-    interpreted : dict
-        (kernel, types) → what it took; those that were compiled later are there too.
-    read, compiled : dict
-        Name of a kernel → seconds that it took to get it.
-    next_start : float
-        Seconds of interpreted calls after which what is missing is compiled beside.
-    """
-
+    # (kernel, types) → what it took; those that were compiled later are there too
     interpreted: dict[tuple[Any, Description], Account]
+    # `read`, `compiled`: name of a kernel → seconds that it took to get it
     read: dict[str, float]
     compiled: dict[str, float]
-    next_start: float = 1.0
+    next_start: float = 1.0  # seconds of interpreted calls after which what is missing is compiled beside
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: names of kernels and rounded seconds."""

@@ -82,28 +82,17 @@ def run_repeatedly(kernel: Callable[..., object], times: int) -> Iterator[None]:
 
 
 class Plain:
-    """Something that kernels call, with its form in Python and its type for numba.
+    """Something that kernels call, with its form in Python and its type for numba."""
 
-    Attributes
-    ----------
-    plain : callable
-        What interpreted kernels call.
-    """
-
-    plain: Callable[..., Any]
+    plain: Callable[..., Any]  # what interpreted kernels call
 
 
 class Kernel(Plain):
     """A function with a compiled form that is made when it is needed.
 
-    Attributes
-    ----------
-    function : callable
-        As it is written.
-    python : callable
-        What runs where it is interpreted.
-    times : int
-        Calls like the next one that are to come, as far as is known.
+    * `function`: As it is written.
+    * `python`: What runs where it is interpreted.
+    * `times`: Calls like the next one that are to come, as far as is known.
     """
 
     times: int = 1

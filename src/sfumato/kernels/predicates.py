@@ -58,91 +58,52 @@ NEVER = 2**61
 
 
 class RuleArrays(NamedTuple):
-    """All rules of a run as arrays, in the form that kernels read.
+    """All rules of a run as arrays, in the form that kernels read."""
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        int64 (r,): one of the constants of this module.
-    attributes : numpy.ndarray
-        int64 (r,): which sensitive attribute, −1 for rules on the size alone.
-    first, second : numpy.ndarray
-        float64 (r,): parameters.
-    offsets : numpy.ndarray
-        int64 (s + 1,): where the histogram of each attribute starts.
-    totals : numpy.ndarray
-        int64 (v,): histogram of the whole table, ≥ 1 everywhere.
-    total : int
-        Records of the whole table.
-    tree_offsets : numpy.ndarray
-        int64 (s + 1,): where the tree of each attribute starts; empty range for an attribute without one.
-    parents : numpy.ndarray
-        int64 (g,): parent of each node, counted from the start of its tree, −1 for the root. A tree first lists the
-        values in histogram order, then the inner nodes, every child before its parent.
-    weights : numpy.ndarray
-        float64 (g,): height of the node over the height of the tree; 0 for a value, 1 for the root.
-    scratch_size : int
-        Entries that the caller's scratch buffer needs.
-    member_starts, members : numpy.ndarray
-        int64 (v + 1,) and (z,): the values that place ``i`` of the histogram stands for, as places among the values of
-        all attributes, are ``members[member_starts[i] : member_starts[i + 1]]``. Both empty where every place is one
-        value; then the next three arrays are not read.
-    value_offsets, value_totals : numpy.ndarray
-        int64 (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once for each value.
-    numbers : numpy.ndarray
-        int64 (w,), or (v,) where every place is one value: for the attributes that say how many records a person has,
-        which k the person wishes for, and how many people of a population a record stands for, this number; 0 for the
-        others. Empty where no rule asks.
-    guards : numpy.ndarray
-        int64 (w,), or (v,) where every place is one value: bit ``b`` is set where a value is guarded by the rule whose
-        `second` is ``b``. Empty without such rules.
-    safe_size : int
-        Class size from which on every rule holds, whatever the class has.
-    apart : int
-        The attribute whose places are people, where their records may lie in different classes: the last one. −1: a
-        record, or a person, is counted as it stands.
-    wishes : numpy.ndarray
-        int64: which k each of these people wishes for; empty where nobody does.
-    """
-
-    codes: Int64s
-    attributes: Int64s
+    codes: Int64s  # (r,): one of the constants of this module
+    attributes: Int64s  # (r,): which sensitive attribute, −1 for rules on the size alone
+    # `first`, `second`: (r,): parameters
     first: Floats
     second: Floats
-    offsets: Int64s
-    totals: Int64s
-    total: int
-    tree_offsets: Int64s
+    offsets: Int64s  # (s + 1,): where the histogram of each attribute starts
+    totals: Int64s  # (v,): histogram of the whole table, ≥ 1 everywhere
+    total: int  # records of the whole table
+    tree_offsets: Int64s  # (s + 1,): where the tree of each attribute starts; empty range for an attribute without one
+    # (g,): parent of each node, counted from the start of its tree, −1 for the root. A tree first lists the values in
+    # histogram order, then the inner nodes, every child before its parent.
     parents: Int64s
-    weights: Floats
-    scratch_size: int
+    weights: Floats  # (g,): height of the node over the height of the tree; 0 for a value, 1 for the root
+    scratch_size: int  # entries that the caller's scratch buffer needs
+    # `member_starts`, `members`: (v + 1,) and (z,): the values that place ``i`` of the histogram stands for, as places
+    # among the values of all attributes, are ``members[member_starts[i] : member_starts[i + 1]]``. Both empty where
+    # every place is one value; then the next three arrays are not read.
     member_starts: Int64s = NO_NUMBERS
     members: Int64s = NO_NUMBERS
+    # `value_offsets`, `value_totals`: (s + 1,) and (w,): as `offsets` and `totals`, but of values. A person counts once
+    # for each value.
     value_offsets: Int64s = NO_NUMBERS
     value_totals: Int64s = NO_NUMBERS
+    # (w,), or (v,) where every place is one value: for the attributes that say how many records a person has, which k
+    # the person wishes for, and how many people of a population a record stands for, this number; 0 for the others.
+    # Empty where no rule asks.
     numbers: Int64s = NO_NUMBERS
+    # (w,), or (v,) where every place is one value: bit ``b`` is set where a value is guarded by the rule whose `second`
+    # is ``b``. Empty without such rules.
     guards: Int64s = NO_NUMBERS
-    safe_size: int = NEVER
+    safe_size: int = NEVER  # class size from which on every rule holds, whatever the class has
+    # The attribute whose places are people, where their records may lie in different classes: the last one. −1: a
+    # record, or a person, is counted as it stands.
     apart: int = -1
-    wishes: Int64s = NO_NUMBERS
+    wishes: Int64s = NO_NUMBERS  # which k each of these people wishes for; empty where nobody does
 
 
 class Shared(NamedTuple):
-    """How the records of a class are shared out among people whose other records may lie in other classes.
-
-    Attributes
-    ----------
-    records, people : int
-    most : int
-        Records of the person who has most of them.
-    wished : int
-        The largest k that one of them wishes for; 0: nobody does.
-    """
+    """How the records of a class are shared out among people whose other records may lie in other classes."""
 
     records: int
     people: int
-    most: int
-    wished: int
+    most: int  # records of the person who has most of them
+    wished: int  # the largest k that one of them wishes for; 0: nobody does
 
 
 @borrowing

@@ -76,10 +76,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 class Store:
     """Compiled kernels as files of one folder.
 
-    Attributes
-    ----------
-    folder : Path
-        Of one version of Python, numba and llvmlite, and one kind of processor.
+    `folder`: Of one version of Python, numba and llvmlite, and one kind of processor.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -95,25 +95,14 @@ Rule = Literal["auto", "tree", "set"]
 def under_rule(generalized: GeneralizedTable, rule: Rule = "auto") -> GeneralizedTable:
     """Return the table as a rule sees it, for any metric of cells.
 
-    Parameters
-    ----------
-    generalized
-        A recoded table.
-    rule
-        ``"auto"`` counts leaves under the common ancestor where an attribute has a hierarchy, members of the value set
-        where it has none. ``"tree"`` does the same but insists that every category has a hierarchy. ``"set"`` counts
-        the distinct values of a class everywhere, over the distinct values of the column, as if there were no
-        hierarchy. Numbers and dates without a hierarchy are measured by their range under every rule.
+    `generalized`: a recoded table. `rule`: ``"auto"`` counts leaves under the common ancestor where an attribute has a
+    hierarchy, members of the value set where it has none. ``"tree"`` does the same but insists that every category has
+    a hierarchy. ``"set"`` counts the distinct values of a class everywhere, over the distinct values of the column, as
+    if there were no hierarchy. Numbers and dates without a hierarchy are measured by their range under every rule.
+    Raises ``PolicyError`` for another rule, or under ``"tree"`` naming every categorical attribute without a hierarchy.
+    Raises ``InputError``: under ``"set"``, when ancestors were read back from a published frame: the values of a class
+    are not known.
 
-    Raises
-    ------
-    PolicyError
-        For another rule, or under ``"tree"`` naming every categorical attribute without a hierarchy.
-    InputError
-        Under ``"set"``, when ancestors were read back from a published frame: the values of a class are not known.
-
-    Notes
-    -----
     Under ``"set"`` a class that mixes missing and present values still publishes, and loses, the whole domain. Cost
     O(n) for each attribute with a hierarchy under ``"set"``, else nothing.
     """
@@ -190,8 +179,6 @@ def precision(generalized: GeneralizedTable) -> float:
     Without a hierarchy the only step leads to `*`, and every changed cell has taken it. Suppressed cells have climbed
     to the top. Weights do not count.
 
-    Notes
-    -----
     Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression", IJUFKS 2002.
     """
     climbed = sum(_column_sum(generalized, column, climbed_cells(column), 1.0) for column in generalized.columns)
@@ -209,8 +196,6 @@ def entropy_loss(generalized: GeneralizedTable) -> float:
     The probability is the share of the original value among all records of the original column whose value the
     published one covers; ``*`` and suppressed cells cover every record. A mean covers the range of its class.
 
-    Notes
-    -----
     De Waal and Willenborg, "Information loss through global recoding and local suppression", Netherlands Official
     Statistics 1999; Gionis and Tassa, "k-anonymization with minimal loss of information", IEEE TKDE 2009. Departure:
     weights do not count. Cost O(n) to count the original values, then O(c) per attribute: the original values of all
@@ -268,8 +253,6 @@ def iloss(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     Intervals and means cover the distinct values of the data between their ends. A suppressed cell loses
     (|D| − 1) / |D|, so that the sum stays below the number of cells by definition.
 
-    Notes
-    -----
     Xiao and Tao, "Personalized privacy preservation", SIGMOD 2006.
     """
     return _weighted_sum(under_rule(generalized, rule), iloss_cells, iloss_suppressed)
@@ -280,8 +263,6 @@ def loss_metric(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
 
     Lower is better; a suppressed cell loses 1.
 
-    Notes
-    -----
     Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002.
     """
     return _weighted_sum(under_rule(generalized, rule), lm_cells, lambda column: 1.0)
@@ -330,12 +311,8 @@ def cell_penalties(column: GeneralizedColumn) -> NDArray[np.float64]:
 def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> dict[str, float]:
     """Return the mean penalty of each attribute over all original records, in [0, 1]; a suppressed cell is 1.
 
-    Parameters
-    ----------
-    generalized
-        n original records.
-    rule
-        How categories are counted; see :func:`~sfumato.metrics.cell_losses.under_rule`.
+    `generalized`: n original records. `rule`: how categories are counted; see
+    :func:`~sfumato.metrics.cell_losses.under_rule`.
     """
     seen = under_rule(generalized, rule)
     return {
@@ -347,8 +324,6 @@ def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> d
 def certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Sum the weighted penalties of all cells (NCP of the table); lower is better.
 
-    Notes
-    -----
     Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using local recoding", KDD 2006.
     """
     penalties = attribute_penalties(generalized, rule)
@@ -359,8 +334,6 @@ def certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> flo
 def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Divide the NCP of the table by its largest possible value, n times the sum of the weights; in [0, 1].
 
-    Notes
-    -----
     Ghinita, Karras, Kalnis and Mamoulis (VLDB 2007) call it GCP. They divide by the number of attributes, with weights
     that already sum to 1, so their figure never reaches 1. Here the divisor is the sum of the weights.
     """
@@ -371,17 +344,9 @@ def normalized_certainty_penalty(generalized: GeneralizedTable, rule: Rule = "au
 def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], rule: Rule = "auto") -> float:
     """Return the mean penalty of people: that of a person is the mean of its records; in [0, 1].
 
-    Parameters
-    ----------
-    generalized
-        n original records.
-    people
-        int32 (n,): the person of each.
-    rule
-        How categories are counted; see :func:`~sfumato.metrics.cell_losses.under_rule`.
+    `generalized`: n original records. `people`: int32 (n,): the person of each. `rule`: how categories are counted; see
+    :func:`~sfumato.metrics.cell_losses.under_rule`.
 
-    Notes
-    -----
     With one record each it is :func:`normalized_certainty_penalty`. Cost O(n q).
     """
     seen = under_rule(generalized, rule)
@@ -403,16 +368,10 @@ def squared_error(generalized: GeneralizedTable) -> float:
     """Return 100 · SSE / SST over the numbers and dates without a hierarchy, each on the scale of z-scores.
 
     A suppressed record, and a class that mixes missing and present values, counts as if the mean of the whole column
-    were published; missing values have no error. 0 when every column is constant.
+    were published; missing values have no error. 0 when every column is constant. Raises ``InputError`` when no
+    attribute is a number or date without a hierarchy, or when the table was read back from a published frame, whose
+    rows are not aligned with the original.
 
-    Raises
-    ------
-    InputError
-        When no attribute is a number or date without a hierarchy, or when the table was read back from a published
-        frame, whose rows are not aligned with the original.
-
-    Notes
-    -----
     Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for statistical disclosure control", IEEE
     TKDE 2002. On z-scores every column that varies has the same SST, so that the ratio is the mean of the columns'
     own ratios, whatever the divisor of the variance. Cost O(n) per attribute.

@@ -36,20 +36,9 @@ from sfumato.numbers import DIGITS, counted, figure, percent
 def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
     """Charge every record the number of records that look like it (DM); lower is better.
 
-    Parameters
-    ----------
-    generalized
-        n original records.
-    k
-        Classes below this size count as suppressed.
+    `generalized`: n original records. `k`: classes below this size count as suppressed. Returns: the squared sizes of
+    the classes, and n for every suppressed record.
 
-    Returns
-    -------
-    int
-        The squared sizes of the classes, and n for every suppressed record.
-
-    Notes
-    -----
     Bayardo and Agrawal, "Data privacy through optimal k-anonymization", ICDE 2005. Cost O(c).
     """
     sizes = generalized.sizes
@@ -62,8 +51,6 @@ def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
 
     Suppressed records do not count. The result is infinite when no class is left.
 
-    Notes
-    -----
     LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. Cost O(c).
     """
     classes = len(generalized.sizes)
@@ -73,15 +60,9 @@ def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
 def classification_metric(generalized: GeneralizedTable, labels: SensitiveCounts) -> float:
     """Return the share of records that are suppressed or lack their class's most frequent label (CM); lower is better.
 
-    Parameters
-    ----------
-    generalized
-        n original records.
-    labels
-        How often each label occurs in each of its classes; see :func:`~sfumato.classes.counting.class_statistics`.
+    `generalized`: n original records. `labels`: how often each label occurs in each of its classes; see
+    :func:`~sfumato.classes.counting.class_statistics`.
 
-    Notes
-    -----
     Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002. If several labels are equally frequent, the
     choice makes no difference. Cost O(class and label pairs).
     """
@@ -95,38 +76,22 @@ def classification_metric(generalized: GeneralizedTable, labels: SensitiveCounts
 class Losses:
     """What a recoding lost; suppressed records are charged in every figure.
 
-    Attributes
-    ----------
-    records, classes, suppressed : int
-        Original records, published classes, suppressed records.
-    k : int
-        The class size that `discernibility` and `average_class_size` refer to.
-    rule : str
-        How categories were counted.
-    discernibility : int
-        DM.
-    average_class_size : float
-        C_avg; infinite when no class is left.
-    changed : mapping of str to int
-        Cells of each attribute that are not published exactly.
-    attribute_ncp : mapping of str to float
-        Mean NCP of each attribute, in [0, 1].
-    ncp : float
-        NCP summed over the table, weighted.
-    normalized_ncp : float
-        The same over its largest possible value: the information loss, in [0, 1].
-    iloss : float
-        ILoss summed over the table, weighted.
-    loss_metric : float
-        LM summed over the table, weighted.
-    precision : float
-        Prec, in [0, 1]; higher is better.
-    entropy : float or None
-        Non-uniform entropy over that of the fully suppressed table, in [0, 1]; None in the sums of parts.
-    squared_error : float or None
-        100 · SSE / SST; None when there are no numbers, or when the rows are not aligned with the original.
-    classification : float or None
-        CM; None when no labels were handed in.
+    * `records`, `classes`, `suppressed`: original records, published classes, suppressed records.
+    * `k`: the class size that `discernibility` and `average_class_size` refer to.
+    * `rule`: how categories were counted.
+    * `discernibility`: DM.
+    * `average_class_size`: C_avg; infinite when no class is left.
+    * `changed`: cells of each attribute that are not published exactly.
+    * `attribute_ncp`: mean NCP of each attribute, in [0, 1].
+    * `ncp`: NCP summed over the table, weighted.
+    * `normalized_ncp`: the same over its largest possible value: the information loss, in [0, 1].
+    * `iloss`: ILoss summed over the table, weighted.
+    * `loss_metric`: LM summed over the table, weighted.
+    * `precision`: prec, in [0, 1]; higher is better.
+    * `entropy`: non-uniform entropy over that of the fully suppressed table, in [0, 1]; None in the sums of parts.
+    * `squared_error`: 100 · SSE / SST; None when there are no numbers, or when the rows are not aligned with the
+      original.
+    * `classification`: CM; None when no labels were handed in.
     """
 
     records: int
@@ -175,12 +140,8 @@ class Losses:
     def lines(self, digits: int = DIGITS, *, of_classes: bool = False) -> list[str]:
         """Write aligned lines for people: the table's figures, then each attribute's own.
 
-        Parameters
-        ----------
-        digits
-            Significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
-        of_classes
-            Write only what the sizes of the classes tell.
+        `digits`: significant digits; counts stay whole. Losses between 0 and 1 are written as percentages.
+        `of_classes`: write only what the sizes of the classes tell.
         """
         rows = self.rows(digits, of_classes=of_classes)
         width = max(len(name) for name, _ in rows)
@@ -221,25 +182,12 @@ def measure_losses(
 ) -> Losses:
     """Measure everything that a recoding lost.
 
-    Parameters
-    ----------
-    generalized
-        A recoded table, or one that was read back from a published frame.
-    k
-        The class size that DM and C_avg refer to.
-    rule
-        How categories are counted in NCP, ILoss and LM; see :func:`~sfumato.metrics.cell_losses.under_rule`.
-    labels
-        Counts of the class label, for CM.
+    `generalized`: a recoded table, or one that was read back from a published frame. `k`: the class size that DM and
+    C_avg refer to. `rule`: how categories are counted in NCP, ILoss and LM; see
+    :func:`~sfumato.metrics.cell_losses.under_rule`. `labels`: counts of the class label, for CM. Raises ``PolicyError``
+    or ``InputError`` when the rule does not fit the table, and for class means that were read back from a published
+    frame. They do not show the ranges of their classes, so every loss computed from them would be far too low.
 
-    Raises
-    ------
-    PolicyError, InputError
-        When the rule does not fit the table, and for class means that were read back from a published frame. They do
-        not show the ranges of their classes, so every loss computed from them would be far too low.
-
-    Notes
-    -----
     Cost O(n) for the entropy and the squared error of each attribute, O(c) per attribute for everything else.
     """
     raise_all(InputError, _unknown_ranges(generalized))
@@ -256,14 +204,8 @@ def measure_losses(
 def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rule = "auto") -> Losses:
     """Work out the losses that sums tell: all but the entropy, the squared error and CM.
 
-    Parameters
-    ----------
-    sums
-        Of the whole table: its own, or those of its parts added up.
-    weights
-        Of the attributes.
-    k, rule
-        What the sums were made with.
+    `sums`: of the whole table: its own, or those of its parts added up. `weights`: of the attributes. `k`, `rule`: what
+    the sums were made with.
     """
     cells, records = sums.cells, sums.records
     penalties = {name: cell.ncp / UNIT / records for name, cell in cells.items()}
@@ -312,22 +254,16 @@ class LossSums:
     """What losses are worked out from.
 
     The sums of parts that have whole classes add up to those of the table, whatever the parts and their order are.
-
-    Attributes
-    ----------
-    records, classes, suppressed : int
-    counted, squares : int
-        Records in classes that are large enough for `discernibility`, and the squared sizes of these classes.
-    cells : mapping of str to CellSums
-        By attribute.
     """
 
     records: int
     classes: int
     suppressed: int
+    # `counted`, `squares`: records in classes that are large enough for `discernibility`, and the squared sizes of
+    # these classes
     counted: int
     squares: int
-    cells: Mapping[str, _CellSums]
+    cells: Mapping[str, _CellSums]  # by attribute
 
     def __add__(self, other: LossSums) -> LossSums:
         """Add the sums of another part of the same table."""
@@ -344,18 +280,10 @@ class LossSums:
 def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> LossSums:
     """Add up what a table, or a part of one that has whole classes, lost.
 
-    Parameters
-    ----------
-    generalized
-        A recoded table or part.
-    k
-        The class size that DM refers to.
-    rule
-        How categories are counted; see :func:`~sfumato.metrics.under_rule`. Under ``"set"`` the sums of parts do
-        not add up: it counts the values that the records of the table have.
+    `generalized`: a recoded table or part. `k`: the class size that DM refers to. `rule`: how categories are counted;
+    see :func:`~sfumato.metrics.under_rule`. Under ``"set"`` the sums of parts do not add up: it counts the values that
+    the records of the table have.
 
-    Notes
-    -----
     Cost O(c) per attribute.
     """
     sizes = generalized.sizes

@@ -40,21 +40,12 @@ class Outcome(StrEnum):
 class Check:
     """One promise and the outcome of its check.
 
-    Attributes
-    ----------
-    promise : str
-        In words, e.g. ``"k-anonymity (k=5)"``.
-    outcome : Outcome
-    achieved : tuple of Achieved
-        The values that the published table really has.
-    detail : str
-        What was found, without any value of the table.
-    required : bool
-        Whether verification fails while this is undecided. The suppression limit can never be decided.
-    of_population : bool
-        Whether nobody can recount it without a table of the population.
-    of_original : bool
-        Whether nobody can recount it without the records that were left out.
+    * `promise`: in words, e.g. ``"k-anonymity (k=5)"``.
+    * `achieved`: the values that the published table really has.
+    * `detail`: what was found, without any value of the table.
+    * `required`: whether verification fails while this is undecided. The suppression limit can never be decided.
+    * `of_population`: whether nobody can recount it without a table of the population.
+    * `of_original`: whether nobody can recount it without the records that were left out.
     """
 
     promise: str

@@ -49,20 +49,9 @@ def of_people_apart(
 ) -> tuple[RuleArrays, Codes]:
     """Return rules that read histograms of people and of their values, and the columns that are counted.
 
-    Parameters
-    ----------
-    rules
-        As they are for single values.
-    columns
-        The codes of each attribute that some rule looks at, unsigned (n,), and what they mean.
-    people
-        Who the records are about.
-
-    Returns
-    -------
-    arrays : RuleArrays
-    codes : numpy.ndarray
-        Unsigned (n, s + 1): the person's value for each attribute, then the person.
+    `rules`: as they are for single values. `columns`: the codes of each attribute that some rule looks at, unsigned
+    (n,), and what they mean. `people`: who the records are about. Returns: `codes`: Unsigned (n, s + 1): the person's
+    value for each attribute, then the person.
     """
     values = [int(np.count_nonzero(np.bincount(codes))) for codes, _ in columns]
     firsts = np.cumsum([0, *values], dtype=np.int64)
@@ -90,15 +79,8 @@ def of_people_apart(
 def among(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
     """Give the places of some records new numbers, so that no place is without any of them.
 
-    Parameters
-    ----------
-    rules
-        Rules in which `codes` are places.
-    codes
-        Unsigned (m, s + 1): the columns of these records.
+    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records.
 
-    Notes
-    -----
     Verdicts about classes of these records stay as they are. Cost O(m log m) for each column.
     """
     found = [np.unique(column, return_inverse=True) for column in codes.T]
@@ -163,14 +145,9 @@ def of_people(
 ) -> tuple[RuleArrays, NDArray[np.unsignedinteger]]:
     """Return rules that read histograms of sets, and the columns that are counted, unsigned (n, s).
 
-    Parameters
-    ----------
-    rules
-        As they are for single values; their totals count people by value.
-    columns
-        What people have of each attribute that some rule looks at.
-    people
-        How many records people have, and which k and l they wish for: further columns, where some rule asks.
+    `rules`: as they are for single values; their totals count people by value. `columns`: what people have of each
+    attribute that some rule looks at. `people`: how many records people have, and which k and l they wish for: further
+    columns, where some rule asks.
     """
     counted = [_counted(*column) for column in columns]
     attributes, second = rules.attributes.copy(), rules.second.copy()
@@ -258,27 +235,16 @@ Column = tuple[str, View | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompiledRules:
-    """All models of a run on one table, ready for kernels.
-
-    Attributes
-    ----------
-    arrays : RuleArrays
-    codes : numpy.ndarray
-        uint8, uint16 or uint32 (n, s): value of each record in the columns that some rule looks at, counted from 0
-        inside each column, as the histograms of `arrays` number them. s is 0 when all rules are on sizes. Where
-        records are people: a set of values, and in a last column how many records a person has if some rule asks.
-    whole : ClassStatistics
-        All records as one class.
-    sources : tuple of Rule
-        The rules before they were compiled.
-    sensitive : mapping of Column to SensitiveCounts
-        All records as one class, for each of these columns, as the rules on it see them.
-    """
+    """All models of a run on one table, ready for kernels."""
 
     arrays: RuleArrays
+    # Uint8, uint16 or uint32 (n, s): value of each record in the columns that some rule looks at, counted from 0 inside
+    # each column, as the histograms of `arrays` number them. s is 0 when all rules are on sizes. Where records are
+    # people: a set of values, and in a last column how many records a person has if some rule asks.
     codes: NDArray[np.unsignedinteger]
-    whole: ClassStatistics
-    sources: tuple[Rule, ...] = ()
+    whole: ClassStatistics  # all records as one class
+    sources: tuple[Rule, ...] = ()  # the rules before they were compiled
+    # all records as one class, for each of these columns, as the rules on it see them
     sensitive: Mapping[Column, SensitiveCounts] = field(default_factory=dict)
 
     @property
@@ -306,13 +272,8 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
     """Compile `models` for the records of `table`, the whole table being all of them.
 
     Records that are suppressed later still count in the whole table here, so distances to it may differ from those in
-    the published table. The release is finally judged by its own statistics.
-
-    Raises
-    ------
-    PolicyError
-        When a model names an attribute that does not exist or a distance that the attribute does not have, or when no
-        search can go by it.
+    the published table. The release is finally judged by its own statistics. Raises ``PolicyError`` when a model names
+    an attribute that does not exist or a distance that the attribute does not have, or when no search can go by it.
     """
     everybody = np.zeros(table.height, dtype=np.int32)
     whole = statistics_of(table, everybody, 1)
@@ -341,26 +302,10 @@ def compile_counted(
 ) -> tuple[RuleArrays, ClassStatistics, list[tuple[int, NDArray[np.int32]]]]:
     """Compile `models` for a table whose sensitive values are counted already; no record is looked at.
 
-    Parameters
-    ----------
-    models, table
-        As :func:`compile_rules` takes them; every record is a person of its own.
-    occurrences
-        int64 (cardinality,) for each sensitive attribute: how many records have each code.
-
-    Returns
-    -------
-    arrays : RuleArrays
-    whole : ClassStatistics
-        All records as one class.
-    values : list of (int, numpy.ndarray)
-        For each column of :attr:`CompiledRules.codes` the sensitive attribute that it comes from, and the value behind
-        each of its codes, int32 (cardinality,).
-
-    Raises
-    ------
-    PolicyError
-        As :func:`compile_rules`.
+    `models`, `table`: as :func:`compile_rules` takes them; every record is a person of its own. `occurrences`: int64
+    (cardinality,) for each sensitive attribute: how many records have each code. Returns: `values`: For each column of
+    :attr:`CompiledRules.codes` the sensitive attribute that it comes from, and the value behind each of its codes,
+    int32 (cardinality,). Raises ``PolicyError`` as :func:`compile_rules`.
     """
     rules = rules_of(models, table)
     whole, value_of = {}, {}
@@ -450,12 +395,8 @@ def _on_one_scale(
     """Return the totals of columns so that those which are compared with add up to one number, and that number.
 
     Kernels know one size of the whole table. Totals that were counted add up to `total`, declared shares to whatever
-    they add up to: each is multiplied by a whole number, so that nothing is rounded.
-
-    Raises
-    ------
-    PolicyError
-        When products of the numbers would be too large for 64 bits.
+    they add up to: each is multiplied by a whole number, so that nothing is rounded. Raises ``PolicyError`` when
+    products of the numbers would be too large for 64 bits.
     """
     compared = {rule.column for rule in rules if TRAITS[rule.code].relative}
     masses = {
@@ -480,14 +421,8 @@ def _on_one_scale(
 def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCounts], total: int) -> RuleArrays:
     """Lay rules out as arrays.
 
-    Parameters
-    ----------
-    rules
-        Rules of all models.
-    sensitive
-        The columns that they look at; histograms stand in this order.
-    total
-        Records of the whole table.
+    `rules`: rules of all models. `sensitive`: the columns that they look at; histograms stand in this order. `total`:
+    records of the whole table.
     """
     columns = list(sensitive)
     settled, guards = _marked([_settled(rule, sensitive) for rule in rules], sensitive)

@@ -174,10 +174,7 @@ class KMap(CheckedModel):
 def people_covered(statistics: ClassStatistics) -> NDArray[np.int64]:
     """Return the people of the population whom each class covers, int64 (c,).
 
-    Raises
-    ------
-    ValueError
-        When no population is known: a fault of the caller.
+    Raises ``ValueError`` when no population is known: a fault of the caller.
     """
     if statistics.population is None:
         raise ValueError("no population is known")

@@ -164,10 +164,7 @@ def is_fixed(column: tuple[str, View | None]) -> bool:
 def _labels_of(counts: SensitiveCounts) -> list[str]:
     """Return the label of each value, the missing one as ``""``; v of them.
 
-    Raises
-    ------
-    PolicyError
-        When it is not known how values are named.
+    Raises ``PolicyError`` when it is not known how values are named.
     """
     if counts.labels is None or counts.code_of is None:
         raise PolicyError(f"reference: it is not known how the values of {counts.name!r} are named")

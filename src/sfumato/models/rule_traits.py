@@ -38,48 +38,21 @@ Marks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class _Traits:
-    """What is true of a predicate of :mod:`sfumato.kernels.predicates`.
+    """What is true of a predicate of :mod:`sfumato.kernels.predicates`."""
 
-    Attributes
-    ----------
-    lasting : bool
-        A class that satisfies it still does after any addition; so every part of a class that breaks it breaks it, too.
-    relative : bool
-        It compares with the whole table, which changes when records are left out.
-    share : bool
-        It bounds the share of every value, by 1 over its parameter.
-    mixing : bool
-        Kernels of slices measure it for people who may be in several buckets.
-    tree : bool
-        It reads the hierarchy of its attribute.
-    leading : bool
-        It needs room for as many counts as its second parameter says.
-    people : bool
-        It is about how many records people have; where everybody has one, it always holds.
-    wishes : bool
-        It is about the k that people wish for; where nobody does, it always holds.
-    apart : bool
-        Two classes that satisfy it still do when they are merged and have people in common.
-    wished_l : bool
-        It is about the l that people wish for; where nobody does, it always holds.
-    merging : bool
-        Two classes that satisfy it, and have nobody in common, still do when they are merged.
-    population : bool
-        It is about the people of a population whom a class covers.
-    """
-
+    # a class that satisfies it still does after any addition; so every part of a class that breaks it breaks it, too
     lasting: bool = False
-    relative: bool = False
-    share: bool = False
-    mixing: bool = False
-    tree: bool = False
-    leading: bool = False
-    people: bool = False
-    wishes: bool = False
-    apart: bool = False
-    wished_l: bool = False
-    merging: bool = True
-    population: bool = False
+    relative: bool = False  # it compares with the whole table, which changes when records are left out
+    share: bool = False  # it bounds the share of every value, by 1 over its parameter
+    mixing: bool = False  # kernels of slices measure it for people who may be in several buckets
+    tree: bool = False  # it reads the hierarchy of its attribute
+    leading: bool = False  # it needs room for as many counts as its second parameter says
+    people: bool = False  # it is about how many records people have; where everybody has one, it always holds
+    wishes: bool = False  # it is about the k that people wish for; where nobody does, it always holds
+    apart: bool = False  # two classes that satisfy it still do when they are merged and have people in common
+    wished_l: bool = False  # it is about the l that people wish for; where nobody does, it always holds
+    merging: bool = True  # two classes that satisfy it, and have nobody in common, still do when they are merged
+    population: bool = False  # it is about the people of a population whom a class covers
 
 
 TRAITS: Mapping[int, _Traits] = {

@@ -184,19 +184,9 @@ class TCloseness(ComparingModel):
 def distance_code(code: int, counts: SensitiveCounts, *, ordered: bool = False) -> int:
     """Settle which distance fits the attribute.
 
-    Parameters
-    ----------
-    code
-        ``T_BY_KIND`` or the distance that was asked for.
-    counts
-        The attribute.
-    ordered
-        Whether the order of its categories is given.
-
-    Raises
-    ------
-    PolicyError
-        When ranks were requested and the attribute has no order. A missing hierarchy is found when its tree is read.
+    `code`: ``T_BY_KIND`` or the distance that was asked for. `ordered`: whether the order of its categories is given.
+    Raises ``PolicyError`` when ranks were requested and the attribute has no order. A missing hierarchy is found when
+    its tree is read.
     """
     ordered = ordered or is_measured(counts.kind)
     if code == T_ORDERED and not ordered:
@@ -211,17 +201,9 @@ def distance_code(code: int, counts: SensitiveCounts, *, ordered: bool = False) 
 def _value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
     """Return the node above each value at each level.
 
-    The missing value is a leaf right under the root: a node of its own at every level but the last.
-
-    Returns
-    -------
-    numpy.ndarray
-        int32 (H + 1, v): node numbers, level 0 (the values themselves) to the root. H ≥ 1.
-
-    Raises
-    ------
-    PolicyError
-        When the attribute has no hierarchy.
+    The missing value is a leaf right under the root: a node of its own at every level but the last. Returns: int32 (H +
+    1, v): node numbers, level 0 (the values themselves) to the root. H ≥ 1. Raises ``PolicyError`` when the attribute
+    has no hierarchy.
     """
     if counts.hierarchy is None or counts.leaf_of is None:
         raise PolicyError(f"t-closeness: {counts.name!r} has no hierarchy; give it one or choose another distance")
@@ -237,14 +219,8 @@ def _value_paths(counts: SensitiveCounts) -> NDArray[np.int32]:
 def flat_tree(counts: SensitiveCounts) -> tuple[list[int], list[float]]:
     """Write the tree as kernels read it: the values, then every node at which branches meet, children before parents.
 
-    Nodes with a single child move nothing and are left out.
-
-    Returns
-    -------
-    parents : list of int
-        Parent of each node, −1 for the top one.
-    weights : list of float
-        Height of each node over the height of the tree, 0 for a value.
+    Nodes with a single child move nothing and are left out. Returns: `parents`: Parent of each node, −1 for the top
+    one; `weights`: Height of each node over the height of the tree, 0 for a value.
     """
     paths = _value_paths(counts)
     height = len(paths) - 1

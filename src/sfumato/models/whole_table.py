@@ -96,19 +96,10 @@ def left_after(
 ) -> NDArray[np.bool_]:
     """Leave classes out until all models hold: the weakest first, all that are equally weak at a time; bool (c,).
 
-    Parameters
-    ----------
-    models
-        The first that does not hold says which classes are weakest.
-    sizes, people
-        int64 (c,).
-    kept
-        bool (c,): the classes to begin with.
-    room
-        Records that may be left out at most; where that does not suffice, nothing is left.
+    `models`: the first that does not hold says which classes are weakest. `sizes`, `people`: int64 (c,). `kept`: bool
+    (c,): the classes to begin with. `room`: records that may be left out at most; where that does not suffice, nothing
+    is left.
 
-    Notes
-    -----
     Cost O(c · s) for s different sizes. Nothing is left where nothing holds.
     """
     kept, least = kept.copy(), int(sizes[kept].sum()) - room

@@ -29,24 +29,10 @@ _HOW_TO_GET = f"download it from {_ADULT_URL} and name its folder with --data or
 def complete_adult(folder: Path | None, records: int | None = None) -> tuple[pl.DataFrame, str]:
     """Read the first complete records of Adult: those without ``?`` in any of their 15 fields.
 
-    Parameters
-    ----------
-    folder
-        Holds ``adult/adult.data`` or ``adult.data``; None takes ``SFUMATO_DATA``, else fetches it from the publisher.
-    records
-        None: all 30,162.
-
-    Returns
-    -------
-    tuple of DataFrame and str
-        The records, and a line about where they come from.
-
-    Raises
-    ------
-    InputError
-        When it is not in the folder, cannot be fetched, or is another file.
-    PolicyError
-        When it has to be fetched and pooch is not installed.
+    `folder`: holds ``adult/adult.data`` or ``adult.data``; None takes ``SFUMATO_DATA``, else fetches it from the
+    publisher. `records`: None: all 30,162. Returns: the records, and a line about where they come from. Raises
+    ``InputError`` when it is not in the folder, cannot be fetched, or is another file. Raises ``PolicyError`` when it
+    has to be fetched and pooch is not installed.
     """
     path = _find_file(folder, "adult", ADULT) or _fetched()
     try:
@@ -70,10 +56,7 @@ def movie_ratings(folder: Path | None) -> Path | None:
 def _find_file(folder: Path | None, inner: str, name: str) -> Path | None:
     """Look for a file in the named folder, or in the one that ``SFUMATO_DATA`` names.
 
-    Raises
-    ------
-    InputError
-        When the named folder does not exist.
+    Raises ``InputError`` when the named folder does not exist.
     """
     named = folder or (Path(os.environ["SFUMATO_DATA"]) if os.environ.get("SFUMATO_DATA") else None)
     if named is None:

@@ -24,46 +24,24 @@ from sfumato.table.encoding import EncodedTable
 
 @dataclass(frozen=True)
 class Setting:
-    """How experiments are repeated.
+    """How experiments are repeated."""
 
-    Attributes
-    ----------
-    data : Path or None
-        Folder with public tables, as ``SFUMATO_DATA`` names one; None reads that variable.
-    seed : int
-        For synthetic tables, and for algorithms that draw at random.
-    quick : bool
-        Fewer records and values, to see that it works.
-    threads : int
-        Runs at a time.
-    progress : callable
-        Called with (what, done, total).
-    """
-
-    data: Path | None = None
-    seed: int = 1
-    quick: bool = False
-    threads: int = 1
-    progress: Progress = field(default=silent)
+    data: Path | None = None  # folder with public tables, as ``SFUMATO_DATA`` names one; None reads that variable
+    seed: int = 1  # for synthetic tables, and for algorithms that draw at random
+    quick: bool = False  # fewer records and values, to see that it works
+    threads: int = 1  # runs at a time
+    progress: Progress = field(default=silent)  # called with (what, done, total)
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
     """A method of publishing, with its view of the table.
 
-    Attributes
-    ----------
-    label : str
-        Its name on curves and in tables.
-    anonymizer : Anonymizer
-    table : EncodedTable
-        The table that it solves.
-    published : EncodedTable
-        The table on which its losses are counted; the same records in the same order.
-    rule : str
-        How categories count in losses.
-    suppressible : bool
-        Whether it may suppress k records.
+    * `label`: its name on curves and in tables.
+    * `table`: the table that it solves.
+    * `published`: the table on which its losses are counted; the same records in the same order.
+    * `rule`: how categories count in losses.
+    * `suppressible`: whether it may suppress k records.
     """
 
     label: str

@@ -86,19 +86,12 @@ _ALL_WORK = (*_WORK, *_HOME)
 
 
 class Hospital(NamedTuple):
-    """The two synthetic tables; nobody in them exists.
+    """The two synthetic tables; nobody in them exists."""
 
-    Attributes
-    ----------
-    patients : polars.DataFrame
-        The hospital's table: name, age (years), sex, zip (five digits as text), marital_status, occupation, disease,
-        visit_count.
-    register : polars.DataFrame
-        The public register: name, age, sex, zip, marital_status, occupation of the town's voters.
-    """
-
+    # the hospital's table: name, age (years), sex, zip (five digits as text), marital_status, occupation, disease,
+    # visit_count
     patients: pl.DataFrame
-    register: pl.DataFrame
+    register: pl.DataFrame  # the public register: name, age, sex, zip, marital_status, occupation of the town's voters
 
 
 def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
@@ -106,27 +99,10 @@ def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
 
     Six in ten patients are in the register, with the same values; so are people who never were patients. The register
     has as many rows as the hospital table (a few less if many patients are children, who are in no register). Names are
-    invented and unique. Rows are in random order.
+    invented and unique. Rows are in random order. `patients`: rows of the hospital table, 1 or more. `seed`: the same
+    seed gives the same tables; None gives new ones each time. Returns: the named pair (patients, register). Raises
+    ``InputError`` when `patients` is not a whole number for which there are enough names.
 
-    Parameters
-    ----------
-    patients
-        Rows of the hospital table, 1 or more.
-    seed
-        The same seed gives the same tables; None gives new ones each time.
-
-    Returns
-    -------
-    Hospital
-        The named pair (patients, register).
-
-    Raises
-    ------
-    InputError
-        When `patients` is not a whole number for which there are enough names.
-
-    Notes
-    -----
     Cost O(patients · diseases).
     """
     others = _others(patients)
@@ -259,16 +235,7 @@ _LARGEST_TOWN = len(_INITIALS) * int(np.prod([len(part) for part in _SYLLABLES])
 def _synthetic_names(sexes: NDArray[np.integer], generator: np.random.Generator) -> pl.Series:
     """Give everybody an invented name that nobody else has.
 
-    Parameters
-    ----------
-    sexes
-        Integer (n,), 0 for women and 1 for men; n is at most `LARGEST_TOWN`.
-    generator
-
-    Returns
-    -------
-    polars.Series
-        Strings, length n.
+    `sexes`: Integer (n,), 0 for women and 1 for men; n is at most `LARGEST_TOWN`. Returns: strings, length n.
     """
     first = generator.integers(0, len(_FIRST[0].split()), size=len(sexes))
     keys = generator.choice(_LARGEST_TOWN, size=len(sexes), replace=False)

@@ -27,28 +27,16 @@ _ANONYMIZER = Mondrian()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinkingStudy:
-    """A hospital's table, attacked before and after publishing.
-
-    Attributes
-    ----------
-    town : Hospital
-    policy : Policy
-        The policy that `release` was made with.
-    release : Release
-    before, after : LinkageResult
-        The attack on the patients without their names, and on the release.
-    person : polars.DataFrame
-        One row of the register: somebody whose disease is disclosed before.
-    records_before, records_after : polars.DataFrame
-        Records that fit this person.
-    """
+    """A hospital's table, attacked before and after publishing."""
 
     town: Hospital
-    policy: Policy
+    policy: Policy  # the policy that `release` was made with
     release: Release
+    # `before`, `after`: the attack on the patients without their names, and on the release
     before: LinkageResult
     after: LinkageResult
-    person: pl.DataFrame
+    person: pl.DataFrame  # one row of the register: somebody whose disease is disclosed before
+    # `records_before`, `records_after`: records that fit this person
     records_before: pl.DataFrame
     records_after: pl.DataFrame
 
@@ -56,19 +44,9 @@ class LinkingStudy:
 def linking_study(town: Hospital, *, seed: int | None = None, progress: Progress = silent) -> LinkingStudy:
     """Attack a synthetic hospital, publish it with k = 5 and entropy 3-diversity, and attack the release.
 
-    Parameters
-    ----------
-    town
-        From :func:`~sfumato.papers.hospital.hospital`.
-    seed
-        For repeatable studies; None draws from the operating system.
-    progress
-        Called with (what, done, total) while the release is made.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there are too few patients.
+    `town`: from :func:`~sfumato.papers.hospital.hospital`. `seed`: for repeatable studies; None draws from the
+    operating system. `progress`: called with (what, done, total) while the release is made. Raises
+    ``UnsatisfiableError`` when there are too few patients.
     """
     nameless = town.patients.drop(HOSPITAL_SCHEMA.identifying)
     table = read_table(town.patients, HOSPITAL_SCHEMA)

@@ -56,26 +56,19 @@ _KEEP_M: tuple[PrivacyModel, ...] = (KAnonymity(M), DistinctLDiversity(M), Proba
 
 @dataclass(frozen=True)
 class MonthlyStudy:
-    """What an attacker learns from twelve monthly releases of the same people.
-
-    Attributes
-    ----------
-    patients : int
-    separate, appended, grown : SeriesAttacks
-        Of people who come and stay: releases that know nothing of each other, and two series.
-    separate_again, invariant : SeriesAttacks
-        Of people who come, leave and come back: sensitive values, in separate releases and in a series of m-invariance.
-    counterfeits : float
-        Invented rows of that series, as a mean share of the rows of a release.
-    """
+    """What an attacker learns from twelve monthly releases of the same people."""
 
     patients: int
+    # `separate`, `appended`, `grown`: of people who come and stay: releases that know nothing of each other, and two
+    # series
     separate: SeriesAttacks
     appended: SeriesAttacks
     grown: SeriesAttacks
+    # `separate_again`, `invariant`: of people who come, leave and come back: sensitive values, in separate releases and
+    # in a series of m-invariance
     separate_again: SeriesAttacks
     invariant: SeriesAttacks
-    counterfeits: float
+    counterfeits: float  # invented rows of that series, as a mean share of the rows of a release
 
 
 def monthly_study(
@@ -83,24 +76,11 @@ def monthly_study(
 ) -> MonthlyStudy:
     """Publish a hospital's patients twelve times in several ways, and attack what was published.
 
-    Parameters
-    ----------
-    patients
-        As :func:`~sfumato.papers.hospital.hospital` makes them, at least 300.
-    folder
-        Empty; gets the tables of each month, the releases, and the series with their ledgers.
-    seed
-        For repeatable studies; None draws from the operating system.
-    progress
-        Called with (what, done, total).
+    `patients`: as :func:`~sfumato.papers.hospital.hospital` makes them, at least 300. `folder`: empty; gets the tables
+    of each month, the releases, and the series with their ledgers. `seed`: for repeatable studies; None draws from the
+    operating system. `progress`: called with (what, done, total). Raises ``InputError`` when there are too few
+    patients.
 
-    Raises
-    ------
-    InputError
-        When there are too few patients.
-
-    Notes
-    -----
     The attacker knows age, sex and zip of one person, and with which release the person came, or in which ones the
     person is. Cost of twelve releases in each of five ways.
     """

@@ -41,17 +41,10 @@ class Verdict(StrEnum):
 class Claim:
     """Something that a paper says about its experiments, and whether it holds here.
 
-    Attributes
-    ----------
-    text : str
-        The claim, in our words.
-    where : str
-        Its place in the paper.
-    verdict : Verdict
-    numbers : str
-        The figures that decide it, or why nothing does.
-    there : Verdict or None
-        On a stand-in: whether it holds of that.
+    * `text`: the claim, in our words.
+    * `where`: its place in the paper.
+    * `numbers`: the figures that decide it, or why nothing does.
+    * `there`: on a stand-in: whether it holds of that.
     """
 
     text: str
@@ -263,24 +256,13 @@ _VARIANTS = ("-", "--", ":", "-.")
 class Panel:
     """One figure or table of the paper, drawn from a tidy table: a curve for each method.
 
-    Attributes
-    ----------
-    name : str
-        Name of the drawing's file, without ending.
-    title : str
-        What is shown, and which figure of the paper shows it.
-    frame : str
-        Name of the table.
-    across, up : str
-        Columns for the two axes.
-    axes : tuple of str
-        Labels of the axes, with units.
-    only : mapping
-        Columns that must have these values.
-    curves : str
-        Column that distinguishes the curves.
-    logarithmic : bool
-        Whether the vertical axis is logarithmic.
+    * `name`: name of the drawing's file, without ending.
+    * `title`: what is shown, and which figure of the paper shows it.
+    * `across`, `up`: columns for the two axes.
+    * `axes`: labels of the axes, with units.
+    * `only`: columns that must have these values.
+    * `curves`: column that distinguishes the curves.
+    * `logarithmic`: whether the vertical axis is logarithmic.
     """
 
     name: str
@@ -305,10 +287,7 @@ class Panel:
 def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
     """Draw the curves of a panel as SVG; hollow black marks are the paper's printed figures.
 
-    Raises
-    ------
-    PolicyError
-        When matplotlib is not installed.
+    Raises ``PolicyError`` when matplotlib is not installed.
     """
     curves: dict[str, tuple[list[float], list[float]]] = {}
     styles: dict[str, dict[str, Any]] = {}

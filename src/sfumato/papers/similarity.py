@@ -371,17 +371,8 @@ _THOUSANDS = (
 def subscribers(records: int = SUBSCRIBERS, *, seed: int) -> pl.DataFrame:
     """Make a table with the marginals that the thesis states: ages 4 to 99, mostly men, 47 prefectures, a charge.
 
-    Parameters
-    ----------
-    records
-        Rows.
-    seed
-        The same seed gives the same table.
-
-    Returns
-    -------
-    polars.DataFrame
-        age (years), sex, location, charge (yen a month).
+    `records`: rows. `seed`: the same seed gives the same table. Returns: age (years), sex, location, charge (yen a
+    month).
     """
     drawn = np.random.default_rng(seed)
     people = np.array(_THOUSANDS, dtype=float)
@@ -417,10 +408,7 @@ _FREQUENT, _LONG_TAIL = 5, 0.8
 def frequencies(data: str, frame: pl.DataFrame, place: str) -> pl.DataFrame:
     """Count the records of each value of age, sex and place.
 
-    Returns
-    -------
-    polars.DataFrame
-        data, attribute, value (text), at (the age, or the value's rank by falling frequency), records.
+    Returns: data, attribute, value (text), at (the age, or the value's rank by falling frequency), records.
     """
     parts = []
     for name in ("age", "sex", place):
@@ -442,10 +430,7 @@ def frequencies(data: str, frame: pl.DataFrame, place: str) -> pl.DataFrame:
 def taxonomy() -> pl.DataFrame:
     """Set the table of appendix 7.3 beside the tree that its configuration file gives the programs (7.2).
 
-    Returns
-    -------
-    polars.DataFrame
-        location, region, half (7.3), node, part (7.2).
+    Returns: location, region, half (7.3), node, part (7.2).
     """
     rows = [
         (name, region, half, node, part)

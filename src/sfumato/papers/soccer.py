@@ -300,18 +300,9 @@ MEASUREMENTS = tuple(name for name, *_ in _MEASUREMENTS)
 def players(count: int = _PLAYERS, *, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Make five quarters of fitness data with 12 attributes, and a public page about the players.
 
-    Parameters
-    ----------
-    count
-        Players, each measured in every quarter.
-    seed
-        The same seed gives the same tables.
-
-    Returns
-    -------
-    tuple of DataFrame
-        The fitness table: player (a pseudonym), position, quarter, height (cm), weight (kg), and seven
-        measurements; and the page: player, height, weight in the last quarter.
+    `count`: players, each measured in every quarter. `seed`: the same seed gives the same tables. Returns: the fitness
+    table: player (a pseudonym), position, quarter, height (cm), weight (kg), and seven measurements; and the page:
+    player, height, weight in the last quarter.
     """
     drawn = np.random.default_rng(seed)
     shares = np.array([share for _, share, *_ in _POSITIONS], dtype=float)

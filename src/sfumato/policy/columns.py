@@ -16,10 +16,7 @@ _ADVICE = "read the table with sfumato.read_table(source, policy)"
 def policy_columns(schema: Schema) -> Columns:
     """Describe the roles and settings of a schema.
 
-    Raises
-    ------
-    PolicyError
-        When it has settings that no policy can hold.
+    Raises ``PolicyError`` when it has settings that no policy can hold.
     """
     columns = {
         "identifying": schema.identifying,

@@ -130,21 +130,8 @@ def checked(
 ) -> PartType:
     """Make a part of plain values.
 
-    Parameters
-    ----------
-    part
-        Which part.
-    mapping
-        Its plain values, in their long form.
-    names
-        What messages call certain keys.
-    mistakes
-        Mistakes that were found before.
-
-    Raises
-    ------
-    PolicyError
-        With every mistake, one line each.
+    `mapping`: its plain values, in their long form. `names`: what messages call certain keys. `mistakes`: mistakes that
+    were found before. Raises ``PolicyError`` with every mistake, one line each.
     """
     found = list(mistakes)
     try:
@@ -309,10 +296,7 @@ def described_as_mapping(value: Any) -> dict[str, Any]:
 def as_json(mapping: Mapping[str, Any]) -> str:
     """Write plain values as JSON, for which strict means what it does for TOML: lists may be tuples, text no number.
 
-    Raises
-    ------
-    TypeError
-        For values that TOML does not have.
+    Raises ``TypeError`` for values that TOML does not have.
     """
     return json.dumps(mapping, default=_plain)
 

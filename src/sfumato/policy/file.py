@@ -16,12 +16,8 @@ from sfumato.whole_files import read_regular
 def read_policy(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a policy file as plain values, unchecked; paths in it become relative to the current folder.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read.
-    PolicyError
-        When it is not TOML: where, what is wrong, and how it is written right.
+    Raises ``InputError`` when the file cannot be read. Raises ``PolicyError`` when it is not TOML: where, what is
+    wrong, and how it is written right.
     """
     path = Path(path)
     try:

@@ -68,12 +68,8 @@ def _suggestion(word: object, allowed: Sequence[str]) -> str:
 def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
     """Write a path as a policy file does, e.g. ``models[1].k``.
 
-    Parameters
-    ----------
-    path
-        Keys and list positions, from the top.
-    names
-        Other names for the beginnings of paths, e.g. the option of the command line that set it.
+    `path`: keys and list positions, from the top. `names`: other names for the beginnings of paths, e.g. the option of
+    the command line that set it.
     """
     names = names or {}
     length = next((end for end in range(len(path), 0, -1) if path[:end] in names), 0)
@@ -86,12 +82,8 @@ def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:
 def mistakes_of(error: ValidationError, schema: _Node) -> list[Mistake]:
     """Translate what pydantic found, one mistake for each place.
 
-    Parameters
-    ----------
-    error
-        Raised by a model whose JSON Schema is `schema`.
-    schema
-        Tells which keys are allowed where, and which steps of a location are not keys.
+    `error`: raised by a model whose JSON Schema is `schema`. `schema`: tells which keys are allowed where, and which
+    steps of a location are not keys.
     """
     found: dict[KeyPath, list[str]] = {}
     for detail in _causes(error):

@@ -22,12 +22,8 @@ class WholePolicy(PolicyPart):
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Read a TOML file; files that it names are looked for beside it.
 
-        Raises
-        ------
-        InputError
-            When the file cannot be read.
-        PolicyError
-            With every mistake in it, or the line and column where it is not TOML.
+        Raises ``InputError`` when the file cannot be read. Raises ``PolicyError`` with every mistake in it, or the line
+        and column where it is not TOML.
         """
         return cls.from_mapping(read_policy(path))
 
@@ -35,17 +31,9 @@ class WholePolicy(PolicyPart):
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Self:
         """Check plain values in the layout of a TOML file.
 
-        Parameters
-        ----------
-        mapping
-            Tables as dictionaries, with hyphenated keys.
-        names
-            What messages call certain keys instead, such as ``{("model", "k"): "-k"}``.
-
-        Raises
-        ------
-        PolicyError
-            With every mistake, one line each, that names the key and never shows a value.
+        `mapping`: tables as dictionaries, with hyphenated keys. `names`: what messages call certain keys instead, such
+        as ``{("model", "k"): "-k"}``. Raises ``PolicyError`` with every mistake, one line each, that names the key and
+        never shows a value.
         """
         return checked(cls, spelled_out(mapping), names=names)
 

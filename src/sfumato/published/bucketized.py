@@ -19,17 +19,7 @@ COUNT = "count"
 
 @dataclass(frozen=True, eq=False)
 class BucketizedTables:
-    """Two tables that share nothing but the bucket.
-
-    Attributes
-    ----------
-    quasi : polars.DataFrame
-        One row for each record, in random order: the quasi-identifying attributes and ``bucket``.
-    counts : polars.DataFrame
-        ``bucket``, the sensitive attribute, ``count``; sorted by bucket and value.
-    quasi_identifying : tuple of str
-    sensitive : str
-    """
+    """Two tables that share nothing but the bucket."""
 
     kind: ClassVar[str] = "bucketized-tables"
     whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET, COUNT)
@@ -40,8 +30,8 @@ class BucketizedTables:
         "is in the table. Only which sensitive value of its bucket a row has is hidden.",
         "It does not stand up to a second release of the same people.",
     )
-    quasi: pl.DataFrame
-    counts: pl.DataFrame
+    quasi: pl.DataFrame  # one row for each record, in random order: the quasi-identifying attributes and ``bucket``
+    counts: pl.DataFrame  # ``bucket``, the sensitive attribute, ``count``; sorted by bucket and value
     quasi_identifying: tuple[str, ...]
     sensitive: str
 

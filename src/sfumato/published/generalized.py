@@ -23,21 +23,12 @@ MOST_KNOWN = 3
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """Numbers of people, each valid in one class.
+    """Numbers of people, each valid in one class."""
 
-    Attributes
-    ----------
-    column : str
-        Holds them: whole numbers from 1 on, without gap in any class.
-    known_values : int
-        How many sensitive values of a person an attacker is thought to know, 1 to 3.
-    fingerprint_k : int or None
-        How many people of a class must have, at least, any `known_values` values of one attribute that somebody in it
-        has. None: nothing is promised of that.
-    """
-
-    column: str = PERSON
-    known_values: int = 1
+    column: str = PERSON  # holds them: whole numbers from 1 on, without gap in any class
+    known_values: int = 1  # how many sensitive values of a person an attacker is thought to know, 1 to 3
+    # How many people of a class must have, at least, any `known_values` values of one attribute that somebody in it
+    # has. None: nothing is promised of that.
     fingerprint_k: int | None = None
 
     def sentence(self) -> str:
@@ -55,13 +46,7 @@ class Pseudonyms:
 
     @classmethod
     def read(cls, given: object) -> Pseudonyms | None:
-        """Read what a release says; None where it says nothing.
-
-        Raises
-        ------
-        InputError
-            When it is none of this.
-        """
+        """Read what a release says; None where it says nothing. Raises ``InputError`` when it is none of this."""
         if given is None:
             return None
         if not isinstance(given, Mapping) or not {"column", "known_values"} <= {*given} <= _KEYS:
@@ -82,26 +67,7 @@ def _is_between(given: object, most: int = 2**31) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
-    """A generalized table, clustered ones included.
-
-    Attributes
-    ----------
-    data : polars.DataFrame
-        One row for each published record, in random order.
-    quasi_identifying, sensitive : tuple of str
-        Columns with these roles; every other column is insensitive.
-    promised : str or None
-        The column that says how many each class promises at least, where people wished for a k of their own.
-    promised_l : str or None
-        The same for the l.
-    pseudonyms : Pseudonyms or None
-        The column that says which rows of a class are of one person, where that is published.
-    class_number, counterfeits : str or None
-        The columns that say to which class a row belongs, and how many rows of the class are invented (m-invariance).
-    records : numpy.ndarray or None
-        int64 (m,), where `data` has each distinct row once, to be recounted: how many records each stands for. None:
-        every row is one.
-    """
+    """A generalized table, clustered ones included."""
 
     kind: ClassVar[str] = "generalized-table"
     whole_numbers: ClassVar[tuple[str, ...]] = ()
@@ -113,14 +79,21 @@ class PublishedTable:
         "It does not hide whether somebody is in the table, and does not stand up to a second release of the same "
         "people.",
     )
-    data: pl.DataFrame
+    data: pl.DataFrame  # one row for each published record, in random order
+    # `quasi_identifying`, `sensitive`: columns with these roles; every other column is insensitive
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+    # the column that says how many each class promises at least, where people wished for a k of their own
     promised: str | None = None
-    promised_l: str | None = None
+    promised_l: str | None = None  # the same for the l
+    # the column that says which rows of a class are of one person, where that is published
     pseudonyms: Pseudonyms | None = None
+    # `class_number`, `counterfeits`: the columns that say to which class a row belongs, and how many rows of the class
+    # are invented (m-invariance)
     class_number: str | None = None
     counterfeits: str | None = None
+    # Int64 (m,), where `data` has each distinct row once, to be recounted: how many records each stands for. None:
+    # every row is one.
     records: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:

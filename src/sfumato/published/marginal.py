@@ -15,17 +15,7 @@ from sfumato.published.protocol import structure_names
 
 @dataclass(frozen=True, eq=False)
 class MarginalTables:
-    """Count tables of sets of attributes, which may overlap.
-
-    Attributes
-    ----------
-    marginals : tuple of polars.DataFrame
-        One for each set: its attributes and ``count``, sorted by value.
-    columns : tuple of tuple of str
-        Attributes of each set.
-    sensitive : tuple of str
-        Sensitive attributes among them.
-    """
+    """Count tables of sets of attributes, which may overlap."""
 
     kind: ClassVar[str] = "marginal-tables"
     whole_numbers: ClassVar[tuple[str, ...]] = (COUNT,)
@@ -36,9 +26,9 @@ class MarginalTables:
         "more than the tables can do better.",
         "They do not stand up to a second release of the same people.",
     )
-    marginals: tuple[pl.DataFrame, ...]
+    marginals: tuple[pl.DataFrame, ...]  # one for each set: its attributes and ``count``, sorted by value
     columns: tuple[tuple[str, ...], ...]
-    sensitive: tuple[str, ...]
+    sensitive: tuple[str, ...]  # sensitive attributes among them
 
     def __post_init__(self) -> None:
         """Check that every table has its columns."""

@@ -15,16 +15,7 @@ from sfumato.published.protocol import column_problems, structure_names
 
 @dataclass(frozen=True, eq=False)
 class RandomizedTable:
-    """A table whose values were randomized; it promises no syntactic model.
-
-    Attributes
-    ----------
-    data : polars.DataFrame
-        One row for each published record, in random order.
-    quasi_identifying, sensitive : tuple of str
-    weight : float
-        Records of the original that each row stands for, 1 or above; more than 1 where rows are a sample.
-    """
+    """A table whose values were randomized; it promises no syntactic model."""
 
     kind: ClassVar[str] = "randomized-table"
     whole_numbers: ClassVar[tuple[str, ...]] = ()
@@ -34,9 +25,10 @@ class RandomizedTable:
         "No privacy model is promised: how well people are hidden depends on how much was changed, and has to be "
         "measured by attacks.",
     )
-    data: pl.DataFrame
+    data: pl.DataFrame  # one row for each published record, in random order
     quasi_identifying: tuple[str, ...]
     sensitive: tuple[str, ...]
+    # records of the original that each row stands for, 1 or above; more than 1 where rows are a sample
     weight: float = 1.0
 
     def __post_init__(self) -> None:

@@ -15,14 +15,9 @@ MOST_NAMES = 30
 class Roles:
     """The roles that a recount used.
 
-    Attributes
-    ----------
-    quasi_identifying : tuple of str
-        What an attacker may know.
-    sensitive : tuple of str
-        What must stay hidden.
-    unprotected : tuple of str
-        Insensitive columns, which are published unchanged: no model protects them.
+    * `quasi_identifying`: what an attacker may know.
+    * `sensitive`: what must stay hidden.
+    * `unprotected`: insensitive columns, which are published unchanged: no model protects them.
     """
 
     quasi_identifying: tuple[str, ...] = ()

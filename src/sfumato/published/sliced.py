@@ -24,19 +24,6 @@ class SlicedTable:
     """A sliced table, overlapping or not.
 
     A row is *not* a record: values of different columns are combined at random.
-
-    Attributes
-    ----------
-    data : polars.DataFrame
-        ``bucket`` (whole numbers from 0), then the attributes of every column, one after the other, under the names
-        that :func:`labels_of` gives them. Rows are sorted by bucket.
-    columns : tuple of tuple of str
-        Attributes of each column. Every attribute is in at least one column, and may be in several (overlapping
-        slicing).
-    sensitive : tuple of str
-        Sensitive attributes among them.
-    insensitive : tuple of str
-        Attributes among them that an attacker is assumed not to know.
     """
 
     kind: ClassVar[str] = "sliced-table"
@@ -49,10 +36,13 @@ class SlicedTable:
         "Rows are not records: values of different columns are combined at random.",
         "It does not stand up to a second release of the same people.",
     )
+    # ``bucket`` (whole numbers from 0), then the attributes of every column, one after the other, under the names that
+    # :func:`labels_of` gives them. Rows are sorted by bucket.
     data: pl.DataFrame
+    # Attributes of each column. Every attribute is in at least one column, and may be in several (overlapping slicing).
     columns: Columns
-    sensitive: tuple[str, ...]
-    insensitive: tuple[str, ...] = ()
+    sensitive: tuple[str, ...]  # sensitive attributes among them
+    insensitive: tuple[str, ...] = ()  # attributes among them that an attacker is assumed not to know
 
     def __post_init__(self) -> None:
         """Check that the table has the named columns and no other, and each attribute in one role."""

@@ -42,18 +42,9 @@ def recoding_kind(generalized: GeneralizedTable) -> RecodingKind:
 
     Suppressed records are left out.
 
-    Parameters
-    ----------
-    generalized
-        A recoded table, aligned with its original.
+    `generalized`: a recoded table, aligned with its original. Raises ``InputError`` when the table was read back from a
+    published frame, whose rows are not aligned with the original.
 
-    Raises
-    ------
-    InputError
-        When the table was read back from a published frame, whose rows are not aligned with the original.
-
-    Notes
-    -----
     Follows the thesis's section 2.4. Cost O(n · q), by hashing.
     """
     if not generalized.aligned:

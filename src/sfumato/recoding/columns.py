@@ -31,14 +31,8 @@ def interval_column(
 ) -> GeneralizedColumn:
     """Publish each class as the interval from its smallest to its largest value.
 
-    Parameters
-    ----------
-    attribute
-        A number or date without a hierarchy.
-    low, high
-        Unsigned (c,): smallest and largest code of each class.
-    own
-        Not read: both ends are values.
+    `attribute`: a number or date without a hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each
+    class. `own`: not read: both ends are values.
     """
     per_class, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     return _intervals(attribute, per_class, partial(range_texts, attribute, low, high), low, high)
@@ -50,15 +44,8 @@ def rounded_column(
     """Publish each class as an interval with round ends around its values; a class of one value as that value.
 
     `low` and `high` of the column are those of the interval, so that its losses are those of what is published.
-
-    Parameters
-    ----------
-    attribute
-        A number or date without a hierarchy.
-    low, high
-        Unsigned (c,): smallest and largest code of each class.
-    own
-        The attribute of what is published, whose values decide the grid; None: that of all.
+    `attribute`: a number or date without a hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each
+    class. `own`: the attribute of what is published, whose values decide the grid; None: that of all.
     """
     own = with_grid(own or attribute)
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
@@ -76,12 +63,7 @@ def _intervals(
 def ancestor_column(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> GeneralizedColumn:
     """Publish each class as the lowest node of the hierarchy that covers it.
 
-    Parameters
-    ----------
-    attribute
-        An attribute with a hierarchy.
-    low, high
-        Unsigned (c,): smallest and largest code of each class.
+    `low`, `high`: unsigned (c,): smallest and largest code of each class.
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     low, high, level, labels = _nodes(attribute, low, high)
@@ -116,14 +98,8 @@ def _nodes(attribute: EncodedAttribute, low: Indices, high: Indices) -> tuple[In
 def set_column(attribute: EncodedAttribute, per_class: Indices, members: ValueSets) -> GeneralizedColumn:
     """Publish each class as the set of its values; the missing value may be one of them.
 
-    Parameters
-    ----------
-    attribute
-        Any attribute. With a hierarchy, `level` is that of the members' common ancestor.
-    per_class
-        int32 (c,): the set of each class.
-    members
-        The codes of each distinct set.
+    `attribute`: any attribute. With a hierarchy, `level` is that of the members' common ancestor. `per_class`: int32
+    (c,): the set of each class. `members`: the codes of each distinct set.
     """
     low = members.codes[members.starts[:-1]]
     high = members.codes[members.starts[1:] - 1]
@@ -158,18 +134,10 @@ def mean_column(
     """Publish each class as the mean of its values; a class of one value keeps it exactly.
 
     A mean is rounded to a hundred-thousandth of the data's range or finer, never coarser than to whole numbers; the
-    mean of dates to the nearest day. Its losses are those of the class's range.
-
-    Parameters
-    ----------
-    attribute
-        A number or date without a hierarchy.
-    low, high
-        Unsigned (c,): smallest and largest code of each class.
-    means
-        float64 (c,): mean of each class; not read if the missing value is in the class.
-    own
-        The attribute of what is published, whose range decides how means are rounded; None: that of all.
+    mean of dates to the nearest day. Its losses are those of the class's range. `attribute`: a number or date without a
+    hierarchy. `low`, `high`: unsigned (c,): smallest and largest code of each class. `means`: float64 (c,): mean of
+    each class; not read if the missing value is in the class. `own`: the attribute of what is published, whose range
+    decides how means are rounded; None: that of all.
     """
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     plain = ((low == high) | (high == attribute.size))[ranges]

@@ -41,21 +41,11 @@ FIRST_DAY, LAST_DAY = date(1, 1, 1).toordinal() - _EPOCH, date(9999, 12, 31).too
 
 @dataclass(frozen=True)
 class _Grid:
-    """Bins of one step.
+    """Bins of one step."""
 
-    Attributes
-    ----------
-    width : float
-        At least that of the widest bin.
-    bin_of : callable
-        Number of the bin that each value is in, float64 whole numbers.
-    start : callable
-        Where each bin begins; it ends where the next one does.
-    """
-
-    width: float
-    bin_of: Callable[[Numbers], Numbers]
-    start: Callable[[Numbers], Numbers]
+    width: float  # at least that of the widest bin
+    bin_of: Callable[[Numbers], Numbers]  # number of the bin that each value is in, float64 whole numbers
+    start: Callable[[Numbers], Numbers]  # where each bin begins; it ends where the next one does
 
 
 class _RoundedIntervals(NamedTuple):
@@ -117,18 +107,9 @@ def _rounded_intervals(
 
     The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
     column is counted in: the largest of 1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year.
+    `attribute`: a roundable number or date. `low`, `high`: integers (g,): first and last code of each range, of present
+    values. `own`: the attribute of what is published, whose values decide the unit; None: that of all.
 
-    Parameters
-    ----------
-    attribute
-        A roundable number or date.
-    low, high
-        Integers (g,): first and last code of each range, of present values.
-    own
-        The attribute of what is published, whose values decide the unit; None: that of all.
-
-    Notes
-    -----
     The choice depends only on both values and on the unit; a wider range that touches the same bins gets the
     same interval. Cost O(g · grids), and O(size) for the unit.
     """
@@ -372,12 +353,8 @@ _LARGEST_EXACT = 2.0**53
 def of_occurring(attribute: EncodedAttribute, occurs: NDArray[np.bool_]) -> EncodedAttribute:
     """Return the attribute that a table with some of the values alone has; a declared domain stays.
 
-    Parameters
-    ----------
-    attribute
-        Any; one without numbers comes back as it is.
-    occurs
-        bool (size + 1,): which codes occur, the missing value's last.
+    `attribute`: any; one without numbers comes back as it is. `occurs`: bool (size + 1,): which codes occur, the
+    missing value's last.
     """
     if attribute.numbers is None:
         return attribute

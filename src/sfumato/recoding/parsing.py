@@ -29,44 +29,24 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coverage:
-    """What g labels cover.
+    """What g labels cover."""
 
-    Attributes
-    ----------
-    low, high, leaves, level : numpy.ndarray
-        int32 (g,), as in :class:`~sfumato.classes.generalized.GeneralizedColumn`; meaningless where unreadable.
-    readable : numpy.ndarray
-        bool (g,): whether the label is in the notation and covers an original value.
-    members : Members or None
-        The codes of each label, for value sets only.
-    """
-
+    # `low`, `high`, `leaves`, `level`: (g,), as in :class:`~sfumato.classes.generalized.GeneralizedColumn`; meaningless
+    # where unreadable
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     leaves: NDArray[np.int32]
     level: NDArray[np.int32]
-    readable: NDArray[np.bool_]
-    members: ValueSets | None = None
+    readable: NDArray[np.bool_]  # (g,): whether the label is in the notation and covers an original value
+    members: ValueSets | None = None  # the codes of each label, for value sets only
 
 
 def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverage:
     """Read labels of one published attribute.
 
-    Parameters
-    ----------
-    labels
-        Strings (g,), distinct; null is the missing value.
-    attribute
-        The original attribute; its codes are what the result refers to.
-    form
-        How the attribute was published.
+    `labels`: strings (g,), distinct; null is the missing value. `attribute`: the original attribute; its codes are what
+    the result refers to. `form`: how the attribute was published.
 
-    Returns
-    -------
-    Coverage
-
-    Notes
-    -----
     Half-open intervals ``[a..b)`` are read too, and interval ends need not be original values. A published mean says
     nothing about the range of its class: it is read as the original values right below and above it, so losses computed
     from it are far too low.
@@ -90,17 +70,8 @@ def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverag
 def midpoints(labels: pl.Series, kind: Kind) -> NDArray[np.float64]:
     """Read labels of numbers or dates as one number each: the value or mean itself, the middle of an interval.
 
-    Parameters
-    ----------
-    labels
-        Strings (g,).
-    kind
-        Numeric or date; dates are counted in days since 1970-01-01.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 (g,); NaN for the missing value, ``*`` and anything else that is not a number.
+    `labels`: strings (g,). `kind`: numeric or date; dates are counted in days since 1970-01-01. Returns: float64 (g,);
+    NaN for the missing value, ``*`` and anything else that is not a number.
     """
     low, high, _ = written_ends(labels, kind)
     middle: NDArray[np.float64] = (low + high) / 2

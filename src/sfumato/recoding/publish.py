@@ -24,31 +24,12 @@ def publish(
     was changed keeps its type. Sensitive and insensitive columns are carried over, categories as an Enum. Every Enum
     lists the values that occur, sorted, so that neither dropped values nor the input order can be read off its list.
 
-    Parameters
-    ----------
-    generalized
-        The recoded table, aligned with `table`.
-    table
-        The original table, n records.
-    order
-        Integers (m,): the records to publish, in the order of publishing. Suppressed records among them get ``*`` in
-        every quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no
-        randomness.
-    threads
-        Most columns that are written at a time.
+    `generalized`: the recoded table, aligned with `table`. `table`: the original table, n records. `order`: integers
+    (m,): the records to publish, in the order of publishing. Suppressed records among them get ``*`` in every
+    quasi-identifying column; leave them out to remove them. The caller shuffles: this function adds no randomness.
+    `threads`: most columns that are written at a time. Returns: the columns of ``table.frame`` in their order, m rows.
+    Raises ``InputError`` when `order` names records that the table does not have, or the two tables differ in height.
 
-    Returns
-    -------
-    polars.DataFrame
-        The columns of ``table.frame`` in their order, m rows.
-
-    Raises
-    ------
-    InputError
-        When `order` names records that the table does not have, or the two tables differ in height.
-
-    Notes
-    -----
     Cost O(m) per column, by gathering.
     """
     raise_all(InputError, _problems(generalized, table, order))

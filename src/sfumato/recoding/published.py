@@ -24,31 +24,13 @@ def generalize_published(
 ) -> GeneralizedTable:
     """Group equal published rows into classes and read what their labels cover.
 
-    Parameters
-    ----------
-    frame
-        m published rows with every quasi-identifying column; other columns are ignored.
-    encoded
-        The original table, n ≥ m records.
-    recoding
-        How `frame` was published; None takes the defaults. With ``suppressed = "star"`` rows of nothing but ``*`` count
-        as suppressed records.
+    `frame`: m published rows with every quasi-identifying column; other columns are ignored. `encoded`: the original
+    table, n ≥ m records. `recoding`: how `frame` was published; None takes the defaults. With ``suppressed = "star"``
+    rows of nothing but ``*`` count as suppressed records. Returns: not aligned: the first m entries of `class_of`
+    belong to the rows of `frame`, the other n − m to the records that were suppressed. Metrics and attacks that need to
+    know whose row is whose refuse it. Raises ``InputError`` with every column that is absent or has cells that cannot
+    be read, counted, never shown. Raises ``PolicyError`` when a form does not fit its attribute.
 
-    Returns
-    -------
-    GeneralizedTable
-        Not aligned: the first m entries of `class_of` belong to the rows of `frame`, the other n − m to the records
-        that were suppressed. Metrics and attacks that need to know whose row is whose refuse it.
-
-    Raises
-    ------
-    InputError
-        With every column that is absent or has cells that cannot be read, counted, never shown.
-    PolicyError
-        When a form does not fit its attribute.
-
-    Notes
-    -----
     Cost O(m · q); labels are read once per distinct label. For a column published as means, see
     :func:`~sfumato.recoding.parsing.parse`.
     """

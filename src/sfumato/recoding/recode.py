@@ -34,31 +34,12 @@ def recode(
     that its class has or covers, and no interval more than rounding its ends adds. They depend on the values of these
     records alone, never on their order; and no record that is left out decides a grid, or how numbers are written.
 
-    Parameters
-    ----------
-    encoded
-        n records, q quasi-identifying attributes.
-    partition
-        Class of each record, every class with at least one record.
-    recoding
-        The form of each attribute; None takes the defaults.
-    threads
-        Most attributes that are recoded at a time.
+    `encoded`: n records, q quasi-identifying attributes. `partition`: class of each record, every class with at least
+    one record. `recoding`: the form of each attribute; None takes the defaults. `threads`: most attributes that are
+    recoded at a time. Raises ``PolicyError`` when a form does not fit its attribute, or the solution has regions and a
+    form is neither the attribute's default nor the mean of each class. Raises ``InputError`` when the partition is of
+    other records.
 
-    Returns
-    -------
-    GeneralizedTable
-
-    Raises
-    ------
-    PolicyError
-        When a form does not fit its attribute, or the solution has regions and a form is neither the attribute's
-        default nor the mean of each class.
-    InputError
-        When the partition is of other records.
-
-    Notes
-    -----
     Cost O(n · q + c · q log c) for c classes; memory 2 c · q codes, and n codes per attribute that is published as
     value sets.
     """
@@ -205,22 +186,10 @@ def recode_as_published(
     """Recode a partition, merging classes whose published labels are all equal.
 
     Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
-    must every figure in the report.
+    must every figure in the report. `encoded`, `partition`, `recoding`, `threads`: as :func:`recode` takes them.
+    `by_column`: recode one attribute after the other, which takes memory for one at a time; not for solutions with
+    regions. Returns: no two classes publish the same labels.
 
-    Parameters
-    ----------
-    encoded, partition, recoding, threads
-        As :func:`recode` takes them.
-    by_column
-        Recode one attribute after the other, which takes memory for one at a time; not for solutions with regions.
-
-    Returns
-    -------
-    GeneralizedTable
-        No two classes publish the same labels.
-
-    Notes
-    -----
     Cost of :func:`recode`, once more for each round of merging. A round ends with fewer classes, and a second one is
     needed only where merging changes a mean.
     """

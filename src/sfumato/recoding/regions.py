@@ -30,26 +30,11 @@ def region_columns(
 ) -> tuple[GeneralizedColumn, ...]:
     """Write the regions of all classes.
 
-    Parameters
-    ----------
-    attributes
-        Length q.
-    regions
-        c classes.
-    forms
-        The form of each attribute, which must be its default: the solution has already decided how values are
-        published.
-    threads
-        Most attributes that are written at a time.
+    `attributes`: length q. `regions`: c classes. `forms`: the form of each attribute, which must be its default: the
+    solution has already decided how values are published. `threads`: most attributes that are written at a time. Raises
+    ``PolicyError`` with every form that is not the default of its attribute. Means are not written here: they follow
+    from the records of a class.
 
-    Raises
-    ------
-    PolicyError
-        With every form that is not the default of its attribute. Means are not written here: they follow from the
-        records of a class.
-
-    Notes
-    -----
     Cost O(c log c) per attribute, plus the members of distinct value sets.
     """
     raise_all(PolicyError, form_problems(attributes, forms))
@@ -191,13 +176,9 @@ def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDAr
     ``b + 1``; other numbers ``[a..b)``. The outermost intervals reach to the ends of the declared domain; where a value
     of the data lies at the end, or no domain is declared, they are rounded outward.
 
-    Parameters
-    ----------
-    attribute
-        A number or date without a hierarchy.
-    low, high
-        int32 (g,): first and last code of each range; one code is written exactly, and as ``*`` if `high` is the
-        missing value's. From 2⁵³ on, where numbers are not exact, the ends stay values of the data.
+    `attribute`: a number or date without a hierarchy. `low`, `high`: int32 (g,): first and last code of each range; one
+    code is written exactly, and as ``*`` if `high` is the missing value's. From 2⁵³ on, where numbers are not exact,
+    the ends stay values of the data.
     """
     assert attribute.numbers is not None
     texts = exact_texts(attribute, low)

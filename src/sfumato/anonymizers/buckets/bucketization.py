@@ -238,8 +238,6 @@ def reconstruction_error(counts: SensitiveCounts, statistics: ClassStatistics) -
     For a record with value v in bucket G it is ``1 − 2 c(v)/|G| + Σ c²/|G|²``, which sums to ``|G| − Σ c²/|G|`` over
     the bucket. 0 where every bucket has one value.
 
-    References
-    ----------
     X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
     """
     squares = np.bincount(class_of_pairs(counts), weights=counts.counts.astype(np.float64) ** 2)

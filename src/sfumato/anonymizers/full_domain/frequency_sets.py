@@ -59,12 +59,8 @@ class FrequencySearch(Checked):
     def solve(self, problem: Problem) -> Partition:
         """Generalize the whole table to the chosen node.
 
-        Raises
-        ------
-        UnsatisfiableError
-            When not even the top of the lattice satisfies the models within the suppression limit.
-        PolicyError
-            When the lattice is too large to search, or a model cannot be searched for.
+        Raises ``UnsatisfiableError`` when not even the top of the lattice satisfies the models within the suppression
+        limit. Raises ``PolicyError`` when the lattice is too large to search, or a model cannot be searched for.
         """
         return self._best(problem)[1]
 

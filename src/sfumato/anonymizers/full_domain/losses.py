@@ -784,10 +784,7 @@ class Payout(_ClassBasedLoss):
 
 
 def only_game(models: Sequence[PrivacyModel]) -> Profitability:
-    """Return the game that a payout is worked out for.
-
-    Raises ``PolicyError`` when there is none, or are several.
-    """
+    """Return the game that a payout is worked out for. Raises ``PolicyError`` when there is none, or are several."""
     games = [model for model in models if isinstance(model, Profitability)]
     if len(games) != 1:
         raise PolicyError(

@@ -128,13 +128,8 @@ def post_randomized(
 def original_counts(published: Floats, matrix: Floats) -> Floats:
     """Estimate, without bias, how often each category occurred before post-randomization.
 
-    Solves ``published = original @ matrix``. Single estimates may be below 0.
-
-    Parameters
-    ----------
-    published
-        float64 (d,): how often each category was published.
-    matrix
-        float64 (d, d), from :func:`transition_matrix`; no retention so small that it cannot be inverted.
+    Solves ``published = original @ matrix``. Single estimates may be below 0. `published`: float64 (d,): how often each
+    category was published. `matrix`: float64 (d, d), from :func:`transition_matrix`; no retention so small that it
+    cannot be inverted.
     """
     return np.linalg.solve(matrix.T, published).astype(np.float64)

@@ -178,11 +178,10 @@ def rank_swapped(values: NDArray[np.generic], share: float, seed: int | None) ->
     """Permute records inside short stretches of their ranks.
 
     Ranks are cut into stretches of as many records as may lie between two that change places, from a random first cut,
-    and each stretch is permuted at random; equal values get ranks in random order.
-
-    `values`: sortable (n,), none missing. `share`: how far a value may move, as a share of the n ranks; at least one
-    rank. `seed`: as :func:`sfumato.randomness.permutation` takes it. Returns: int64 (n,): the record whose value each
-    record gets. Cost O(n log n).
+    and each stretch is permuted at random; equal values get ranks in random order. `values`: sortable (n,), none
+    missing. `share`: how far a value may move, as a share of the n ranks; at least one rank. `seed`: as
+    :func:`sfumato.randomness.permutation` takes it. Returns: int64 (n,): the record whose value each record gets. Cost
+    O(n log n).
     """
     count = len(values)
     tie_order = permutation(count, another(seed, 0))

@@ -42,11 +42,9 @@ _THRIFT = 64.0
 class TableCut:
     """A table cut into regions: the range of codes that each code is published as, and the cell of each record.
 
-    Letters: m distinct records, q attributes.
-
-    `low`, `stop`: int64 (cardinality,) for each attribute: codes ``low .. stop-1`` are published together with each
-    code. `cell_of`, int32 (m,): cell of each distinct record, −1 for those that are suppressed. `cuts`: how many cuts
-    were made.
+    Letters: m distinct records, q attributes. `low`, `stop`: int64 (cardinality,) for each attribute: codes ``low ..
+    stop-1`` are published together with each code. `cell_of`, int32 (m,): cell of each distinct record, −1 for those
+    that are suppressed. `cuts`: how many cuts were made.
     """
 
     low: tuple[NDArray[np.int64], ...]

@@ -308,11 +308,9 @@ def overlapping_medoids(distances: NDArray[np.float64], clusters: int, similarit
     """Choose centers whose clusters are large, and which lie far apart.
 
     A cluster is everything that is at least `similarity` similar to its center, ``1 - distance / largest distance``; so
-    clusters overlap, and some attributes may be in none.
-
-    `distances`, float64 (a, a): symmetric, 0 on the diagonal. `clusters`: how many, 1 to a. `similarity`: 0 (everything
-    is in every cluster) to 1 (only what is at no distance is in one). Returns: float64 (a, c): similarity of each
-    attribute to each center, as degrees of membership.
+    clusters overlap, and some attributes may be in none. `distances`, float64 (a, a): symmetric, 0 on the diagonal.
+    `clusters`: how many, 1 to a. `similarity`: 0 (everything is in every cluster) to 1 (only what is at no distance is
+    in one). Returns: float64 (a, c): similarity of each attribute to each center, as degrees of membership.
 
     Deterministic: starts from each attribute in turn and adds the one with the largest product of crowding value (how
     many it is similar to) and distance from the centers before; then exchanges a center for another attribute as long

@@ -36,19 +36,11 @@ from sfumato.table.schema import Kind, Schema
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OrderedColumns:
-    """A table on disk as an algorithm asks for it (:class:`~sfumato.anonymizers.dealt.ColumnSource`).
-
-    Attributes
-    ----------
-    large : LargeTable
-    encoded : EncodedTable
-        Its codes in memory, in the order of the problem.
-    order : numpy.ndarray or None
-        int64 (n,): the record of `large` behind each of them; None where they stand as there.
-    """
+    """A table on disk as an algorithm asks for it (:class:`~sfumato.anonymizers.dealt.ColumnSource`)."""
 
     large: LargeTable
-    encoded: EncodedTable
+    encoded: EncodedTable  # its codes in memory, in the order of the problem
+    # int64 (n,): the record of `large` behind each of them; None where they stand as there
     order: NDArray[np.int64] | None
 
     @property
@@ -75,18 +67,10 @@ class OrderedColumns:
 def ordered_columns(large: LargeTable, seed: int | None, *, by_sensitive_alone: bool) -> OrderedColumns:
     """Take the codes that an algorithm looks at into memory, in the canonical order where that matters.
 
-    Parameters
-    ----------
-    large
-        All records.
-    seed
-        None: what is drawn is drawn from the operating system, so that the order before does not matter to who does
-        nothing but draw.
-    by_sensitive_alone
-        Whether nothing but sensitive codes is looked at; see :class:`~sfumato.anonymizers.dealt.Deals`.
+    `large`: all records. `seed`: None: what is drawn is drawn from the operating system, so that the order before does
+    not matter to who does nothing but draw. `by_sensitive_alone`: whether nothing but sensitive codes is looked at; see
+    :class:`~sfumato.anonymizers.dealt.Deals`.
 
-    Notes
-    -----
     What is left of the order of the input in ties of :func:`~sfumato.table.row_order.canonical_order` tells records
     apart that are alike in all codes.
     """
@@ -101,20 +85,11 @@ def ordered_columns(large: LargeTable, seed: int | None, *, by_sensitive_alone: 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DealtParts:
-    """The rows of a dealt table, part by part; they can be gone through once.
+    """The rows of a dealt table, part by part; they can be gone through once."""
 
-    Attributes
-    ----------
-    source : OrderedColumns
-        Of the records that were dealt.
-    dealt : DealtTable
-    folder : Path
-        A private one.
-    """
-
-    source: OrderedColumns
+    source: OrderedColumns  # of the records that were dealt
     dealt: DealtTable
-    folder: Path
+    folder: Path  # a private one
 
     @property
     def height(self) -> int:
@@ -131,8 +106,6 @@ class DealtParts:
     def numbers(self) -> Iterator[pl.DataFrame]:
         """Yield the numbers of each part, as :meth:`PublishedColumns.frame` takes them.
 
-        Notes
-        -----
         A pass over the codes for each column of attributes. Memory: some forty bytes a record while the order of a
         column is drawn, four of which stay, and one part of each column.
         """
@@ -218,17 +191,10 @@ class DealtParts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedParts:
-    """The counts of the sensitive values of each bucket, part by part; they can be gone through once.
-
-    Attributes
-    ----------
-    counted : CountedTable
-    column : CodedColumn
-        The sensitive attribute.
-    """
+    """The counts of the sensitive values of each bucket, part by part; they can be gone through once."""
 
     counted: CountedTable
-    column: CodedColumn
+    column: CodedColumn  # the sensitive attribute
 
     @property
     def height(self) -> int:

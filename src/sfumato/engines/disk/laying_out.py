@@ -33,34 +33,18 @@ RuleValues = Sequence[tuple[int, NDArray[np.int32]]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LaidOut:
-    """Distinct records on disk.
+    """Distinct records on disk."""
 
-    Attributes
-    ----------
-    records : Records
-        Mapped from files that may be written over.
-    record_of : numpy.ndarray
-        int32 (n,), mapped: the distinct record of each record of the table.
-    """
-
-    records: Records
-    record_of: NDArray[np.int32]
+    records: Records  # mapped from files that may be written over
+    record_of: NDArray[np.int32]  # (n,), mapped: the distinct record of each record of the table
 
 
 def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
     """Collapse equal records and put them in order, on disk.
 
-    Parameters
-    ----------
-    table
-        Codes in memory or mapped from disk, n below 2**31.
-    values
-        What of the sensitive codes tells records apart.
-    folder
-        Where files are made.
+    `table`: codes in memory or mapped from disk, n below 2**31. `values`: what of the sensitive codes tells records
+    apart. `folder`: where files are made.
 
-    Notes
-    -----
     Two passes over the records. Memory: a block, then one bucket at a time.
     """
     bits = max(0, (table.height - 1) // BUCKET).bit_length()

@@ -97,18 +97,10 @@ class LabelTables:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedColumns:
-    """From numbers to what is published; small enough to be sent along.
+    """From numbers to what is published; small enough to be sent along."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of all columns, in order.
-    values : mapping of str to polars.Series
-        What the numbers of a column stand for; insensitive columns come as they are.
-    """
-
-    names: tuple[str, ...]
-    values: Mapping[str, pl.Series]
+    names: tuple[str, ...]  # of all columns, in order
+    values: Mapping[str, pl.Series]  # what the numbers of a column stand for; insensitive columns come as they are
 
     def frame(self, numbers: pl.DataFrame) -> pl.DataFrame:
         """Return the records of a part; texts stay texts, of which no part lists those that it has.
@@ -124,26 +116,14 @@ class PublishedColumns:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedParts:
-    """The records of a release, part by part; they can be gone through once.
-
-    Attributes
-    ----------
-    large : LargeTable
-    generalized : GeneralizedTable
-    starred : bool
-        Whether records that are left out are published as ``*``; else they are not published.
-    seed : int or None
-    folder : Path
-        A private one.
-    promised : mapping of str to numpy.ndarray
-        Columns behind those of the table: int64 (c + 1,), what each class promises, and last what the class -1 does.
-    """
+    """The records of a release, part by part; they can be gone through once."""
 
     large: LargeTable
     generalized: GeneralizedTable
-    starred: bool
+    starred: bool  # whether records that are left out are published as ``*``; else they are not published
     seed: int | None
-    folder: Path
+    folder: Path  # a private one
+    # columns behind those of the table: int64 (c + 1,), what each class promises, and last what the class -1 does
     promised: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def audited(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
@@ -178,8 +158,6 @@ class PublishedParts:
     def numbers(self) -> Iterator[pl.DataFrame]:
         """Yield the numbers of each part, as :meth:`PublishedColumns.frame` takes them.
 
-        Notes
-        -----
         One pass over codes and insensitive columns, and one over what was dealt.
         """
         dealer = Dealer(self.height, self.seed)

@@ -33,16 +33,9 @@ MOST_RECORDS = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SolvedOnDisk:
-    """What classes publish, and what the steward should know of how they came about.
+    """What classes publish, and what the steward should know of how they came about."""
 
-    Attributes
-    ----------
-    generalized : GeneralizedTable
-        Its codes and class numbers may be mapped from disk.
-    notes : tuple of str
-    """
-
-    generalized: GeneralizedTable
+    generalized: GeneralizedTable  # its codes and class numbers may be mapped from disk
     notes: tuple[str, ...] = ()
 
 
@@ -59,31 +52,16 @@ def solve_on_disk(
 ) -> SolvedOnDisk:
     """Find the classes of a table, and what they publish.
 
-    Parameters
-    ----------
-    anonymizer
-        One that generalizes.
-    problem
-        Its table is ``large.encoded``.
-    large
-        The table.
-    recoding
-        How classes are published.
-    folder
-        A private one, for files.
-    solve
-        Solves a problem whose codes are in memory, and leaves out no more records than it allows.
-    elsewhere
-        Whether that is always wanted, as others do the work.
-    folds
-        Whether `solve` puts the records of each person together, in an order of its own.
+    * `anonymizer`: one that generalizes.
+    * `problem`: its table is ``large.encoded``.
+    * `recoding`: how classes are published.
+    * `folder`: a private one, for files.
+    * `solve`: solves a problem whose codes are in memory, and leaves out no more records than it allows.
+    * `elsewhere`: whether that is always wanted, as others do the work.
+    * `folds`: whether `solve` puts the records of each person together, in an order of its own.
 
-    Raises
-    ------
-    UnsatisfiableError
-        When the models cannot be met within the suppression limit.
-    PolicyError
-        When the algorithm needs what only a table in memory has.
+    Raises ``UnsatisfiableError`` when the models cannot be met within the suppression limit. Raises ``PolicyError``
+    when the algorithm needs what only a table in memory has.
     """
     if large.height > MOST_RECORDS:
         raise InputError(f"the table has more than {MOST_RECORDS:,} records, which is more than one release can have")

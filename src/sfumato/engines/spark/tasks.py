@@ -37,18 +37,11 @@ class SparkBatches:
     Spark counts how many records are alike in all columns, the m counts come here, and each is given back as so many
     records. Records that are alike are interchangeable, and stand together. They come once, so that nothing can change
     between two passes; there must be as many as Spark has said before.
-
-    Attributes
-    ----------
-    source : SparkSource
-    repeats : bool
-        Whether records are worth counting; else they are streamed as they are.
-    sorted : bool
-        Whether records stand in rising order of their values, column by column; else the order is any.
     """
 
     source: SparkSource
-    repeats: bool = True
+    repeats: bool = True  # whether records are worth counting; else they are streamed as they are
+    # whether records stand in rising order of their values, column by column; else the order is any
     sorted: bool = False
 
     @property
@@ -62,13 +55,7 @@ class SparkBatches:
         return self.source.is_text
 
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
-        """Read some columns, a batch of rows at a time.
-
-        Raises
-        ------
-        InputError
-            When Spark goes away or fails.
-        """
+        """Read some columns, a batch of rows at a time. Raises ``InputError`` when Spark goes away or fails."""
         if not self.repeats and not self.sorted:
             for frame in self.source.streamed(names):
                 if frame.height:
@@ -132,23 +119,9 @@ def run_on_spark(
 ) -> Iterator[tuple[int, Result]]:
     """Solve parts on Spark's workers; each solution comes with the place of its part.
 
-    Parameters
-    ----------
-    session
-        A session of Spark.
-    solve
-        Can be pickled.
-    parts
-        Can be pickled, each by itself; asked for as they are sent.
-    wave
-        Bytes that are sent at a time, about.
-
-    Raises
-    ------
-    InputError
-        When workers have no sfumato, or another version, or cannot do it, or when Spark goes away.
-    SfumatoError
-        What solving raises.
+    `solve`: can be pickled. `parts`: can be pickled, each by itself; asked for as they are sent. `wave`: bytes that are
+    sent at a time, about. Raises ``InputError`` when workers have no sfumato, or another version, or cannot do it, or
+    when Spark goes away. Raises ``SfumatoError``: what solving raises.
     """
     sent: list[tuple[int, bytes]] = []
     solver = pickle.dumps(solve)
@@ -235,12 +208,7 @@ LEAF = 250_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkEngine(LocalEngine):
-    """Encode and write here, and have parts solved on workers; see :class:`~sfumato.engines.protocol.Engine`.
-
-    Attributes
-    ----------
-    session : pyspark.sql.SparkSession
-    """
+    """Encode and write here, and have parts solved on workers; see :class:`~sfumato.engines.protocol.Engine`."""
 
     session: Any
 

@@ -34,53 +34,27 @@ GRID = 2.0**32
 
 
 class Hulls(NamedTuple):
-    """What classes cover, one row each.
+    """What classes cover, one row each."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int64 (c, q): smallest and largest code; of numeric attributes among the present ones.
-    present : numpy.ndarray
-        int64 (c, q): present numbers of numeric attributes, codes of others.
-    missing : numpy.ndarray
-        bool (c, q): whether a missing number is among them.
-    totals : numpy.ndarray
-        float64 (c, q): sum of the places of present numbers.
-    """
-
+    # `low`, `high`: (c, q): smallest and largest code; of numeric attributes among the present ones
     low: Int64s
     high: Int64s
-    present: Int64s
-    missing: Flags
-    totals: Floats
+    present: Int64s  # (c, q): present numbers of numeric attributes, codes of others
+    missing: Flags  # (c, q): whether a missing number is among them
+    totals: Floats  # (c, q): sum of the places of present numbers
 
 
 class Prices(NamedTuple):
-    """How far every code is from one class.
+    """How far every code is from one class."""
 
-    Attributes
-    ----------
-    gaps : numpy.ndarray
-        float64 (M,): of attributes with few codes. Those of others are worked out where they are needed: a class
-        changes with nearly every record, and looks at few records before it does.
-    tabled : numpy.ndarray
-        bool (q,): attributes with few codes.
-    subject : numpy.ndarray
-        int64 (2,): the class, and how far numbers are from intervals.
-    centers : numpy.ndarray
-        int64 (q,): the nearest code.
-    split : numpy.ndarray
-        bool (q,): whether the missing number is near while high numbers need not be.
-    stale : numpy.ndarray
-        bool (q,): attributes whose prices have to be found anew.
-    """
-
+    # (M,): of attributes with few codes. Those of others are worked out where they are needed: a class changes with
+    # nearly every record, and looks at few records before it does.
     gaps: Floats
-    tabled: Flags
-    subject: Int64s
-    centers: Int64s
-    split: Flags
-    stale: Flags
+    tabled: Flags  # (q,): attributes with few codes
+    subject: Int64s  # (2,): the class, and how far numbers are from intervals
+    centers: Int64s  # (q,): the nearest code
+    split: Flags  # (q,): whether the missing number is near while high numbers need not be
+    stale: Flags  # (q,): attributes whose prices have to be found anew
 
 
 @borrowing
@@ -283,50 +257,23 @@ ENDED = 4  # 1 when no further class can be made
 
 
 class Growth(NamedTuple):
-    """A clustering on its way; changed in place.
+    """A clustering on its way; changed in place."""
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): −1 for none. Rows of one distinct record stand together and are taken from the first on.
-    starts : numpy.ndarray
-        int64 (m,): first row of each distinct record.
-    left : numpy.ndarray
-        int64 (m,): rows without a class.
-    alive : numpy.ndarray
-        int64 (t,): distinct records below each node that have such rows.
-    hulls : Hulls
-        Of every class.
-    prices : Prices
-        Of the class that grows.
-    counts : numpy.ndarray
-        int64 (v,): its sensitive values.
-    numbers : numpy.ndarray
-        int64 (5,): see the constants of this module.
-    """
-
-    class_of: Int32s
-    starts: Int64s
-    left: Int64s
-    alive: Int64s
-    hulls: Hulls
-    prices: Prices
-    counts: Int64s
-    numbers: Int64s
+    class_of: Int32s  # (n,): −1 for none. Rows of one distinct record stand together and are taken from the first on.
+    starts: Int64s  # (m,): first row of each distinct record
+    left: Int64s  # (m,): rows without a class
+    alive: Int64s  # (t,): distinct records below each node that have such rows
+    hulls: Hulls  # of every class
+    prices: Prices  # of the class that grows
+    counts: Int64s  # (v,): its sensitive values
+    numbers: Int64s  # (5,): see the constants of this module
 
 
 class TreeSearch(NamedTuple):
-    """Buffers of a search in the tree.
+    """Buffers of a search in the tree."""
 
-    Attributes
-    ----------
-    found : numpy.ndarray
-        int64 (m,): records that are equally near.
-    stack, bounds : numpy.ndarray
-        int64 and float64 (t + 2,): nodes that wait, and what bounds the distances below them.
-    """
-
-    found: Int64s
+    found: Int64s  # (m,): records that are equally near
+    # `stack`, `bounds`: int64 and float64 (t + 2,): nodes that wait, and what bounds the distances below them
     stack: Int64s
     bounds: Floats
 

@@ -50,33 +50,18 @@ TABLED = 256
 
 
 class ClassLoss(NamedTuple):
-    """A loss of classes as arrays; every attribute's weight is in the figures.
+    """A loss of classes as arrays; every attribute's weight is in the figures."""
 
-    Attributes
-    ----------
-    offsets : numpy.ndarray
-        int64 (q + 1,): attribute ``j`` owns global codes ``offsets[j] .. offsets[j+1]-1``.
-    kinds : numpy.ndarray
-        int64 (q,): NUMERIC, SET or TREE.
-    places : numpy.ndarray
-        float64 (M,): numeric attributes: where each code lies, in units of loss; infinity for the missing value.
-    gaps : numpy.ndarray
-        float64 (p, M): trees: entry ``[i, code]`` is the largest loss of a common ancestor of neighbors among
-        ``code .. code + 2**i``.
-    powers : numpy.ndarray
-        int64: largest i with ``2**i`` up to the index, 0 at index 0; as long as the largest attribute, and one more.
-    tops : numpy.ndarray
-        float64 (q,): loss of the whole domain.
-    units, bases : numpy.ndarray
-        float64 (q,): a set of m > 1 values costs ``m units - bases``.
-    """
-
-    offsets: Int64s
-    kinds: Int64s
-    places: Floats
+    offsets: Int64s  # (q + 1,): attribute ``j`` owns global codes ``offsets[j] .. offsets[j+1]-1``.
+    kinds: Int64s  # (q,): NUMERIC, SET or TREE
+    places: Floats  # (M,): numeric attributes: where each code lies, in units of loss; infinity for the missing value
+    # (p, M): trees: entry ``[i, code]`` is the largest loss of a common ancestor of neighbors among ``code .. code +
+    # 2**i``.
     gaps: Floats
+    # largest i with ``2**i`` up to the index, 0 at index 0; as long as the largest attribute, and one more
     powers: Int64s
-    tops: Floats
+    tops: Floats  # (q,): loss of the whole domain
+    # `units`, `bases`: (q,): a set of m > 1 values costs ``m units - bases``
     units: Floats
     bases: Floats
 

@@ -22,32 +22,18 @@ NOBODY = -1
 class Members(NamedTuple):
     """Who is in which class; changed in place.
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        unsigned (m, q).
-    values : numpy.ndarray
-        unsigned (m, s): sensitive values, as the rules number them.
-    record_of : numpy.ndarray
-        int32 (n,): distinct record of each record.
-    class_of : numpy.ndarray
-        int32 (n,): class of each record, −1 for none.
-    heads : numpy.ndarray
-        int64 (c,): first member, −1 in an empty class.
-    after, before : numpy.ndarray
-        int64 (n,): next and previous member of the same class, −1 at the ends.
-    sizes : numpy.ndarray
-        int64 (c,).
-    low, high : numpy.ndarray
-        int32 (c, q): smallest and largest code; `high` holds the number of values where these make a set.
-    lost : numpy.ndarray
-        float64 (c,): loss of each record of the class.
-    marks : numpy.ndarray
-        int64 (M + 1,): scratch; the last entry is the newest mark.
-    counts : numpy.ndarray
-        int64 (v,): scratch, all zero between calls.
-    scratch : numpy.ndarray
-        float64: scratch of the rules.
+    * `codes`: unsigned (m, q).
+    * `values`: unsigned (m, s): sensitive values, as the rules number them.
+    * `record_of`: int32 (n,): distinct record of each record.
+    * `class_of`: int32 (n,): class of each record, −1 for none.
+    * `heads`: int64 (c,): first member, −1 in an empty class.
+    * `after`, `before`: int64 (n,): next and previous member of the same class, −1 at the ends.
+    * `sizes`: int64 (c,).
+    * `low`, `high`: int32 (c, q): smallest and largest code; `high` holds the number of values where these make a set.
+    * `lost`: float64 (c,): loss of each record of the class.
+    * `marks`: int64 (M + 1,): scratch; the last entry is the newest mark.
+    * `counts`: int64 (v,): scratch, all zero between calls.
+    * `scratch`: float64: scratch of the rules.
     """
 
     codes: NDArray[Any]

@@ -36,51 +36,34 @@ LOOKED = 4  # distances of groups and bounds of nodes that were computed
 
 
 class GrowingGroups(NamedTuple):
-    """Groups on their way to classes, by place in the tree; changed in place.
+    """Groups on their way to classes, by place in the tree; changed in place."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int64 (g, q): box.
-    own : numpy.ndarray
-        float64 (g,): what the box costs a record.
-    sizes : numpy.ndarray
-        int64 (g,): records; 0 where a group has gone.
-    heads : numpy.ndarray
-        int64 (g,): first share. Shares stand in the order of their rows.
-    small, small_at : numpy.ndarray
-        int64 (g,): groups that are too small, the first ``numbers[SMALL]`` entries; where each group stands there, −1
-        if it does not.
-    buckets, following : numpy.ndarray
-        int64: first group of each hash of a box; int64 (g,): the next with the same hash.
-    rows, lengths, record, after : numpy.ndarray
-        int64 (e,): first row and number of records of each share, their distinct record, and the next share.
-    alive, fewest, dearest : numpy.ndarray
-        int64 (t,), int64 (t,), float64 (t,): groups below each node, least size and largest `own` among them.
-    costs : numpy.ndarray
-        float64 (M,): scratch, what a box costs once each code of an attribute with few of them has joined.
-    numbers : numpy.ndarray
-        int64 (5,): see the constants of this module.
-    """
-
+    # `low`, `high`: (g, q): box
     low: Int64s
     high: Int64s
-    own: Floats
-    sizes: Int64s
-    heads: Int64s
+    own: Floats  # (g,): what the box costs a record
+    sizes: Int64s  # (g,): records; 0 where a group has gone
+    heads: Int64s  # (g,): first share. Shares stand in the order of their rows.
+    # `small`, `small_at`: (g,): groups that are too small, the first ``numbers[SMALL]`` entries; where each group
+    # stands there, −1 if it does not
     small: Int64s
     small_at: Int64s
+    # `buckets`, `following`: first group of each hash of a box; int64 (g,): the next with the same hash
     buckets: Int64s
     following: Int64s
+    # `rows`, `lengths`, `record`, `after`: (e,): first row and number of records of each share, their distinct record,
+    # and the next share
     rows: Int64s
     lengths: Int64s
     record: Int64s
     after: Int64s
+    # `alive`, `fewest`, `dearest`: int64 (t,), int64 (t,), float64 (t,): groups below each node, least size and largest
+    # `own` among them
     alive: Int64s
     fewest: Int64s
     dearest: Floats
-    costs: Floats
-    numbers: Int64s
+    costs: Floats  # (M,): scratch, what a box costs once each code of an attribute with few of them has joined
+    numbers: Int64s  # (5,): see the constants of this module
 
 
 # --- making groups -------------------------------------------------------------------------------------------------

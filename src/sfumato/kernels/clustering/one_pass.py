@@ -23,35 +23,19 @@ from sfumato.kernels.types import NUMERIC, TREE, Codes, Floats, Int32s, Int64s, 
 
 
 class Centroids(NamedTuple):
-    """Clusters as far as distances to them need to know; changed in place.
+    """Clusters as far as distances to them need to know; changed in place."""
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (c,).
-    low, high : numpy.ndarray
-        int32 (c, q): the range of codes whose common ancestor is the centroid; twice the most frequent code where that
-        is the centroid.
-    means : numpy.ndarray
-        float64 (c, q): mean place of the numbers, infinite while all are missing.
-    sums : numpy.ndarray
-        float64 (c, q): sum of their places.
-    present : numpy.ndarray
-        int64 (c, q): how many they are; elsewhere how frequent the most frequent code is.
-    modes : bool
-        Whether the centroid under a hierarchy is the most frequent value.
-    keys, counts : numpy.ndarray
-        int64, a power of two long: how often codes occur in clusters, hashed; the key is ``cluster · M + code``, −1
-        where there is none.
-    """
-
-    sizes: Int64s
+    sizes: Int64s  # (c,)
+    # `low`, `high`: (c, q): the range of codes whose common ancestor is the centroid; twice the most frequent code
+    # where that is the centroid
     low: Int32s
     high: Int32s
-    means: Floats
-    sums: Floats
-    present: Int64s
-    modes: bool
+    means: Floats  # (c, q): mean place of the numbers, infinite while all are missing
+    sums: Floats  # (c, q): sum of their places
+    present: Int64s  # (c, q): how many they are; elsewhere how frequent the most frequent code is
+    modes: bool  # whether the centroid under a hierarchy is the most frequent value
+    # `keys`, `counts`: a power of two long: how often codes occur in clusters, hashed; the key is ``cluster · M +
+    # code``, −1 where there is none
     keys: Int64s
     counts: Int64s
 

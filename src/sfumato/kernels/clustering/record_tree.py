@@ -25,59 +25,34 @@ NONE = -1
 
 
 class RecordTree(NamedTuple):
-    """Nodes in the order in which they were made, the root first.
+    """Nodes in the order in which they were made, the root first."""
 
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int32 (m,): which record of the input stands at each place.
-    starts, stops : numpy.ndarray
-        int32 (t,): places that the node owns, ``starts .. stops-1``.
-    left, parent : numpy.ndarray
-        int32 (t,): first child, the second is the next node, −1 in a bucket; parent, −1 for the root.
-    bucket_of : numpy.ndarray
-        int32 (m,): the bucket that owns each place.
-    low, high : numpy.ndarray
-        int32 (t, q): smallest and largest code of the node's records.
-    """
-
-    order: Int32s
+    order: Int32s  # (m,): which record of the input stands at each place
+    # `starts`, `stops`: (t,): places that the node owns, ``starts .. stops-1``.
     starts: Int32s
     stops: Int32s
+    # `left`, `parent`: (t,): first child, the second is the next node, −1 in a bucket; parent, −1 for the root
     left: Int32s
     parent: Int32s
-    bucket_of: Int32s
+    bucket_of: Int32s  # (m,): the bucket that owns each place
+    # `low`, `high`: (t, q): smallest and largest code of the node's records
     low: Int32s
     high: Int32s
 
 
 class Grown(NamedTuple):
-    """What a class has collected so far, and what every code would cost it.
+    """What a class has collected so far, and what every code would cost it."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int64 (q,): smallest and largest code.
-    distinct : numpy.ndarray
-        int64 (q,): values of attributes without order or hierarchy.
-    present : numpy.ndarray
-        bool (M,): which of them.
-    costs : numpy.ndarray
-        float64 (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of
-        a table would never be looked at before the class changes.
-    tabled : numpy.ndarray
-        bool (q,): attributes with few codes.
-    floors : numpy.ndarray
-        float64 (q,): loss of each attribute as it is.
-    """
-
+    # `low`, `high`: (q,): smallest and largest code
     low: Int64s
     high: Int64s
-    distinct: Int64s
-    present: Flags
+    distinct: Int64s  # (q,): values of attributes without order or hierarchy
+    present: Flags  # (M,): which of them
+    # (M,): loss of each attribute once the code has joined, where it has few codes; with many codes, most of a table
+    # would never be looked at before the class changes
     costs: Floats
-    tabled: Flags
-    floors: Floats
+    tabled: Flags  # (q,): attributes with few codes
+    floors: Floats  # (q,): loss of each attribute as it is
 
 
 @inlined

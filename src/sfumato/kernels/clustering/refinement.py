@@ -40,50 +40,28 @@ RATE = 16
 
 
 class Surroundings(NamedTuple):
-    """Where proposals are looked for.
+    """Where proposals are looked for."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (m + 1,): records ``starts[i] .. starts[i+1]-1`` are equal to the distinct record i.
-    near : numpy.ndarray
-        int32 (m, g): near distinct records of each, nearest first, −1 where there are no more.
-    """
-
-    starts: Int64s
-    near: Int32s
+    starts: Int64s  # (m + 1,): records ``starts[i] .. starts[i+1]-1`` are equal to the distinct record i.
+    near: Int32s  # (m, g): near distinct records of each, nearest first, −1 where there are no more
 
 
 class Log(NamedTuple):
-    """Records that were moved for a proposal, each at most once, with the classes that they came from.
+    """Records that were moved for a proposal, each at most once, with the classes that they came from."""
 
-    Attributes
-    ----------
-    records, classes : numpy.ndarray
-        int64 (n,).
-    """
-
+    # `records`, `classes`: (n,)
     records: Int64s
     classes: Int64s
 
 
 class Schedule(NamedTuple):
-    """How long is searched, and how boldly.
+    """How long is searched, and how boldly."""
 
-    Attributes
-    ----------
-    steps : int
-        Proposals.
-    warm, cold : float
-        How much more loss is accepted with probability 1/e at the start and at the end.
-    seed : int
-        1 .. 2**31 − 2.
-    """
-
-    steps: int
+    steps: int  # proposals
+    # `warm`, `cold`: how much more loss is accepted with probability 1/e at the start and at the end
     warm: float
     cold: float
-    seed: int
+    seed: int  # 1 .. 2**31 − 2.
 
 
 @borrowing

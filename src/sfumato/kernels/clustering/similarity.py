@@ -28,84 +28,41 @@ UNITS = 4294967296.0
 
 
 class PrefixTree(NamedTuple):
-    """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place.
+    """The tree, and who is left in it; `alive`, `right`, `left` and `gone` change in place."""
 
-    Attributes
-    ----------
-    few : int
-        Up to that many distinct records below a node are looked at one by one rather than branch by branch.
-    codes : numpy.ndarray
-        int32 (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes
-        are numbered depth by depth, the last m are the distinct records.
-    first : numpy.ndarray
-        int64 (N + 1,): children of node ``i`` are ``first[i] .. first[i+1]-1``.
-    parents : numpy.ndarray
-        int32 (N,).
-    alive : numpy.ndarray
-        int64 (N,): records left below each node.
-    right, left : numpy.ndarray
-        int64 (N + 1,): where to look for the next node with somebody left; `left` is shifted by one.
-    lowest : numpy.ndarray
-        int64 (N,): smallest place of a record below each node, before anybody left.
-    leaf_low, leaf_high : numpy.ndarray
-        int32 (N,): the distinct records below node ``i`` are the nodes ``leaf_low[i] .. leaf_high[i]-1``.
-    values : numpy.ndarray
-        int32 (m, q): all values of each distinct record.
-    starts : numpy.ndarray
-        int64 (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
-    places : numpy.ndarray
-        int64 (n,): places of the records in the order in which they have their turn, rising among equal records.
-    gone : numpy.ndarray
-        int64 (m,): how many of each distinct record have left; always the first ones.
-    record_at : numpy.ndarray
-        int32 (n,): distinct record at each place.
-    """
-
-    few: int
+    few: int  # up to that many distinct records below a node are looked at one by one rather than branch by branch
+    # (N,): value by which a node differs from its siblings; rising among siblings. Node 0 is the root; nodes are
+    # numbered depth by depth, the last m are the distinct records.
     codes: Int32s
-    first: Int64s
-    parents: Int32s
-    alive: Int64s
+    first: Int64s  # (N + 1,): children of node ``i`` are ``first[i] .. first[i+1]-1``.
+    parents: Int32s  # (N,)
+    alive: Int64s  # (N,): records left below each node
+    # `right`, `left`: (N + 1,): where to look for the next node with somebody left; `left` is shifted by one
     right: Int64s
     left: Int64s
-    lowest: Int64s
+    lowest: Int64s  # (N,): smallest place of a record below each node, before anybody left
+    # `leaf_low`, `leaf_high`: (N,): the distinct records below node ``i`` are the nodes ``leaf_low[i] ..
+    # leaf_high[i]-1``.
     leaf_low: Int32s
     leaf_high: Int32s
-    values: Int32s
+    values: Int32s  # (m, q): all values of each distinct record
+    # (m + 1,): the records equal to distinct record ``i`` stand at ``starts[i] .. starts[i+1]-1`` of `places`.
     starts: Int64s
-    places: Int64s
-    gone: Int64s
-    record_at: Int32s
+    places: Int64s  # (n,): places of the records in the order in which they have their turn, rising among equal records
+    gone: Int64s  # (m,): how many of each distinct record have left; always the first ones
+    record_at: Int32s  # (n,): distinct record at each place
 
 
 class Measure(NamedTuple):
-    """Distances from one record; `apart` and `own` change from one to the next.
+    """Distances from one record; `apart` and `own` change from one to the next."""
 
-    Attributes
-    ----------
-    categories : int
-        The first attributes, whose distances are in a table; the others are numeric.
-    offsets : numpy.ndarray
-        int64 (q + 1,): where the values of each attribute start.
-    apart : numpy.ndarray
-        float64 (V,): distance of each categorical value.
-    numbers : numpy.ndarray
-        float64 (V,): number behind each numeric value, rising; NaN for the missing one, which is the last.
-    widths : numpy.ndarray
-        float64 (q,): what differences of numbers are divided by.
-    weights : numpy.ndarray
-        float64 (q,).
-    own : numpy.ndarray
-        int64 (q,): values of the record itself.
-    """
-
-    categories: int
-    offsets: Int64s
-    apart: Floats
-    numbers: Floats
-    widths: Floats
-    weights: Floats
-    own: Int64s
+    categories: int  # the first attributes, whose distances are in a table; the others are numeric
+    offsets: Int64s  # (q + 1,): where the values of each attribute start
+    apart: Floats  # (V,): distance of each categorical value
+    numbers: Floats  # (V,): number behind each numeric value, rising; NaN for the missing one, which is the last
+    widths: Floats  # (q,): what differences of numbers are divided by
+    weights: Floats  # (q,)
+    own: Int64s  # (q,): values of the record itself
 
 
 @borrowing
@@ -172,45 +129,24 @@ def units_to(record: int, tree: PrefixTree, measure: Measure) -> int:
 
 
 class Nearest(NamedTuple):
-    """The nearest so far, a heap with the furthest on top.
+    """The nearest so far, a heap with the furthest on top."""
 
-    Attributes
-    ----------
-    distances : numpy.ndarray
-        int64 (most,): in parts of `UNITS`.
-    items : numpy.ndarray
-        int64 (most,): places of records, or nodes.
-    size : numpy.ndarray
-        int64 (1,): how many there are.
-    """
-
-    distances: Int64s
-    items: Int64s
-    size: Int64s
+    distances: Int64s  # (most,): in parts of `UNITS`
+    items: Int64s  # (most,): places of records, or nodes
+    size: Int64s  # (1,): how many there are
 
 
 class TreeWalk(NamedTuple):
-    """Where a walk through the tree stands on each level, all (q + 1,).
+    """Where a walk through the tree stands on each level, all (q + 1,)."""
 
-    Attributes
-    ----------
-    base : numpy.ndarray
-        float64: distance over the attributes above.
-    low, high, middle, cursor : numpy.ndarray
-        int64: children of the present node, where it started among them, and where it is.
-    leftward : numpy.ndarray
-        bool: whether it has turned to smaller numbers.
-    path : numpy.ndarray
-        int64: nodes from the root to the record itself.
-    """
-
-    base: Floats
+    base: Floats  # distance over the attributes above
+    # `low`, `high`, `middle`, `cursor`: children of the present node, where it started among them, and where it is
     low: Int64s
     high: Int64s
     middle: Int64s
     cursor: Int64s
-    leftward: Flags
-    path: Int64s
+    leftward: Flags  # whether it has turned to smaller numbers
+    path: Int64s  # nodes from the root to the record itself
 
 
 @inlined
@@ -459,60 +395,26 @@ NOBODY = -1
 
 
 class Chain(NamedTuple):
-    """Contingency tables of the records that are left; `counts` and `pair_counts` change in place.
+    """Contingency tables of the records that are left; `counts` and `pair_counts` change in place."""
 
-    Attributes
-    ----------
-    all_before : bool
-        Whether an attribute depends on all before it, and not on the last one alone.
-    k : int
-        Fewest records that frequencies are taken from.
-    counts : numpy.ndarray
-        int64 (V,): records with each value.
-    pair_starts : numpy.ndarray
-        int64 (V + 1,): the pairs of a value with values of the next attribute.
-    pair_values : numpy.ndarray
-        int32 (P,): the value of the next attribute.
-    pair_counts : numpy.ndarray
-        int64 (P,): records with each pair.
-    pair_of : numpy.ndarray
-        int32 (m, c): pair of each distinct record with the attribute before; the first column is not used.
-    order : numpy.ndarray
-        int64 (V,): scratch; the values of each attribute, the most similar first.
-    cards : numpy.ndarray
-        int64 (q,): scratch; how many values are left.
-    row : numpy.ndarray
-        int64 (V,): scratch; frequencies that similarity is read from.
-    """
-
-    all_before: bool
-    k: int
-    counts: Int64s
-    pair_starts: Int64s
-    pair_values: Int32s
-    pair_counts: Int64s
-    pair_of: Int32s
-    order: Int64s
-    cards: Int64s
-    row: Int64s
+    all_before: bool  # whether an attribute depends on all before it, and not on the last one alone
+    k: int  # fewest records that frequencies are taken from
+    counts: Int64s  # (V,): records with each value
+    pair_starts: Int64s  # (V + 1,): the pairs of a value with values of the next attribute
+    pair_values: Int32s  # (P,): the value of the next attribute
+    pair_counts: Int64s  # (P,): records with each pair
+    pair_of: Int32s  # (m, c): pair of each distinct record with the attribute before; the first column is not used
+    order: Int64s  # (V,): scratch; the values of each attribute, the most similar first
+    cards: Int64s  # (q,): scratch; how many values are left
+    row: Int64s  # (V,): scratch; frequencies that similarity is read from
 
 
 class Progressed(NamedTuple):
-    """How far the clustering is; all change in place.
+    """How far the clustering is; all change in place."""
 
-    Attributes
-    ----------
-    class_at : numpy.ndarray
-        int32 (n,): class of the record at each place, −1 for none yet.
-    following : numpy.ndarray
-        int64 (1,): no record before this place is left.
-    classes : numpy.ndarray
-        int64 (1,): classes so far.
-    """
-
-    class_at: Int32s
-    following: Int64s
-    classes: Int64s
+    class_at: Int32s  # (n,): class of the record at each place, −1 for none yet
+    following: Int64s  # (1,): no record before this place is left
+    classes: Int64s  # (1,): classes so far
 
 
 @kernel

@@ -19,22 +19,13 @@ from sfumato.kernels.types import SET, Codes, Flags, Int32s, Int64s, float64, in
 
 
 class Span(NamedTuple):
-    """Ranges and value sets of one class; changed in place, emptied at no cost.
+    """Ranges and value sets of one class; changed in place, emptied at no cost."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int64 (q,): smallest and largest code.
-    distinct : numpy.ndarray
-        int64 (q,): values of attributes without order or hierarchy.
-    marks : numpy.ndarray
-        int64 (M + 1,): which values these are: those with the newest mark, which is the last entry.
-    """
-
+    # `low`, `high`: (q,): smallest and largest code
     low: Int64s
     high: Int64s
-    distinct: Int64s
-    marks: Int64s
+    distinct: Int64s  # (q,): values of attributes without order or hierarchy
+    marks: Int64s  # (M + 1,): which values these are: those with the newest mark, which is the last entry
 
 
 @inlined
@@ -138,38 +129,20 @@ CHUNK = 32
 
 
 class LocalClasses(NamedTuple):
-    """Classes, changed in place; those that exist are linked in rising order.
+    """Classes, changed in place; those that exist are linked in rising order."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        int32 (n, q): smallest and largest code.
-    distinct : numpy.ndarray
-        int32 (n, q): values of attributes without order or hierarchy.
-    sizes : numpy.ndarray
-        int64 (n,): 0 where no class has the number.
-    following : numpy.ndarray
-        int64 (n,): the next member of the same class, −1 after the last; the first is the class's number.
-    class_of : numpy.ndarray
-        int32 (n,).
-    after, before : numpy.ndarray
-        int64 (n + 1,): next and previous class; entry n is both ends.
-    alive : numpy.ndarray
-        int64: classes with a number in each chunk of rows.
-    marks : numpy.ndarray
-        int64 (M + 1,): scratch; the last entry is the newest mark.
-    """
-
+    # `low`, `high`: (n, q): smallest and largest code
     low: Int32s
     high: Int32s
-    distinct: Int32s
-    sizes: Int64s
-    following: Int64s
-    class_of: Int32s
+    distinct: Int32s  # (n, q): values of attributes without order or hierarchy
+    sizes: Int64s  # (n,): 0 where no class has the number
+    following: Int64s  # (n,): the next member of the same class, −1 after the last; the first is the class's number
+    class_of: Int32s  # (n,)
+    # `after`, `before`: (n + 1,): next and previous class; entry n is both ends
     after: Int64s
     before: Int64s
-    alive: Int64s
-    marks: Int64s
+    alive: Int64s  # classes with a number in each chunk of rows
+    marks: Int64s  # (M + 1,): scratch; the last entry is the newest mark
 
 
 @kernel

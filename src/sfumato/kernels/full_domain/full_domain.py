@@ -27,21 +27,11 @@ _PEOPLE, _MOST, _WISHED = 0, 1, 2
 
 
 class Tally(NamedTuple):
-    """One class, while its records are counted.
+    """One class, while its records are counted."""
 
-    Attributes
-    ----------
-    counts : numpy.ndarray
-        int64 (v,): its records by place.
-    found : numpy.ndarray
-        int64 (w,): its people by value.
-    shared : numpy.ndarray
-        int64 (3,): people, records of the one who has most, largest k that one of them wishes for.
-    """
-
-    counts: Int64s
-    found: Int64s
-    shared: Int64s
+    counts: Int64s  # (v,): its records by place
+    found: Int64s  # (w,): its people by value
+    shared: Int64s  # (3,): people, records of the one who has most, largest k that one of them wishes for
 
 
 @inlined

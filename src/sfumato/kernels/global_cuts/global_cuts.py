@@ -47,78 +47,44 @@ LEAF = -2
 
 
 class Cutting(NamedTuple):
-    """How regions are cut.
+    """How regions are cut."""
 
-    Attributes
-    ----------
-    smallest : int
-        Records that every cell needs at least (k, or 1).
-    ruled : bool
-        Whether some rule looks at more than the size.
-    place : int
-        BEST, MEDIAN or FALLBACK.
-    widest : bool
-        Cut the widest region first instead of the one with the best score.
-    per_anonymity : bool
-        Divide what a cut saves by what it takes from the smallest cell, plus 1.
-    thrift : float
-        Divide what a cut saves by so many times the records that it suppresses, plus 1, too.
-    scale : float
-        Penalties of suppression are added up as whole multiples of 1 / scale, so that their order does not count.
-    """
-
-    smallest: int
-    ruled: bool
-    place: int
-    widest: bool
-    per_anonymity: bool
-    thrift: float
+    smallest: int  # records that every cell needs at least (k, or 1)
+    ruled: bool  # whether some rule looks at more than the size
+    place: int  # BEST, MEDIAN or FALLBACK
+    widest: bool  # cut the widest region first instead of the one with the best score
+    per_anonymity: bool  # divide what a cut saves by what it takes from the smallest cell, plus 1
+    thrift: float  # divide what a cut saves by so many times the records that it suppresses, plus 1, too
+    # penalties of suppression are added up as whole multiples of 1 / scale, so that their order does not count
     scale: float
 
 
 class Nodes(NamedTuple):
-    """The nodes below the roots of all hierarchies; the children of a node stand together.
+    """The nodes below the roots of all hierarchies; the children of a node stand together."""
 
-    Attributes
-    ----------
-    low, stop : numpy.ndarray
-        int64 (t,): codes ``low .. stop-1``.
-    first, last : numpy.ndarray
-        int64 (t,): children ``first .. last-1``.
-    root_first, root_last : numpy.ndarray
-        int64 (q,): children of the roots.
-    """
-
+    # `low`, `stop`: (t,): codes ``low .. stop-1``.
     low: Int64s
     stop: Int64s
+    # `first`, `last`: (t,): children ``first .. last-1``.
     first: Int64s
     last: Int64s
+    # `root_first`, `root_last`: (q,): children of the roots
     root_first: Int64s
     root_last: Int64s
 
 
 class Sweep(NamedTuple):
-    """Buffers for weighing every place of a region at once, by differences between neighbouring places.
+    """Buffers for weighing every place of a region at once, by differences between neighbouring places."""
 
-    Attributes
-    ----------
-    given_up : numpy.ndarray
-        bool (M,): places where no cut will ever be allowable again; kept from call to call.
-    open : numpy.ndarray
-        int64 (largest cardinality + 2,): places before each that are worth looking at.
-    breaks, left, right, penalty : numpy.ndarray
-        int64, same length: parts that fail, records in failing left and right parts, and what suppressing them costs.
-    present : numpy.ndarray
-        int64, same length: published records with each code.
-    """
-
-    given_up: Flags
-    open: Int64s
+    given_up: Flags  # (M,): places where no cut will ever be allowable again; kept from call to call
+    open: Int64s  # (largest cardinality + 2,): places before each that are worth looking at
+    # `breaks`, `left`, `right`, `penalty`: same length: parts that fail, records in failing left and right parts, and
+    # what suppressing them costs
     breaks: Int64s
     left: Int64s
     right: Int64s
     penalty: Int64s
-    present: Int64s
+    present: Int64s  # same length: published records with each code
 
 
 @kernel
@@ -507,48 +473,24 @@ CUT = 2  # its parts are regions
 
 
 class RegionQueue(NamedTuple):
-    """All regions that there are or were, and the tournament among those that wait.
+    """All regions that there are or were, and the tournament among those that wait."""
 
-    Attributes
-    ----------
-    attribute, low, stop, node : numpy.ndarray
-        int64 (r,): codes ``low .. stop-1``; the node of a hierarchy, ROOT, or LEAF for what cannot be cut.
-    loss : numpy.ndarray
-        float64 (r,): weighted loss of a cell that publishes the region.
-    ceiling : numpy.ndarray
-        float64 (r,): the most that a cut can save.
-    saved : numpy.ndarray
-        float64 (r,): what the cut saved when it was last weighed.
-    least : numpy.ndarray
-        int64 (r,): the smallest cell that it left then.
-    failing : numpy.ndarray
-        int64 (r,): records that had to be suppressed for it then.
-    place : numpy.ndarray
-        int64 (r,): where the region would be cut.
-    version : numpy.ndarray
-        int64 (r,): how many cuts had been made then, −1 before the first time.
-    state : numpy.ndarray
-        int64 (r,): WAITS, GIVEN_UP or CUT.
-    key : numpy.ndarray
-        float64 (r,): the score of the last time, or a bound on it.
-    winner : numpy.ndarray
-        int64 (2 leaves,): the tournament; entry 1 is the best region, −1 stands for none.
-    """
-
+    # `attribute`, `low`, `stop`, `node`: (r,): codes ``low .. stop-1``; the node of a hierarchy, ROOT, or LEAF for what
+    # cannot be cut.
     attribute: Int64s
     low: Int64s
     stop: Int64s
     node: Int64s
-    loss: Floats
-    ceiling: Floats
-    saved: Floats
-    least: Int64s
-    failing: Int64s
-    place: Int64s
-    version: Int64s
-    state: Int64s
-    key: Floats
-    winner: Int64s
+    loss: Floats  # (r,): weighted loss of a cell that publishes the region
+    ceiling: Floats  # (r,): the most that a cut can save
+    saved: Floats  # (r,): what the cut saved when it was last weighed
+    least: Int64s  # (r,): the smallest cell that it left then
+    failing: Int64s  # (r,): records that had to be suppressed for it then
+    place: Int64s  # (r,): where the region would be cut
+    version: Int64s  # (r,): how many cuts had been made then, −1 before the first time
+    state: Int64s  # (r,): WAITS, GIVEN_UP or CUT
+    key: Floats  # (r,): the score of the last time, or a bound on it
+    winner: Int64s  # (2 leaves,): the tournament; entry 1 is the best region, −1 stands for none
 
 
 @kernel

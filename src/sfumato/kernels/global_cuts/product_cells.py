@@ -29,85 +29,45 @@ COUNTERS = 8
 
 
 class SortedAttributes(NamedTuple):
-    """The records, sorted by each attribute.
+    """The records, sorted by each attribute."""
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        int32 (q, m)
-    sensitive : numpy.ndarray
-        int32 (s, m): values as the rules number them.
-    weights : numpy.ndarray
-        int64 (m,): original records that each stands for; 0 for those that are covered without being counted.
-    rows : numpy.ndarray
-        int32 (q, m): records by rising code.
-    starts : numpy.ndarray
-        int64 (M + q,): records with code ``c`` of attribute ``j`` stand at
-        ``rows[j, starts[offsets[j] + j + c] : starts[offsets[j] + j + c + 1]]``.
-    sizes : numpy.ndarray
-        int64 (q,): codes of original values; the missing value's code is the size.
-    cardinalities : numpy.ndarray
-        int64 (q,): all codes.
-    """
-
-    codes: Int32s
-    sensitive: Int32s
-    weights: Int64s
-    rows: Int32s
+    codes: Int32s  # (q, m)
+    sensitive: Int32s  # (s, m): values as the rules number them
+    weights: Int64s  # (m,): original records that each stands for; 0 for those that are covered without being counted
+    rows: Int32s  # (q, m): records by rising code
+    # (M + q,): records with code ``c`` of attribute ``j`` stand at ``rows[j, starts[offsets[j] + j + c] :
+    # starts[offsets[j] + j + c + 1]]``
     starts: Int64s
-    sizes: Int64s
-    cardinalities: Int64s
+    sizes: Int64s  # (q,): codes of original values; the missing value's code is the size
+    cardinalities: Int64s  # (q,): all codes
 
 
 class ProductCells(NamedTuple):
     """The cells, and buffers for one region at a time.
 
     A cell gets a number when it has some, not all, of the records of another: there are fewer than 2 m numbers.
-
-    Attributes
-    ----------
-    of_record : numpy.ndarray
-        int32 (m,): cell of each record, −1 when it is suppressed.
-    sizes, records : numpy.ndarray
-        int64 (2 m,): original and distinct records of each cell.
-    loss : numpy.ndarray
-        float64 (2 m,): weighted loss of one record of each cell, over all attributes.
-    counters : numpy.ndarray
-        int64: see the constants of this module.
-    touched, found : numpy.ndarray
-        int32 (m,) and int64 (2 m,): the cells that have records in a part, and how many distinct ones, 0 between uses.
-    part : numpy.ndarray
-        int64 (2 m,): original records of each cell in the part, 0 between uses.
-    grouped : numpy.ndarray
-        int32 (m,): the records of the part, cell by cell, codes rising inside a cell.
-    ends : numpy.ndarray
-        int64 (2 m,): where the records of each touched cell end in `grouped`.
-    fails : numpy.ndarray
-        bool (m,): whether the part of each touched cell breaks a rule.
-    target : numpy.ndarray
-        int64 (2 m,): the number that the part of each cell gets.
-    whole, left, right : numpy.ndarray
-        int64 (v,): sensitive counts.
-    scratch : numpy.ndarray
-        float64, for the rules.
     """
 
-    of_record: Int32s
+    of_record: Int32s  # (m,): cell of each record, −1 when it is suppressed
+    # `sizes`, `records`: (2 m,): original and distinct records of each cell
     sizes: Int64s
     records: Int64s
-    loss: Floats
-    counters: Int64s
+    loss: Floats  # (2 m,): weighted loss of one record of each cell, over all attributes
+    counters: Int64s  # see the constants of this module
+    # `touched`, `found`: int32 (m,) and int64 (2 m,): the cells that have records in a part, and how many distinct
+    # ones, 0 between uses
     touched: Int32s
     found: Int64s
-    part: Int64s
-    grouped: Int32s
-    ends: Int64s
-    fails: Flags
-    target: Int64s
+    part: Int64s  # (2 m,): original records of each cell in the part, 0 between uses
+    grouped: Int32s  # (m,): the records of the part, cell by cell, codes rising inside a cell
+    ends: Int64s  # (2 m,): where the records of each touched cell end in `grouped`
+    fails: Flags  # (m,): whether the part of each touched cell breaks a rule
+    target: Int64s  # (2 m,): the number that the part of each cell gets
+    # `whole`, `left`, `right`: (v,): sensitive counts
     whole: Int64s
     left: Int64s
     right: Int64s
-    scratch: Floats
+    scratch: Floats  # for the rules
 
 
 @kernel

@@ -33,108 +33,61 @@ PRIME = 2**61 - 1
 
 
 class HierarchyForest(NamedTuple):
-    """The trees of all attributes, a missing value being a child of its root.
+    """The trees of all attributes, a missing value being a child of its root."""
 
-    Attributes
-    ----------
-    attribute, low, stop : numpy.ndarray
-        int64 (t,): codes ``low .. stop-1`` of an attribute.
-    parent : numpy.ndarray
-        int64 (t,): −1 for a root.
-    children : numpy.ndarray
-        int64 (t,): number of children.
-    loss : numpy.ndarray
-        float64 (t,): weighted loss of a cell that publishes the node.
-    cost : numpy.ndarray
-        float64 (t,): what the loss of the table grows by when the node replaces its children.
-    hash : numpy.ndarray
-        int64 (t,): random, below PRIME.
-    """
-
+    # `attribute`, `low`, `stop`: (t,): codes ``low .. stop-1`` of an attribute.
     attribute: Int64s
     low: Int64s
     stop: Int64s
-    parent: Int64s
-    children: Int64s
-    loss: Floats
-    cost: Floats
-    hash: Int64s
+    parent: Int64s  # (t,): −1 for a root
+    children: Int64s  # (t,): number of children
+    loss: Floats  # (t,): weighted loss of a cell that publishes the node
+    cost: Floats  # (t,): what the loss of the table grows by when the node replaces its children
+    hash: Int64s  # (t,): random, below PRIME
 
 
 class Merging(NamedTuple):
-    """The state of the search, and buffers.
+    """The state of the search, and buffers."""
 
-    Attributes
-    ----------
-    smallest, ruled, limit, scale : int, bool, int, float
-        Records that every cell needs; whether a rule looks at more than sizes; records that may be suppressed;
-        penalties are whole multiples of 1 / scale.
-    state, waiting, weighed : numpy.ndarray
-        int64 (t,): state of each node, children that are not published yet, merges when it was last weighed.
-    score : numpy.ndarray
-        float64 (t,): loss per gained anonymity of each candidate when it was last weighed.
-    node_of : numpy.ndarray
-        int32 (M,): the node that each code is published as.
-    merged : numpy.ndarray
-        int64 (t,): nodes in the order in which they were published.
-    total : numpy.ndarray
-        float64 (2,): loss of the table without suppression; least loss of an allowable state.
-    counters : numpy.ndarray
-        int64: see the constants of this module.
-    of_record, member : numpy.ndarray
-        int32 (m,): cell of each record, and a record of each cell.
-    sizes, hash : numpy.ndarray
-        int64 (m,): original records and hash of each cell.
-    fails : numpy.ndarray
-        bool (m,): whether each cell breaks a rule.
-    loss : numpy.ndarray
-        float64 (m,): weighted loss of a record of each cell.
-    slots : numpy.ndarray
-        int32 (power of 2,): groups by hash, −1 where free.
-    touched, group_of, group_member, group_slot : numpy.ndarray
-        int32 (m,): cells under a node; group of each cell, −1 between uses; first cell and slot of each group.
-    group_size, group_failing, group_end : numpy.ndarray
-        int64 (m + 1,): original records, failing cells, end in `grouped`.
-    group_fails : numpy.ndarray
-        bool (m,)
-    grouped : numpy.ndarray
-        int32 (m,): records group by group.
-    counts : numpy.ndarray
-        int64 (v,): sensitive counts.
-    scratch : numpy.ndarray
-        float64, for the rules.
-    """
-
+    # `smallest`, `ruled`, `limit`, `scale`: records that every cell needs; whether a rule looks at more than sizes;
+    # records that may be suppressed; penalties are whole multiples of 1 / scale
     smallest: int
     ruled: bool
     limit: int
     scale: float
+    # `state`, `waiting`, `weighed`: (t,): state of each node, children that are not published yet, merges when it was
+    # last weighed
     state: Int64s
     waiting: Int64s
     weighed: Int64s
-    score: Floats
-    node_of: Int32s
-    merged: Int64s
-    total: Floats
-    counters: Int64s
+    score: Floats  # (t,): loss per gained anonymity of each candidate when it was last weighed
+    node_of: Int32s  # (M,): the node that each code is published as
+    merged: Int64s  # (t,): nodes in the order in which they were published
+    total: Floats  # (2,): loss of the table without suppression; least loss of an allowable state
+    counters: Int64s  # see the constants of this module
+    # `of_record`, `member`: (m,): cell of each record, and a record of each cell
     of_record: Int32s
     member: Int32s
+    # `sizes`, `hash`: (m,): original records and hash of each cell
     sizes: Int64s
     hash: Int64s
-    fails: Flags
-    loss: Floats
-    slots: Int32s
+    fails: Flags  # (m,): whether each cell breaks a rule
+    loss: Floats  # (m,): weighted loss of a record of each cell
+    slots: Int32s  # (power of 2,): groups by hash, −1 where free
+    # `touched`, `group_of`, `group_member`, `group_slot`: (m,): cells under a node; group of each cell, −1 between
+    # uses; first cell and slot of each group
     touched: Int32s
     group_of: Int32s
     group_member: Int32s
     group_slot: Int32s
+    # `group_size`, `group_failing`, `group_end`: (m + 1,): original records, failing cells, end in `grouped`
     group_size: Int64s
     group_failing: Int64s
     group_end: Int64s
-    group_fails: Flags
-    grouped: Int32s
-    counts: Int64s
-    scratch: Floats
+    group_fails: Flags  # (m,)
+    grouped: Int32s  # (m,): records group by group
+    counts: Int64s  # (v,): sensitive counts
+    scratch: Floats  # for the rules
 
 
 @kernel

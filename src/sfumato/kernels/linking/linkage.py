@@ -29,50 +29,28 @@ TIED = 1e-9
 
 
 class LabelCodes(NamedTuple):
-    """What labels cover.
+    """What labels cover."""
 
-    Attributes
-    ----------
-    bounds : numpy.ndarray
-        int64 (s, 2): the labels of an attribute are numbered from ``bounds[a, 0]`` to ``bounds[a, 1] - 1``.
-    runs, low, high : numpy.ndarray
-        int64 (g + 1,), int32 (r,) twice: the codes that each label covers.
-    inside : numpy.ndarray
-        float64 (g,): distance of a label from a code that it covers; from others it is 1.
-    """
-
-    bounds: Int64s
+    bounds: Int64s  # (s, 2): the labels of an attribute are numbered from ``bounds[a, 0]`` to ``bounds[a, 1] - 1``
+    # `runs`, `low`, `high`: int64 (g + 1,), int32 (r,) twice: the codes that each label covers
     runs: Int64s
     low: Int32s
     high: Int32s
-    inside: Floats
+    inside: Floats  # (g,): distance of a label from a code that it covers; from others it is 1
 
 
 class Blocks(NamedTuple):
-    """Classes in blocks of near ones, and what bounds the distance from a block.
+    """Classes in blocks of near ones, and what bounds the distance from a block."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (b + 1,): first class of each block.
-    points : numpy.ndarray
-        float64 (d, c); infinite for a value that is far from every other.
-    labels : numpy.ndarray
-        int32 (s, c).
-    low, high : numpy.ndarray
-        float64 (b, d): least and greatest finite point; infinite ones, high below low, where there is none.
-    far : numpy.ndarray
-        bool (b, d): whether all points are infinite.
-    held, held_labels : numpy.ndarray
-        int64 (b · s + 1,), int32: the different labels of a block and attribute; none where they are too many.
-    """
-
-    starts: Int64s
-    points: Floats
-    labels: Int32s
+    starts: Int64s  # (b + 1,): first class of each block
+    points: Floats  # (d, c); infinite for a value that is far from every other
+    labels: Int32s  # (s, c)
+    # `low`, `high`: (b, d): least and greatest finite point; infinite ones, high below low, where there is none
     low: Floats
     high: Floats
-    far: Flags
+    far: Flags  # (b, d): whether all points are infinite
+    # `held`, `held_labels`: int64 (b · s + 1,), int32: the different labels of a block and attribute; none where they
+    # are too many
     held: Int64s
     held_labels: Int32s
 
@@ -88,7 +66,6 @@ def nearest_classes(
     (m,), the person's value. sizes : int64 (c,). starts, values, counts : compressed rows of values, int64 (c + 1,),
     int32 (z,), int64 (z,). tallies : int64 (m, v) of zeros, to which the values of each person's records are added;
     without rows nothing is. Distances: of points their difference, at most 1; of labels as :class:`LabelCodes` says.
-
     Returns the records of the nearest classes and those of them with the person's value, int64 (m,) twice, and the
     distance, float64 (m,). Cost O(m · (c · (d + s) + r)) at most; blocks that cannot hold a nearer class are left out.
     """
@@ -196,46 +173,23 @@ UNKNOWN = -1
 
 
 class ClassCoverage(NamedTuple):
-    """What classes cover, and where the table of bits has it.
+    """What classes cover, and where the table of bits has it."""
 
-    Attributes
-    ----------
-    label_of : numpy.ndarray
-        int32 (c, q), labels numbered through all attributes.
-    runs : numpy.ndarray
-        int64 (g + 1,), label ``i`` owns the runs ``runs[i] .. runs[i+1]-1`` of low and high.
-    low, high : numpy.ndarray
-        int32 (r,).
-    rows : numpy.ndarray
-        int64 (q + 1,), the first row of each attribute.
-    shifts : numpy.ndarray
-        int64 (q,), a code's row is ``code >> shift`` below that.
-    """
-
-    label_of: Int32s
-    runs: Int64s
+    label_of: Int32s  # (c, q), labels numbered through all attributes
+    runs: Int64s  # (g + 1,), label ``i`` owns the runs ``runs[i] .. runs[i+1]-1`` of low and high.
+    # `low`, `high`: (r,)
     low: Int32s
     high: Int32s
-    rows: Int64s
-    shifts: Int64s
+    rows: Int64s  # (q + 1,), the first row of each attribute
+    shifts: Int64s  # (q,), a code's row is ``code >> shift`` below that
 
 
 class ClassValues(NamedTuple):
-    """Compressed rows of sensitive counts.
+    """Compressed rows of sensitive counts."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (c + 1,).
-    values : numpy.ndarray
-        int32 (z,).
-    counts : numpy.ndarray
-        int64 (z,).
-    """
-
-    starts: Int64s
-    values: Int32s
-    counts: Int64s
+    starts: Int64s  # (c + 1,)
+    values: Int32s  # (z,)
+    counts: Int64s  # (z,)
 
 
 def looking(people: Int32s, coverage: ClassCoverage, table: Words, *_: object) -> float:

@@ -20,84 +20,42 @@ from sfumato.kernels.types import TREE, Codes, Floats, Int32s, Int64s, Space, fl
 
 
 class Options(NamedTuple):
-    """How cuts are chosen.
+    """How cuts are chosen."""
 
-    Attributes
-    ----------
-    smallest : int
-        Records that every class needs at least (k, or 1).
-    ruled : bool
-        Whether some rule looks at more than the class size.
-    relaxed : bool
-        Split equal values to reach exact halves.
-    fallback : bool
-        Also try the cut below the median.
-    least_loss : bool
-        Choose the attribute by the expected loss of the final classes instead of by width.
-    everywhere : bool
-        With `least_loss`: try every place, not only the allowable one nearest to the median.
-    regions : bool
-        Measure widths on the region that the cuts have left, not on the data in it.
-    by_tree : bool
-        Cut attributes with a hierarchy into the children of the common ancestor.
-    margin : float
-        Negative: a cut is allowable when its parts satisfy the rules. Else nobody looks at who has which sensitive
-        value: the values with which a part must satisfy the rules are imagined from those of the range
-        (:func:`imagine`).
-    """
-
-    smallest: int
-    ruled: bool
-    relaxed: bool
-    fallback: bool
-    least_loss: bool
-    everywhere: bool
-    regions: bool
-    by_tree: bool
+    smallest: int  # records that every class needs at least (k, or 1)
+    ruled: bool  # whether some rule looks at more than the class size
+    relaxed: bool  # split equal values to reach exact halves
+    fallback: bool  # also try the cut below the median
+    least_loss: bool  # choose the attribute by the expected loss of the final classes instead of by width
+    everywhere: bool  # with `least_loss`: try every place, not only the allowable one nearest to the median
+    regions: bool  # measure widths on the region that the cuts have left, not on the data in it
+    by_tree: bool  # cut attributes with a hierarchy into the children of the common ancestor
+    # Negative: a cut is allowable when its parts satisfy the rules. Else nobody looks at who has which sensitive value:
+    # the values with which a part must satisfy the rules are imagined from those of the range (:func:`imagine`).
     margin: float = -1.0
 
 
 class Workspace(NamedTuple):
-    """Buffers of one thread, so that choosing a cut allocates nothing.
+    """Buffers of one thread, so that choosing a cut allocates nothing."""
 
-    Attributes
-    ----------
-    minimum, maximum : numpy.ndarray
-        int64 (q,): smallest and largest code of each attribute in the range.
-    widths : numpy.ndarray
-        float64 (q,)
-    histogram : numpy.ndarray
-        int64 (largest cardinality + 1,), all zero between uses.
-    part_of : numpy.ndarray
-        int32 (largest cardinality,)
-    parts : numpy.ndarray
-        int64 (largest cardinality + 1,): sizes of the parts.
-    whole, left, right : numpy.ndarray
-        int64 (v,): sensitive counts of the range and of the two sides.
-    scratch : numpy.ndarray
-        float64, for the rules.
-    falling : numpy.ndarray
-        int64 (v,): the values of each sensitive attribute from the most frequent of the range to the least; kept only
-        where sides are imagined.
-    margin : float
-        That of the options.
-    known : int
-        The attribute that says what records stand for in a population, −1 for none. It follows from quasi-identifying
-        values, so that sides are counted by it, and never imagined.
-    """
-
+    # `minimum`, `maximum`: (q,): smallest and largest code of each attribute in the range
     minimum: Int64s
     maximum: Int64s
-    widths: Floats
-    histogram: Int64s
-    part_of: Int32s
-    parts: Int64s
+    widths: Floats  # (q,)
+    histogram: Int64s  # (largest cardinality + 1,), all zero between uses
+    part_of: Int32s  # (largest cardinality,)
+    parts: Int64s  # (largest cardinality + 1,): sizes of the parts
+    # `whole`, `left`, `right`: (v,): sensitive counts of the range and of the two sides
     whole: Int64s
     left: Int64s
     right: Int64s
-    scratch: Floats
+    scratch: Floats  # for the rules
+    # (v,): the values of each sensitive attribute from the most frequent of the range to the least; kept only where
+    # sides are imagined
     falling: Int64s
-    margin: float
+    margin: float  # that of the options
+    # The attribute that says what records stand for in a population, −1 for none. It follows from quasi-identifying
+    # values, so that sides are counted by it, and never imagined.
     known: int
 
 

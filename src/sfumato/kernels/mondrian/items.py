@@ -57,82 +57,37 @@ DROP = 2
 
 
 class Items(NamedTuple):
-    """What losses are reckoned from; the rows of each array are named in this module.
+    """What losses are reckoned from; the rows of each array are named in this module."""
 
-    Attributes
-    ----------
-    attributes : numpy.ndarray
-        int64 (6, q).
-    numbers : numpy.ndarray
-        int64 (6, 64 q).
-    places : numpy.ndarray
-        float64 (4, 64 q).
-    rates : numpy.ndarray
-        float64 (3, q).
-    branches : numpy.ndarray
-        float64 (3, 128 q).
-    """
-
-    attributes: Int64s
-    numbers: Int64s
-    places: Floats
-    rates: Floats
-    branches: Floats
+    attributes: Int64s  # (6, q)
+    numbers: Int64s  # (6, 64 q)
+    places: Floats  # (4, 64 q)
+    rates: Floats  # (3, q)
+    branches: Floats  # (3, 128 q)
 
 
 class ItemRows(NamedTuple):
-    """Which rows show which item.
+    """Which rows show which item."""
 
-    Attributes
-    ----------
-    bitmaps : numpy.ndarray
-        uint64 (u, 64 q): rows of each item.
-    item : numpy.ndarray
-        uint8 (q, h): item of each row, counted inside its attribute.
-    weight : numpy.ndarray
-        int64 (h,): records of each row.
-    """
-
-    bitmaps: Words
-    item: NDArray[np.uint8]
-    weight: Int64s
+    bitmaps: Words  # (u, 64 q): rows of each item
+    item: NDArray[np.uint8]  # (q, h): item of each row, counted inside its attribute
+    weight: Int64s  # (h,): records of each row
 
 
 class FlatTrees(NamedTuple):
-    """The hierarchies, to be climbed from any code.
+    """The hierarchies, to be climbed from any code."""
 
-    Attributes
-    ----------
-    leaf : numpy.ndarray
-        int64 (M,): deepest tree node over each code, −1 for none.
-    node_loss : numpy.ndarray
-        float64 (t,): loss of each tree node, weighted.
-    """
-
-    leaf: Int64s
-    node_loss: Floats
+    leaf: Int64s  # (M,): deepest tree node over each code, −1 for none
+    node_loss: Floats  # (t,): loss of each tree node, weighted
 
 
 class ItemFinder(NamedTuple):
-    """Buffers that finding items takes.
+    """Buffers that finding items takes."""
 
-    Attributes
-    ----------
-    sorted_codes : numpy.ndarray
-        int64 (h or more,): codes that occur.
-    item_of : numpy.ndarray
-        uint8 (M,): item of each code that occurs; anything elsewhere.
-    tally : numpy.ndarray
-        int64 (largest cardinality,), all zero between uses.
-    marks : numpy.ndarray
-        uint64 (64,), all zero between uses.
-    trees : FlatTrees
-    """
-
-    sorted_codes: Int64s
-    item_of: NDArray[np.uint8]
-    tally: Int64s
-    marks: Words
+    sorted_codes: Int64s  # (h or more,): codes that occur
+    item_of: NDArray[np.uint8]  # (M,): item of each code that occurs; anything elsewhere
+    tally: Int64s  # (largest cardinality,), all zero between uses
+    marks: Words  # (64,), all zero between uses
     trees: FlatTrees
 
 

@@ -83,19 +83,9 @@ DRAWS = 1.6  # records of the imagined class over the smallest allowed
 
 
 class LossWorkspace(NamedTuple):
-    """Buffers of one thread for choosing by expected loss.
+    """Buffers of one thread for choosing by expected loss."""
 
-    Attributes
-    ----------
-    items : Items
-        What occurs in the range at hand.
-    shown : ItemRows
-    finder : ItemFinder
-    scoring : Scoring
-    candidates : Candidates
-    """
-
-    items: Items
+    items: Items  # what occurs in the range at hand
     shown: ItemRows
     finder: ItemFinder
     scoring: Scoring
@@ -461,9 +451,8 @@ def partition_range(
 
     region : float64 (q, 2); starts : bool (m,), set at the first record of every part made here; made : int32 (m, 3),
     at the first record of every part but the first of a cut its attribute, and first record and end of what was cut;
-    int32 (0, 3) where nobody asks.
-
-    Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q, 2), their regions.
+    int32 (0, 3) where nobody asks. Returns int64 (open, 2), the parts that were not looked at, and float64 (open, q,
+    2), their regions.
     """
     if options.least_loss:
         return partition_by_loss(records, low, high, most_cuts, space, rules, options, starts, made)

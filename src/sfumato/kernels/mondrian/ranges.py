@@ -17,24 +17,12 @@ NOT_KEPT = np.empty((0, 3), np.int32)
 
 
 class LaidRecords(NamedTuple):
-    """Records as they are moved: codes are read, words are moved, which is several times faster.
+    """Records as they are moved: codes are read, words are moved, which is several times faster."""
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        unsigned (m, w): a view of the same memory as `words`.
-    words : numpy.ndarray
-        uint64 (m, u).
-    weights : numpy.ndarray
-        int32 (m,): original records that each stands for.
-    rows : numpy.ndarray
-        int32 (m,): where each stood before it was moved.
-    """
-
-    codes: Codes
-    words: Words
-    weights: Int32s
-    rows: Int32s
+    codes: Codes  # unsigned (m, w): a view of the same memory as `words`
+    words: Words  # (m, u)
+    weights: Int32s  # (m,): original records that each stands for
+    rows: Int32s  # (m,): where each stood before it was moved
 
 
 @inlined

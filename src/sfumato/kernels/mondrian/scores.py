@@ -201,18 +201,10 @@ LEFT_WEIGHT = 1
 
 
 class Candidates(NamedTuple):
-    """Cuts in the order in which they were proposed.
+    """Cuts in the order in which they were proposed."""
 
-    Attributes
-    ----------
-    sides : numpy.ndarray
-        int64 (2, c): attribute and weight of the left side.
-    items : numpy.ndarray
-        uint64 (c,): items put left.
-    """
-
-    sides: Int64s
-    items: Words
+    sides: Int64s  # (2, c): attribute and weight of the left side
+    items: Words  # (c,): items put left
 
 
 @borrowing
@@ -370,53 +362,24 @@ PLANES = 128  # words of bits times bits of weights up to which bitmaps count fa
 
 
 class Scoring(NamedTuple):
-    """What candidates are scored with.
+    """What candidates are scored with."""
 
-    Attributes
-    ----------
-    draws : int
-        Records of the imagined class.
-    table : numpy.ndarray
-        float64, see :func:`sfumato.kernels.mondrian.scores.spread_table`.
-    evenness : numpy.ndarray
-        float64 (STEPS + 1,): entropy of a split to the power 0.7, by share of the left side.
-    chosen_rows : numpy.ndarray
-        int64 (h + 1,): rows on the left side.
-    planes : numpy.ndarray
-        uint64 (b, u): rows whose weight has a bit.
-    """
-
-    draws: int
-    table: Floats
-    evenness: Floats
-    chosen_rows: Int64s
-    planes: Words
+    draws: int  # records of the imagined class
+    table: Floats  # see :func:`sfumato.kernels.mondrian.scores.spread_table`
+    evenness: Floats  # (STEPS + 1,): entropy of a split to the power 0.7, by share of the left side
+    chosen_rows: Int64s  # (h + 1,): rows on the left side
+    planes: Words  # (b, u): rows whose weight has a bit
 
 
 class LookedAt(NamedTuple):
-    """The range at hand.
+    """The range at hand."""
 
-    Attributes
-    ----------
-    active : int
-        Attributes with two items or more.
-    total : int
-        Records behind the rows.
-    rows : int
-    bits : int
-        Of the weights, 0 where rows are counted one by one.
-    smallest : float
-        Records that a side must have, in those looked at.
-    base : float
-        Expected loss of all records together.
-    """
-
-    active: int
-    total: int
+    active: int  # attributes with two items or more
+    total: int  # records behind the rows
     rows: int
-    bits: int
-    smallest: float
-    base: float
+    bits: int  # of the weights, 0 where rows are counted one by one
+    smallest: float  # records that a side must have, in those looked at
+    base: float  # expected loss of all records together
 
 
 @borrowing

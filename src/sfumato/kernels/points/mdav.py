@@ -25,27 +25,13 @@ from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class Microaggregation(NamedTuple):
-    """What is known while classes are made.
+    """What is known while classes are made."""
 
-    Attributes
-    ----------
-    tree : PointTree
-        Points of the records that are not in a class yet.
-    starts : numpy.ndarray
-        int64 (m + 1,): first record of each point.
-    class_of : numpy.ndarray
-        int32 (n,): class of each record, −1 for none yet.
-    items : numpy.ndarray
-        int64 (k + 1,): points that are taken next.
-    distances : numpy.ndarray
-        float64 (k + 1,)
-    """
-
-    tree: PointTree
-    starts: Int64s
-    class_of: Int32s
-    items: Int64s
-    distances: Floats
+    tree: PointTree  # points of the records that are not in a class yet
+    starts: Int64s  # (m + 1,): first record of each point
+    class_of: Int32s  # (n,): class of each record, −1 for none yet
+    items: Int64s  # (k + 1,): points that are taken next
+    distances: Floats  # (k + 1,)
 
 
 @sized(lambda points, starts, k: 10.0 * points.size * len(points) ** 0.5 / k)

@@ -28,43 +28,20 @@ DEPTH = 128
 
 
 class PointTree(NamedTuple):
-    """Points in the order of the leaves, and the nodes above them.
+    """Points in the order of the leaves, and the nodes above them."""
 
-    Attributes
-    ----------
-    points : numpy.ndarray
-        float64 (m, d), in tree order.
-    items : numpy.ndarray
-        int64 (m,): the caller's number of each point.
-    places : numpy.ndarray
-        int64 (m,): place of each item.
-    left : numpy.ndarray
-        int64 (m,): records at each place that are still there; 0 when the point is gone.
-    leaves : numpy.ndarray
-        int64 (m,): leaf of each place.
-    bounds : numpy.ndarray
-        int64 (t, 2): places of each node, first and one after the last.
-    low, high : numpy.ndarray
-        float64 (t, d): box of the points of each node that are there.
-    lowest : numpy.ndarray
-        int64 (t,): lowest item of each node that is there; one above all items in an empty one.
-    weights : numpy.ndarray
-        int64 (t,): records of each node that are there.
-    sums : numpy.ndarray
-        float64 (t, d): sums of their coordinates.
-    """
-
-    points: Floats
-    items: Int64s
-    places: Int64s
-    left: Int64s
-    leaves: Int64s
-    bounds: Int64s
+    points: Floats  # (m, d), in tree order
+    items: Int64s  # (m,): the caller's number of each point
+    places: Int64s  # (m,): place of each item
+    left: Int64s  # (m,): records at each place that are still there; 0 when the point is gone
+    leaves: Int64s  # (m,): leaf of each place
+    bounds: Int64s  # (t, 2): places of each node, first and one after the last
+    # `low`, `high`: (t, d): box of the points of each node that are there
     low: Floats
     high: Floats
-    lowest: Int64s
-    weights: Int64s
-    sums: Floats
+    lowest: Int64s  # (t,): lowest item of each node that is there; one above all items in an empty one
+    weights: Int64s  # (t,): records of each node that are there
+    sums: Floats  # (t, d): sums of their coordinates
 
 
 @kernel

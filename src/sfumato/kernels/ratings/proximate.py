@@ -127,32 +127,17 @@ def packed_rows(codes: Codes, order: Int64s, starts: Int64s, widths: Int64s, lan
 
 
 class PackedVectors(NamedTuple):
-    """Vectors numbered by leaves, and the trees above them.
+    """Vectors numbered by leaves, and the trees above them."""
 
-    Attributes
-    ----------
-    mask_of : numpy.ndarray
-        int32 (v,).
-    words, places, lane
-        As :func:`packed_rows` has them.
-    size : int
-        s.
-    roots : numpy.ndarray
-        int64 (b,).
-    nodes : numpy.ndarray
-        int32 (t, 6).
-    weights : numpy.ndarray
-        int64 (v,), records behind each vector.
-    """
-
-    mask_of: Int32s
+    mask_of: Int32s  # (v,)
+    # `words`, `places`, `lane`: as :func:`packed_rows` has them
     words: Words
     places: Int64s
     lane: int
-    size: int
-    roots: Int64s
-    nodes: Int32s
-    weights: Int64s
+    size: int  # s
+    roots: Int64s  # (b,)
+    nodes: Int32s  # (t, 6)
+    weights: Int64s  # (v,), records behind each vector
 
 
 @kernel

@@ -169,10 +169,7 @@ def window_start(codes: Any, count: int, steps: int) -> int:
 
 @inlined
 def issue_worth(codes: Any, raters: int, members: int, steps: int, size: int, invent: bool) -> int:
-    """Return the worth of an issue with so many raters; the first codes are theirs, and sorted here.
-
-    size : s.
-    """
+    """Return the worth of an issue with so many raters; the first codes are theirs, and sorted here. size : s."""
     if raters == members:
         return raters * size - window_change(codes, raters, steps)
     if not invent or 2 * raters <= members:

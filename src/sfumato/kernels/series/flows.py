@@ -86,25 +86,16 @@ def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
 
 
 class Network(NamedTuple):
-    """The places of all groups and the edges between them.
+    """The places of all groups and the edges between them."""
 
-    Attributes
-    ----------
-    supply, room : numpy.ndarray
-        int64 (p,), int64 (f,)
-    older, newer : numpy.ndarray
-        int64 (e,): the places that each edge joins, sorted by older place; those of a group stand together.
-    older_starts : numpy.ndarray
-        int64 (p + 1,): the edges of each older place.
-    by_newer, newer_starts : numpy.ndarray
-        int64 (e,), int64 (f + 1,): the edges of each newer place.
-    """
-
+    # `supply`, `room`: (p,), int64 (f,)
     supply: Int64s
     room: Int64s
+    # `older`, `newer`: (e,): the places that each edge joins, sorted by older place; those of a group stand together
     older: Int64s
     newer: Int64s
-    older_starts: Int64s
+    older_starts: Int64s  # (p + 1,): the edges of each older place
+    # `by_newer`, `newer_starts`: (e,), int64 (f + 1,): the edges of each newer place
     by_newer: Int64s
     newer_starts: Int64s
 
@@ -112,15 +103,11 @@ class Network(NamedTuple):
 class Search(NamedTuple):
     """Buffers of a search for a way to a place with room.
 
-    Attributes
-    ----------
-    queue, came_by, moved : numpy.ndarray
-        int64 (f,): places in the order in which they are met; the edge on which each is reached, and the edge of the
-        place before it that gives rows away.
-    met : numpy.ndarray
-        bool (f,), all False between searches.
-    changed : numpy.ndarray
-        int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed.
+    * `queue`, `came_by`, `moved`: int64 (f,): places in the order in which they are met; the edge on which each is
+      reached, and the edge of the place before it that gives rows away.
+    * `met`: bool (f,), all False between searches.
+    * `changed`: int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not
+      listed.
     """
 
     queue: Int64s

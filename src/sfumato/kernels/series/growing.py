@@ -19,81 +19,40 @@ MOST_MOVED = 10
 
 
 class Axes(NamedTuple):
-    """What is known of the attributes.
+    """What is known of the attributes."""
 
-    Attributes
-    ----------
-    kinds : numpy.ndarray
-        int64 (q,): one of the constants of :mod:`sfumato.kernels.types`.
-    offsets : numpy.ndarray
-        int64 (q + 1,): where the codes of each attribute start.
-    positions : numpy.ndarray
-        float64: place of each code on its axis, in units of weighted loss; missing values lie beyond the last.
-    units : numpy.ndarray
-        float64 (q,): weighted loss of one code of a value set.
-    levels : numpy.ndarray
-        int64 (q + 1,): where the levels of each hierarchy start.
-    nodes : numpy.ndarray
-        int32 (levels, codes of the largest attribute): the node of each code on each level.
-    losses : numpy.ndarray
-        float64, the same shape: weighted loss of that node.
-    """
-
-    kinds: Int64s
-    offsets: Int64s
-    positions: Floats
-    units: Floats
-    levels: Int64s
-    nodes: Int32s
-    losses: Floats
+    kinds: Int64s  # (q,): one of the constants of :mod:`sfumato.kernels.types`
+    offsets: Int64s  # (q + 1,): where the codes of each attribute start
+    positions: Floats  # place of each code on its axis, in units of weighted loss; missing values lie beyond the last
+    units: Floats  # (q,): weighted loss of one code of a value set
+    levels: Int64s  # (q + 1,): where the levels of each hierarchy start
+    nodes: Int32s  # (levels, codes of the largest attribute): the node of each code on each level
+    losses: Floats  # the same shape: weighted loss of that node
 
 
 class HistoryArrays(NamedTuple):
-    """What is left to people of what they were published with before.
+    """What is left to people of what they were published with before."""
 
-    Attributes
-    ----------
-    group_of : numpy.ndarray
-        int64 (m,)
-    value_of : numpy.ndarray
-        int64 (m,)
-    left : numpy.ndarray
-        int64 (g, s): rows of each value that can be a person's of the group.
-    least : int
-        Rows that must be left in every part that has somebody of the group.
-    """
-
-    group_of: Int64s
-    value_of: Int64s
-    left: Int64s
-    least: int
+    group_of: Int64s  # (m,)
+    value_of: Int64s  # (m,)
+    left: Int64s  # (g, s): rows of each value that can be a person's of the group
+    least: int  # rows that must be left in every part that has somebody of the group
 
 
 class ChainArrays(NamedTuple):
     """What the labels of all chains of classes to the last release cover together, in codes.
 
     Letters: h chains to the classes of the m people, w words of all value sets.
-
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int64 (m,): the class of each person in the last release, numbered among those that are there; −1 newcomers.
-    ends : numpy.ndarray
-        int64 (h,): the class in which each chain ends.
-    low, high : numpy.ndarray
-        int64 (h, q): closed ranges of codes.
-    members : numpy.ndarray
-        uint64 (h, w): value sets as bits.
-    words : numpy.ndarray
-        int64 (q + 1,): where the words of each attribute start; attributes without value sets have none.
     """
 
+    # (m,): the class of each person in the last release, numbered among those that are there; −1 newcomers
     class_of: Int64s
-    ends: Int64s
+    ends: Int64s  # (h,): the class in which each chain ends
+    # `low`, `high`: (h, q): closed ranges of codes
     low: Int64s
     high: Int64s
-    members: Words
-    words: Int64s
+    members: Words  # (h, w): value sets as bits
+    words: Int64s  # (q + 1,): where the words of each attribute start; attributes without value sets have none
 
 
 @kernel
@@ -133,27 +92,14 @@ def _loss(codes: Int64s, some: Flags, attribute: int, axes: Axes) -> float:
 
 
 class PeopleArrays(NamedTuple):
-    """People who may be mixed, and what every part of them must satisfy.
+    """People who may be mixed, and what every part of them must satisfy."""
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        int64 (m, q)
-    sensitive : numpy.ndarray
-        int64 (m, a): as the rules number values.
-    histories : Histories
-    chains : Chains
-    rules : RuleArrays
-    smallest : int
-        People of a part, at least.
-    """
-
-    codes: Int64s
-    sensitive: Int64s
+    codes: Int64s  # (m, q)
+    sensitive: Int64s  # (m, a): as the rules number values
     histories: HistoryArrays
     chains: ChainArrays
     rules: RuleArrays
-    smallest: int
+    smallest: int  # people of a part, at least
 
 
 @kernel

@@ -19,36 +19,18 @@ from sfumato.kernels.types import Floats, Int64s, Words, int64
 
 
 class Lists(NamedTuple):
-    """Lists of numbers, one after the other.
+    """Lists of numbers, one after the other."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (lists + 1,): where each starts.
-    numbers : numpy.ndarray
-        int64
-    """
-
-    starts: Int64s
+    starts: Int64s  # (lists + 1,): where each starts
     numbers: Int64s
 
 
 class Pairs(NamedTuple):
-    """Pairs of classes, and the rows that they leave.
+    """Pairs of classes, and the rows that they leave."""
 
-    Attributes
-    ----------
-    older : Lists
-        The older class of each pair, the pairs of each newer class together.
-    values : Lists
-        The values that each pair leaves.
-    rows : numpy.ndarray
-        int64: how many rows of each of them.
-    """
-
-    older: Lists
+    older: Lists  # the older class of each pair, the pairs of each newer class together
     values: Lists
-    rows: Int64s
+    rows: Int64s  # how many rows of each of them
 
 
 @kernel
@@ -73,20 +55,13 @@ def rows_in_both(older: Lists, newer: Lists, pairs: Pairs, is_older: Int64s, fou
 
 
 class Ways(NamedTuple):
-    """The places of all releases, one release after the other, and where their rows can go.
+    """The places of all releases, one release after the other, and where their rows can go."""
 
-    Attributes
-    ----------
-    release_of, value_of, rows : numpy.ndarray
-        int64 (z,)
-    onward : Lists
-        For each place, those of the next release to which one of its rows can go.
-    """
-
+    # `release_of`, `value_of`, `rows`: (z,)
     release_of: Int64s
     value_of: Int64s
     rows: Int64s
-    onward: Lists
+    onward: Lists  # for each place, those of the next release to which one of its rows can go
 
 
 @kernel
@@ -150,22 +125,13 @@ DEPTH = 256
 
 
 class Shapes(NamedTuple):
-    """Boxes.
+    """Boxes."""
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        float64 (c, q), closed; of a value set its first and its last member.
-    members : numpy.ndarray
-        uint64 (c, w): value sets as bits.
-    words : numpy.ndarray
-        int64 (q + 1,): where the words of each attribute start; attributes without value sets have none.
-    """
-
+    # `low`, `high`: (c, q), closed; of a value set its first and its last member
     low: Floats
     high: Floats
-    members: Words
-    words: Int64s
+    members: Words  # (c, w): value sets as bits
+    words: Int64s  # (q + 1,): where the words of each attribute start; attributes without value sets have none
 
 
 class Cells(NamedTuple):
@@ -173,17 +139,12 @@ class Cells(NamedTuple):
 
     A pair is told where the lowest corner of what both cover lies: in one cell, so that no pair is told twice. Members
     of value sets are numbers like any others.
-
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        float64 (cells, q): open below, closed above.
-    ends : numpy.ndarray
-        int64 (cells + 1, 2): where the numbers of older and newer boxes of each begin; one row more for where they end.
     """
 
+    # `low`, `high`: (cells, q): open below, closed above
     low: Floats
     high: Floats
+    # (cells + 1, 2): where the numbers of older and newer boxes of each begin; one row more for where they end
     ends: Int64s
 
 

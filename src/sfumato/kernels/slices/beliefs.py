@@ -15,28 +15,20 @@ from sfumato.kernels.types import Floats, Int32s, Int64s, int64
 
 
 class BucketLists(NamedTuple):
-    """In which buckets each vector of each column occurs, how often, and with which sensitive values.
+    """In which buckets each vector of each column occurs, how often, and with which sensitive values."""
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        float64 (b,): records of each bucket.
-    starts, buckets, counts : numpy.ndarray
-        int64 (g + 1,), int32 (e,), float64 (e,): the list of each vector, buckets rising, and its rows there.
-    rows, row_of : numpy.ndarray
-        int32 (long lists, b), int32 (g,): the entry of each bucket, −1 for none, for lists so long that this is faster
-        than a search; and which row a list has, −1 for none.
-    value_starts, values, value_counts : numpy.ndarray
-        int64 (e + 1,), int32 (z,), float64 (z,): the sensitive values beside each entry, rising, and how often. None
-        where the column has no sensitive attribute.
-    """
-
-    sizes: Floats
+    sizes: Floats  # (b,): records of each bucket
+    # `starts`, `buckets`, `counts`: int64 (g + 1,), int32 (e,), float64 (e,): the list of each vector, buckets rising,
+    # and its rows there
     starts: Int64s
     buckets: Int32s
     counts: Floats
+    # `rows`, `row_of`: (long lists, b), int32 (g,): the entry of each bucket, −1 for none, for lists so long that this
+    # is faster than a search; and which row a list has, −1 for none
     rows: Int32s
     row_of: Int32s
+    # `value_starts`, `values`, `value_counts`: int64 (e + 1,), int32 (z,), float64 (z,): the sensitive values beside
+    # each entry, rising, and how often. None where the column has no sensitive attribute.
     value_starts: Int64s
     values: Int32s
     value_counts: Floats

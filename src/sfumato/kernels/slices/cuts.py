@@ -16,53 +16,28 @@ from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
 
 
 class CutSpace(NamedTuple):
-    """What cuts look at.
+    """What cuts look at."""
 
-    Attributes
-    ----------
-    codes : numpy.ndarray
-        Unsigned (n, q).
-    positions : numpy.ndarray
-        float64 (M,): place of each code of each attribute on its axis.
-    offsets : numpy.ndarray
-        int64 (q + 1,): where the positions of each attribute start.
-    scales : numpy.ndarray
-        float64 (q,): normalizer of widths divided by the attribute's weight; 0 for a constant attribute.
-    strata : numpy.ndarray
-        int32 (g, n): stratum of each record, from the finest level to the coarsest, which is one stratum of all.
-    balanced : numpy.ndarray
-        bool (q,): whether cuts along the attribute spread every stratum over both halves; else they are at the median.
-    """
-
-    codes: Any
-    positions: Floats
-    offsets: Int64s
-    scales: Floats
-    strata: Int32s
+    codes: Any  # unsigned (n, q)
+    positions: Floats  # (M,): place of each code of each attribute on its axis
+    offsets: Int64s  # (q + 1,): where the positions of each attribute start
+    scales: Floats  # (q,): normalizer of widths divided by the attribute's weight; 0 for a constant attribute
+    strata: Int32s  # (g, n): stratum of each record, from the finest level to the coarsest, which is one stratum of all
+    # (q,): whether cuts along the attribute spread every stratum over both halves; else they are at the median
     balanced: Flags
 
 
 class CutBuffers(NamedTuple):
-    """Room that is used again and again.
+    """Room that is used again and again."""
 
-    Attributes
-    ----------
-    rows, pending : numpy.ndarray
-        int64, as long as the largest bucket.
-    side : numpy.ndarray
-        int8 (n,), by record.
-    counts, seen : numpy.ndarray
-        int64, longer than any code, stratum or number of a part; zero between uses.
-    widths : numpy.ndarray
-        float64 (q,)
-    """
-
+    # `rows`, `pending`: as long as the largest bucket
     rows: Int64s
     pending: Int64s
-    side: NDArray[np.int8]
+    side: NDArray[np.int8]  # (n,), by record
+    # `counts`, `seen`: longer than any code, stratum or number of a part; zero between uses
     counts: Int64s
     seen: Int64s
-    widths: Floats
+    widths: Floats  # (q,)
 
 
 @kernel
@@ -229,61 +204,28 @@ _MODULUS = 2147483647
 
 
 class EvenCuts(NamedTuple):
-    """Even cuts, and where they lie above each bucket.
+    """Even cuts, and where they lie above each bucket."""
 
-    Attributes
-    ----------
-    attribute_of : numpy.ndarray
-        int64 (c,): the attribute of each cut.
-    firsts : numpy.ndarray
-        int64 (c + 1,): where the records of each cut start in `rows`.
-    rows : numpy.ndarray
-        int64: the records of each cut by rising code of its attribute; of equal ones those of the first half first.
-    sides : numpy.ndarray
-        int8, as long as `rows`: 1 in the second half of the cut, else 0.
-    starts : numpy.ndarray
-        int64 (b + 1,): where the cuts above each bucket start in `above`.
-    above : numpy.ndarray
-        int64: cuts above each bucket.
-    second : numpy.ndarray
-        int64: 1 where the bucket lies in the second half of the cut, as long as `above`.
-    bucket_of : numpy.ndarray
-        int64 (n,).
-    codes : numpy.ndarray
-        int64 (n, q).
-    """
-
-    attribute_of: Int64s
-    firsts: Int64s
-    rows: Int64s
-    sides: NDArray[np.int8]
-    starts: Int64s
-    above: Int64s
-    second: Int64s
-    bucket_of: Int64s
-    codes: Int64s
+    attribute_of: Int64s  # (c,): the attribute of each cut
+    firsts: Int64s  # (c + 1,): where the records of each cut start in `rows`
+    rows: Int64s  # the records of each cut by rising code of its attribute; of equal ones those of the first half first
+    sides: NDArray[np.int8]  # as long as `rows`: 1 in the second half of the cut, else 0
+    starts: Int64s  # (b + 1,): where the cuts above each bucket start in `above`
+    above: Int64s  # cuts above each bucket
+    second: Int64s  # 1 where the bucket lies in the second half of the cut, as long as `above`
+    bucket_of: Int64s  # (n,)
+    codes: Int64s  # (n, q)
 
 
 class Exchanging(NamedTuple):
-    """The state of a walk from world to world; changed in place.
+    """The state of a walk from world to world; changed in place."""
 
-    Attributes
-    ----------
-    strata : numpy.ndarray
-        int64 (n,): the stratum of each record.
-    group_of : numpy.ndarray
-        int64 (n,): records of one group may exchange their strata.
-    starts, members : numpy.ndarray
-        int64 (g + 1,), (n,): the records of each group.
-    borders : numpy.ndarray
-        int32 (c, s): the border of each stratum in each cut, a code.
-    """
-
-    strata: Int64s
-    group_of: Int64s
+    strata: Int64s  # (n,): the stratum of each record
+    group_of: Int64s  # (n,): records of one group may exchange their strata
+    # `starts`, `members`: (g + 1,), (n,): the records of each group
     starts: Int64s
     members: Int64s
-    borders: Int32s
+    borders: Int32s  # (c, s): the border of each stratum in each cut, a code
 
 
 @kernel

@@ -75,51 +75,25 @@ def _tree_distance(attribute: int, mass: Floats, total: float, rules: RuleArrays
 
 
 class SlicingArrays(NamedTuple):
-    """Columns and rules as arrays.
+    """Columns and rules as arrays."""
 
-    Attributes
-    ----------
-    parts : numpy.ndarray
-        int32 (n, w): number of each record's values in each column that has quasi-identifying attributes.
-    homes : numpy.ndarray
-        int64 (a,): part that stands beside each sensitive attribute in its column, −1 for none.
-    values : numpy.ndarray
-        int32 (n, a): sensitive values, counted from 0 inside each attribute.
-    rules : RuleArrays
-    bounds : numpy.ndarray
-        float64 (r,): what the measure of each rule must not exceed.
-    """
-
-    parts: Int32s
-    homes: Int64s
-    values: Int32s
+    parts: Int32s  # (n, w): number of each record's values in each column that has quasi-identifying attributes
+    homes: Int64s  # (a,): part that stands beside each sensitive attribute in its column, −1 for none
+    values: Int32s  # (n, a): sensitive values, counted from 0 inside each attribute
     rules: RuleArrays
-    bounds: Floats
+    bounds: Floats  # (r,): what the measure of each rule must not exceed
 
 
 class AgreeingGroups(NamedTuple):
-    """Records of a bucket that agree on the part beside one sensitive attribute, and how often each value occurs.
+    """Records of a bucket that agree on the part beside one sensitive attribute, and how often each value occurs."""
 
-    Attributes
-    ----------
-    parts : numpy.ndarray
-        int64 (m,): part of each group; its first entries count.
-    starts : numpy.ndarray
-        int64 (m + 1,): where the pairs of each group start.
-    values, counts : numpy.ndarray
-        int64 (m,): pairs of value and count.
-    sorted : numpy.ndarray
-        int64 (m,): room for records by part.
-    tally : numpy.ndarray
-        int64 (largest number of values,), zero between uses.
-    """
-
-    parts: Int64s
-    starts: Int64s
+    parts: Int64s  # (m,): part of each group; its first entries count
+    starts: Int64s  # (m + 1,): where the pairs of each group start
+    # `values`, `counts`: (m,): pairs of value and count
     values: Int64s
     counts: Int64s
-    sorted: Int64s
-    tally: Int64s
+    sorted: Int64s  # (m,): room for records by part
+    tally: Int64s  # (largest number of values,), zero between uses
 
 
 @kernel
@@ -222,45 +196,28 @@ def _group_holds(
 
 
 class SliceIndex(NamedTuple):
-    """A sliced table, indexed by bucket and by value.
+    """A sliced table, indexed by bucket and by value."""
 
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (b,): records of each bucket.
-    starts, parts, counts : numpy.ndarray
-        int64 (w, b + 1), int32 (w, z), int64 (w, z): for each column the parts of each bucket, rising, and how often
-        each occurs in it.
-    part_starts : numpy.ndarray
-        int64 (w + 1,): where the parts of each column start when all are numbered together.
-    bucket_starts, buckets : numpy.ndarray
-        int64 (all parts + 1,) and int32: the buckets in which each part occurs.
-    bits : numpy.ndarray
-        uint64 (frequent parts, ⌈b / 64⌉): the same as bits, for parts that occur in so many buckets that bits are
-        shorter: no more than 8 w n bytes.
-    bits_of : numpy.ndarray
-        int32 (all parts,): row of `bits`, −1 for none.
-    homes : numpy.ndarray
-        int64 (a,): column of the part beside each sensitive attribute, −1 for none.
-    group_starts, group_parts : numpy.ndarray
-        int64 (a, b + 1), int32 (a, y): groups of each bucket, rising by part.
-    pair_starts, values, value_counts : numpy.ndarray
-        int64 (a, y + 1), int32 (a, y), int64 (a, y): sensitive values of each group and how often they occur.
-    rules : RuleArrays
-    """
-
-    sizes: Int64s
+    sizes: Int64s  # (b,): records of each bucket
+    # `starts`, `parts`, `counts`: int64 (w, b + 1), int32 (w, z), int64 (w, z): for each column the parts of each
+    # bucket, rising, and how often each occurs in it
     starts: Int64s
     parts: Int32s
     counts: Int64s
-    part_starts: Int64s
+    part_starts: Int64s  # (w + 1,): where the parts of each column start when all are numbered together
+    # `bucket_starts`, `buckets`: int64 (all parts + 1,) and int32: the buckets in which each part occurs
     bucket_starts: Int64s
     buckets: Int32s
+    # (frequent parts, ⌈b / 64⌉): the same as bits, for parts that occur in so many buckets that bits are shorter: no
+    # more than 8 w n bytes
     bits: Words
-    bits_of: Int32s
-    homes: Int64s
+    bits_of: Int32s  # (all parts,): row of `bits`, −1 for none
+    homes: Int64s  # (a,): column of the part beside each sensitive attribute, −1 for none
+    # `group_starts`, `group_parts`: int64 (a, b + 1), int32 (a, y): groups of each bucket, rising by part
     group_starts: Int64s
     group_parts: Int32s
+    # `pair_starts`, `values`, `value_counts`: int64 (a, y + 1), int32 (a, y), int64 (a, y): sensitive values of each
+    # group and how often they occur
     pair_starts: Int64s
     values: Int32s
     value_counts: Int64s

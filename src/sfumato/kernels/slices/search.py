@@ -69,41 +69,20 @@ def cut_level(
 
 
 class VectorSums(NamedTuple):
-    """What every distinct vector of parts has so far.
+    """What every distinct vector of parts has so far."""
 
-    Attributes
-    ----------
-    vectors : numpy.ndarray
-        int32 (V, w)
-    vector_of : numpy.ndarray
-        int32 (n,): vector of each record.
-    mass : numpy.ndarray
-        float64 (V, v): ``Σ_B f(t, B) D(t, B)[s]`` over all buckets.
-    part_starts : numpy.ndarray
-        int64 (w + 1,): where the parts of each column start when all are numbered together.
-    """
-
-    vectors: Int32s
-    vector_of: Int32s
-    mass: Floats
-    part_starts: Int64s
+    vectors: Int32s  # (V, w)
+    vector_of: Int32s  # (n,): vector of each record
+    mass: Floats  # (V, v): ``Σ_B f(t, B) D(t, B)[s]`` over all buckets
+    part_starts: Int64s  # (w + 1,): where the parts of each column start when all are numbered together
 
 
 class _Half(NamedTuple):
-    """One half of a cut.
+    """One half of a cut."""
 
-    Attributes
-    ----------
-    parts : numpy.ndarray
-        float64 (all parts,): how often each occurs; zero between uses.
-    group_of : numpy.ndarray
-        int64 (a, largest number of parts): number of the group of each part plus 1; 0 where there is none.
-    starts, values, counts : numpy.ndarray
-        int64 (a, m + 1), (a, m), (a, m): pairs of value and count of each group.
-    """
-
-    parts: Floats
-    group_of: Int64s
+    parts: Floats  # (all parts,): how often each occurs; zero between uses
+    group_of: Int64s  # (a, largest number of parts): number of the group of each part plus 1; 0 where there is none
+    # `starts`, `values`, `counts`: (a, m + 1), (a, m), (a, m): pairs of value and count of each group
     starts: Int64s
     values: Int64s
     counts: Int64s

@@ -29,55 +29,27 @@ REACH = 4
 
 
 class Choices(NamedTuple):
-    """What a record may be assigned to.
+    """What a record may be assigned to."""
 
-    Attributes
-    ----------
-    cost : numpy.ndarray
-        float64 (p,): cost of one record under each pattern, rising; 0 for the first.
-    group_of : numpy.ndarray
-        int32 (m, p): group of each record under each pattern, −1 where it has fewer than k records. The last pattern
-        has a group for every record.
-    pattern_of : numpy.ndarray
-        int32 (g,): the pattern of each group, rising.
-    starts : numpy.ndarray
-        int64 (g + 1,): group ``i`` has the members ``starts[i] .. starts[i+1]-1``.
-    members : numpy.ndarray
-        int32 (z,): distinct records.
-    k : int
-        Fewest records of a group.
-    """
-
-    cost: Floats
+    cost: Floats  # (p,): cost of one record under each pattern, rising; 0 for the first
+    # (m, p): group of each record under each pattern, −1 where it has fewer than k records. The last pattern has a
+    # group for every record.
     group_of: Int32s
-    pattern_of: Int32s
-    starts: Int64s
-    members: Int32s
-    k: int
+    pattern_of: Int32s  # (g,): the pattern of each group, rising
+    starts: Int64s  # (g + 1,): group ``i`` has the members ``starts[i] .. starts[i+1]-1``.
+    members: Int32s  # (z,): distinct records
+    k: int  # fewest records of a group
 
 
 class Assigned(NamedTuple):
-    """What the records are assigned to.
+    """What the records are assigned to."""
 
-    Attributes
-    ----------
-    counts : numpy.ndarray
-        int32 (m, p): records of each distinct one that take each pattern.
-    sizes : numpy.ndarray
-        int64 (g,): records in each group, 0 or at least k between moves.
-    log : numpy.ndarray
-        int64 (l, 4): distinct record, pattern left, pattern taken, records; a move that finds it full is taken back.
-    broken : numpy.ndarray
-        int64 (l,): groups that a move left with too few records.
-    work : numpy.ndarray
-        int64 (1,): members looked at so far.
-    """
-
-    counts: Int32s
-    sizes: Int64s
+    counts: Int32s  # (m, p): records of each distinct one that take each pattern
+    sizes: Int64s  # (g,): records in each group, 0 or at least k between moves
+    # (l, 4): distinct record, pattern left, pattern taken, records; a move that finds it full is taken back
     log: Int64s
-    broken: Int64s
-    work: Int64s
+    broken: Int64s  # (l,): groups that a move left with too few records
+    work: Int64s  # (1,): members looked at so far
 
 
 @kernel
@@ -507,37 +479,16 @@ def _leave(choices: Choices, record: int, pattern: int, sizes: Int64s, to_come: 
 
 
 class ItemSets(NamedTuple):
-    """What the items show.
+    """What the items show."""
 
-    Attributes
-    ----------
-    combination_of : numpy.ndarray
-        int32 (m, s): combination that each distinct record has in each subset.
-    subsets : numpy.ndarray
-        int64 (s,): masks of their attributes.
-    starred : numpy.ndarray
-        int64 (p,): masks of the attributes that each pattern stars; the last stars all that may be.
-    cost : numpy.ndarray
-        float64 (p,), rising.
-    records : numpy.ndarray
-        int32 (i,): distinct record of each item.
-    weights : numpy.ndarray
-        int64 (i,): records of each item.
-    patterns : numpy.ndarray
-        int64 (i,): pattern of each item; the kernels change it.
-    counts : numpy.ndarray
-        int64 (c,): records that show each combination.
-    k : int
-    """
-
-    combination_of: Int32s
-    subsets: Int64s
-    starred: Int64s
-    cost: Floats
-    records: Int32s
-    weights: Int64s
-    patterns: Int64s
-    counts: Int64s
+    combination_of: Int32s  # (m, s): combination that each distinct record has in each subset
+    subsets: Int64s  # (s,): masks of their attributes
+    starred: Int64s  # (p,): masks of the attributes that each pattern stars; the last stars all that may be
+    cost: Floats  # (p,), rising
+    records: Int32s  # (i,): distinct record of each item
+    weights: Int64s  # (i,): records of each item
+    patterns: Int64s  # (i,): pattern of each item; the kernels change it
+    counts: Int64s  # (c,): records that show each combination
     k: int
 
 

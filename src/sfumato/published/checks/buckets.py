@@ -27,18 +27,10 @@ def check_buckets(
 ) -> list[Check]:
     """Recount every model, one check each.
 
-    Parameters
-    ----------
-    published
-        Both tables; they count the same records in every bucket, or they could not have been built.
-    models
-        What was promised. Models of equivalence classes are undecidable: quasi-identifying values are published
-        unchanged, and nothing was promised about them.
-    sensitive
-        Kind and hierarchy of the sensitive attribute.
+    `published`: both tables; they count the same records in every bucket, or they could not have been built. `models`:
+    what was promised. Models of equivalence classes are undecidable: quasi-identifying values are published unchanged,
+    and nothing was promised about them. `sensitive`: kind and hierarchy of the sensitive attribute.
 
-    Notes
-    -----
     Cost O(z log z) for z pairs of a bucket and a value.
     """
     statistics = bucket_statistics(published, sensitive[published.sensitive])

@@ -48,19 +48,9 @@ from sfumato.table.table import Table
 def numbered_values(columns: Sequence[pl.Series], class_of: NDArray[np.int32], count: int) -> NDArray[np.int32]:
     """Give a number to every published value of each class.
 
-    Parameters
-    ----------
-    columns
-        The q published columns, n labels each.
-    class_of
-        int32 (n,): rows with equal labels have one number, counted from 0 in order of first appearance.
-    count
-        Number of classes c.
-
-    Returns
-    -------
-    numpy.ndarray
-        int32 (c, q): equal texts of a column have equal numbers, the missing value one of its own; −1 is ``*``.
+    `columns`: the q published columns, n labels each. `class_of`: int32 (n,): rows with equal labels have one number,
+    counted from 0 in order of first appearance. `count`: number of classes c. Returns: int32 (c, q): equal texts of a
+    column have equal numbers, the missing value one of its own; −1 is ``*``.
     """
     firsts = first_records(class_of, count)
     return np.column_stack([_numbers(column.gather(firsts)) for column in columns]).reshape(count, len(columns))
@@ -83,19 +73,11 @@ LONG_TEXT = 16
 class Verification:
     """Every promise of a release, recounted.
 
-    Attributes
-    ----------
-    checks : tuple of Check
-    records, classes : int
-        Published records, and the groups of records that were judged.
-    unit : str
-        What the groups are called.
-    roles : Roles or None
-        The role of every published column, as the release itself says; None if no columns were judged.
-    people : PeopleFound or None
-        The people of the classes, where records of one person are known to be.
-    wishes : tuple of WishesFound
-        What classes promise to those who wish for a k, or an l, of their own.
+    * `records`, `classes`: published records, and the groups of records that were judged.
+    * `unit`: what the groups are called.
+    * `roles`: the role of every published column, as the release itself says; None if no columns were judged.
+    * `people`: the people of the classes, where records of one person are known to be.
+    * `wishes`: what classes promise to those who wish for a k, or an l, of their own.
     """
 
     checks: tuple[Check, ...]
@@ -204,34 +186,19 @@ def verify_table(
 ) -> Verification:
     """Group equal published quasi-identifying values and recount every model.
 
-    Parameters
-    ----------
-    data
-        The published frame, or the path of a published CSV or Parquet file.
-    quasi_identifying
-        Names of the published quasi-identifying columns; values are compared as text.
-    sensitive
-        Sensitive columns with their kinds and hierarchies.
-    models
-        What was promised.
-    people
-        int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people; or
-        ``"attested"`` where it is not known who is who. None: every record is another person.
-    promised
-        The columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at least, where
-        there are such.
-    population
-        Everybody who might be in the table, where it is at hand.
-    records
-        int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
+    * `data`: the published frame, or the path of a published CSV or Parquet file.
+    * `quasi_identifying`: names of the published quasi-identifying columns; values are compared as text.
+    * `sensitive`: sensitive columns with their kinds and hierarchies.
+    * `models`: what was promised.
+    * `people`: int32 (n,): numbers of people, which tell apart those of one class, where the promises are about people;
+      or ``"attested"`` where it is not known who is who. None: every record is another person.
+    * `promised`: the columns that say which k (``"promised"``) and which l (``"promised_l"``) each class promises at
+      least, where there are such.
+    * `population`: everybody who might be in the table, where it is at hand.
+    * `records`: int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
 
-    Returns
-    -------
-    Verification
-        One check per model. A missing value is a value of its own.
+    Returns: one check per model. A missing value is a value of its own.
 
-    Notes
-    -----
     Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
     """
     looked_at = bool(speak_of("values", models))
@@ -294,26 +261,13 @@ def published_statistics(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowsOfClasses:
-    """Rows of a published table, put into classes by their published values.
+    """Rows of a published table, put into classes by their published values."""
 
-    Attributes
-    ----------
-    labels : list of polars.Series
-        The quasi-identifying columns.
-    class_of : numpy.ndarray
-        int32 (n,), from 0.
-    count : int
-        Number of classes.
-    sensitive : tuple of EncodedAttribute
-    codes : numpy.ndarray
-        Unsigned (n, s): their values.
-    """
-
-    labels: list[pl.Series]
-    class_of: NDArray[np.int32]
+    labels: list[pl.Series]  # the quasi-identifying columns
+    class_of: NDArray[np.int32]  # (n,), from 0
     count: int
     sensitive: tuple[EncodedAttribute, ...]
-    codes: NDArray[np.unsignedinteger]
+    codes: NDArray[np.unsignedinteger]  # unsigned (n, s): their values
 
     @classmethod
     def of(

@@ -73,34 +73,13 @@ def verify_parts(
 ) -> Verification:
     """Recount every model as :func:`~sfumato.published.checks.generalized.verify_table` does, in bounded memory.
 
-    Parameters
-    ----------
-    source
-        The published table, every record of it once; or its distinct rows, which somebody else has counted.
-    quasi_identifying, sensitive
-        As they are published.
-    models
-        Those that :func:`countable_in_parts`.
-    folder
-        An empty one, for files.
-    people
-        As :func:`~sfumato.published.checks.generalized.verify_table` takes them; not beside rows that somebody else has
-        counted, unless ``"attested"``.
-    promised
-        As :func:`~sfumato.published.checks.generalized.verify_table` takes it.
+    `source`: the published table, every record of it once; or its distinct rows, which somebody else has counted.
+    `models`: those that :func:`countable_in_parts`. `folder`: an empty one, for files. `people`: as
+    :func:`~sfumato.published.checks.generalized.verify_table` takes them; not beside rows that somebody else has
+    counted, unless ``"attested"``. `promised`: as :func:`~sfumato.published.checks.generalized.verify_table` takes it.
+    Returns: the same as that of the whole table, whatever the order of its records and the batches are. Raises
+    ``VerificationError`` when people were numbered for another table.
 
-    Returns
-    -------
-    Verification
-        The same as that of the whole table, whatever the order of its records and the batches are.
-
-    Raises
-    ------
-    VerificationError
-        When people were numbered for another table.
-
-    Notes
-    -----
     Three passes over the records. Memory: a batch, the distinct values, one file of about a million records, and the
     counts of all classes, some 20 bytes for each class and pair of class and sensitive value.
     """
@@ -177,16 +156,9 @@ def statistics_in_parts(
 ) -> Iterator[ClassStatistics]:
     """Yield the statistics of classes, file by file, with the totals of the whole table.
 
-    Parameters
-    ----------
-    table
-        Its quasi-identifying codes say which rows are of one class.
-    records
-        How many records each row stands for; None: it is one.
-    folder
-        For files.
-    promised
-        Which promises, ``"promised"`` or ``"promised_l"``, the last sensitive columns hold.
+    `table`: its quasi-identifying codes say which rows are of one class. `records`: how many records each row stands
+    for; None: it is one. `promised`: which promises, ``"promised"`` or ``"promised_l"``, the last sensitive columns
+    hold.
     """
     table, promises = _without_promises(table, promised)
     sensitive, occurrences = table.encoded.sensitive, [column.occurrences for column in table.sensitive]
@@ -253,24 +225,10 @@ def verify_bucket_parts(
 ) -> Verification:
     """Recount a bucketized table as :func:`~sfumato.published.checks.buckets.check_buckets` does.
 
-    Parameters
-    ----------
-    rows, counts
-        The quasi-identifying and the sensitive table.
-    sensitive
-        The sensitive attribute.
-    models
-        What was promised.
-    folder
-        An empty one, for files.
+    `rows`, `counts`: the quasi-identifying and the sensitive table. `models`: what was promised. `folder`: an empty
+    one, for files. Raises ``InputError`` when numbers are none, or the two tables do not count the same records in
+    every bucket.
 
-    Raises
-    ------
-    InputError
-        When numbers are none, or the two tables do not count the same records in every bucket.
-
-    Notes
-    -----
     Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the counts of all
     buckets, some 20 bytes for each bucket and pair.
     """
@@ -298,24 +256,10 @@ def verify_slice_parts(
 ) -> Verification:
     """Recount a sliced table as :func:`~sfumato.published.checks.slices.slices.check_slices` does.
 
-    Parameters
-    ----------
-    source
-        The published table.
-    columns
-        Attributes of each column, every one of them in one column.
-    hidden
-        The sensitive and the insensitive among them.
-    sensitive, models, folder
-        As :func:`verify_bucket_parts` takes them.
+    `columns`: attributes of each column, every one of them in one column. `hidden`: the sensitive and the insensitive
+    among them. `sensitive`, `models`, `folder`: as :func:`verify_bucket_parts` takes them. Raises ``InputError`` when
+    buckets are no whole numbers.
 
-    Raises
-    ------
-    InputError
-        When buckets are no whole numbers.
-
-    Notes
-    -----
     Memory: the codes of all rows, and numbers of their combinations; no values.
     """
     schema = schema_of_slices(columns, *hidden, sensitive)

@@ -32,15 +32,10 @@ OF_VALUES = (
 class PeopleFound:
     """The people of a published table.
 
-    Attributes
-    ----------
-    people : int
-        In all classes; somebody who is in two of them counts twice.
-    smallest_class : int
-        People in the class with the fewest.
-    largest_share : float
-        Largest share of the records of a class that are one person's: the highest chance that a record of the class
-        which fits a person is that person's.
+    * `people`: in all classes; somebody who is in two of them counts twice.
+    * `smallest_class`: people in the class with the fewest.
+    * `largest_share`: largest share of the records of a class that are one person's: the highest chance that a record
+      of the class which fits a person is that person's.
     """
 
     people: int
@@ -75,19 +70,10 @@ class PeopleFound:
 class WishesFound:
     """What the classes of a published table promise to those who wish for a k, or an l, of their own.
 
-    Attributes
-    ----------
-    letter : str
-        ``"k"`` or ``"l"``.
-    promising : int
-        Classes that promise more than 1.
-    largest : int or None
-        The largest k, or l, that a class promises; None where what some class says is no step.
-    classes : int
-    kept : int or None
-        Classes that keep what they promise; None where the release does not tell.
-    shares : bool
-        Whether nobody may have a larger share of the rows of a class than its promise allows.
+    * `promising`: classes that promise more than 1.
+    * `largest`: the largest k, or l, that a class promises; None where what some class says is no step.
+    * `kept`: classes that keep what they promise; None where the release does not tell.
+    * `shares`: whether nobody may have a larger share of the rows of a class than its promise allows.
     """
 
     letter: str
@@ -180,14 +166,8 @@ def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) ->
     """Check what the records alone can decide about promises to people.
 
     A class has at least as many records as people, so that one with too few records breaks a promise. Nothing else can
-    be told from records, and nothing is said to hold.
-
-    Parameters
-    ----------
-    models
-        What was promised.
-    records
-        Class statistics that count records.
+    be told from records, and nothing is said to hold. `models`: what was promised. `records`: class statistics that
+    count records.
     """
     fewest = int(records.sizes.min()) if records.count else 0
 

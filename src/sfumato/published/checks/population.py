@@ -26,25 +26,16 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Register:
-    """Everybody who might be in a published table, and how that was published.
+    """Everybody who might be in a published table, and how that was published."""
 
-    Attributes
-    ----------
-    people : Table
-        Original values, with the hierarchies that the table was published with.
-    recoding : Recoding
-    """
-
-    people: Table
+    people: Table  # original values, with the hierarchies that the table was published with
     recoding: Recoding
 
     def covered(self, classes: pl.DataFrame, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count the people whom each class covers, int64 (c,), from one row of each.
 
-        Raises
-        ------
-        InputError
-            When some class covers fewer people than it has records: the population lacks people of the table.
+        Raises ``InputError`` when some class covers fewer people than it has records: the population lacks people of
+        the table.
         """
         few = int(sizes.sum()) - self.people.height
         if few > 0:
@@ -78,31 +69,12 @@ def covered_population(
 ) -> NDArray[np.int64]:
     """Count the people of a population whom each class of a published table covers.
 
-    Parameters
-    ----------
-    published
-        Frame with the quasi-identifying columns as text.
-    names
-        The quasi-identifying columns.
-    population
-        Original values, with the hierarchies that the table was published with.
-    recoding
-        How the table was published.
+    `published`: frame with the quasi-identifying columns as text. `names`: the quasi-identifying columns. `population`:
+    original values, with the hierarchies that the table was published with. `recoding`: how the table was published.
+    Returns: int64 (c,): classes of equal rows in order of first appearance. A missing value is covered by the missing
+    value and by ``*``. Raises ``SfumatoError`` when the population lacks a column, or when labels cannot be read or
+    cover nobody; also for class means, which cover nobody in particular.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64 (c,): classes of equal rows in order of first appearance. A missing value is covered by the missing value
-        and by ``*``.
-
-    Raises
-    ------
-    SfumatoError
-        When the population lacks a column, or when labels cannot be read or cover nobody; also for class means, which
-        cover nobody in particular.
-
-    Notes
-    -----
     Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.presence.covered_people`.
     """
     ground = _coverage(published, names, population, recoding)

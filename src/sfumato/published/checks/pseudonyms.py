@@ -92,23 +92,14 @@ def _fingerprint_checks(rows: RowsOfClasses, numbers: NDArray[np.int32], promise
 class FingerprintsFound:
     """What somebody finds who knows a person's class and some of the person's values.
 
-    Attributes
-    ----------
-    attribute : str or None
-        Whose values are known; None: values of any sensitive attribute.
-    known : int
-        How many values are known.
-    people : int
-        Looked for, in their classes; somebody who is in two classes counts twice.
-    alone : int
-        Those of them who have some such values that nobody else in their class has.
-    chance : float
-        Chance to pick the right person among those who fit, for any values of any person, on average.
-    guess : float
-        The same where the class alone is known.
-    least, below : int or None
-        What is promised to fit, and those who have some values that fewer people of their class have; None where
-        nothing is promised.
+    * `attribute`: whose values are known; None: values of any sensitive attribute.
+    * `known`: how many values are known.
+    * `people`: looked for, in their classes; somebody who is in two classes counts twice.
+    * `alone`: those of them who have some such values that nobody else in their class has.
+    * `chance`: chance to pick the right person among those who fit, for any values of any person, on average.
+    * `guess`: the same where the class alone is known.
+    * `least`, `below`: what is promised to fit, and those who have some values that fewer people of their class have;
+      None where nothing is promised.
     """
 
     attribute: str | None
@@ -157,10 +148,8 @@ def fingerprints_of(
 ) -> dict[str | None, Fingerprints | None]:
     """Look for everybody by values of each sensitive attribute and, under None, of all of several together.
 
-    Returns
-    -------
-    dict
-        None where there are more sets of values than are counted; empty where the people of classes are not numbered.
+    Returns: None where there are more sets of values than are counted; empty where the people of classes are not
+    numbered.
     """
     numbers = None if published.pseudonyms is None else numbers_of(published.data[published.pseudonyms.column])
     if numbers is None:
@@ -176,14 +165,9 @@ def fingerprints_of(
 class NumbersOfRecordsFound:
     """What somebody finds who knows a person's class, and how many records the person has in it.
 
-    Attributes
-    ----------
-    people : int
-        Looked for, in their classes; somebody who is in two classes counts twice.
-    alone : int
-        Those of them who have a number of records that nobody else in their class has.
-    chance : float
-        Chance to pick the right person among those who have as many, on average.
+    * `people`: looked for, in their classes; somebody who is in two classes counts twice.
+    * `alone`: those of them who have a number of records that nobody else in their class has.
+    * `chance`: chance to pick the right person among those who have as many, on average.
     """
 
     people: int

@@ -49,25 +49,12 @@ def recount(
 ) -> Verification:
     """Recount every model from published tables of any kind.
 
-    Parameters
-    ----------
-    published
-        What a recipient holds.
-    models
-        What was promised.
-    sensitive
-        The published sensitive attributes with their kinds and hierarchies.
-    people
-        Who is who inside of each class of a generalized table that does not say it itself; see
-        :func:`~sfumato.published.checks.generalized.verify_table`.
-    population
-        Everybody who might be in the table, where it is at hand.
-
-    Returns
-    -------
-    Verification
-        One check for each model, in order; undecidable if the tables do not decide it, or if this version cannot
-        recount their kind. Where nothing is promised that is said, and the outcome is never good.
+    `published`: what a recipient holds. `models`: what was promised. `sensitive`: the published sensitive attributes
+    with their kinds and hierarchies. `people`: who is who inside of each class of a generalized table that does not say
+    it itself; see :func:`~sfumato.published.checks.generalized.verify_table`. `population`: everybody who might be in
+    the table, where it is at hand. Returns: one check for each model, in order; undecidable if the tables do not decide
+    it, or if this version cannot recount their kind. Where nothing is promised that is said, and the outcome is never
+    good.
     """
     if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
         found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
@@ -92,12 +79,8 @@ def verified(
 ) -> Verification:
     """Recount tables that were just made, and refuse any that break a promise or leave one undecided.
 
-    `kinds` are those of sensitive columns that a reader finds to be of another kind than in the original table.
-
-    Raises
-    ------
-    VerificationError
-        Naming every promise that does not hold.
+    `kinds` are those of sensitive columns that a reader finds to be of another kind than in the original table. Raises
+    ``VerificationError``: naming every promise that does not hold.
     """
     sensitive = {
         name: Attribute(kind=kinds.get(name, table.kinds[name]), hierarchy=table.schema.sensitive[name].hierarchy)

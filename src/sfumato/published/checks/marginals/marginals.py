@@ -88,19 +88,9 @@ def check_marginals(
 
     Every combination of quasi-identifying values in every table has k records or more; the sensitive values beside it
     satisfy the other models. This also holds for all tables together if their sets form no circle, no sensitive
-    attribute is in two of them, and they agree on what they share. Otherwise it is undecidable.
+    attribute is in two of them, and they agree on what they share. Otherwise it is undecidable. `models`: what was
+    promised. `sensitive`: kinds and hierarchies of the sensitive attributes.
 
-    Parameters
-    ----------
-    published
-        The tables.
-    models
-        What was promised.
-    sensitive
-        Kinds and hierarchies of the sensitive attributes.
-
-    Notes
-    -----
     *Why this follows.* Tables of sets without a circle determine the count of a group of people only if it is 0 or a
     sum of counts in one table, so nobody finds a group of fewer than k by subtraction. Among all distributions that
     agree with them, the one of largest entropy makes a sensitive attribute independent of everything else, given those

@@ -57,28 +57,12 @@ def joined_shares(
 ) -> pl.DataFrame | None:
     """Return what a sliced table says about everybody whose values may be joined from its columns.
 
-    Parameters
-    ----------
-    frames
-        For each column a frame with ``bucket`` and its attributes under their own names.
-    columns
-        Attributes of each column.
-    unknown
-        Attributes that the attacker does not know: the sensitive ones, `attribute` among them, and the insensitive.
-    attribute
-        The sensitive attribute.
-    most
-        Most rows to join.
+    `frames`: for each column a frame with ``bucket`` and its attributes under their own names. `columns`: attributes of
+    each column. `unknown`: attributes that the attacker does not know: the sensitive ones, `attribute` among them, and
+    the insensitive. `attribute`: the sensitive attribute. `most`: most rows to join. Returns: a row for each bucket and
+    each combination of known values in the linked columns: ``bucket``, those values and, last, the largest share of a
+    sensitive value. None if the columns form a circle or there are too many rows, so that nothing is known.
 
-    Returns
-    -------
-    polars.DataFrame or None
-        A row for each bucket and each combination of known values in the linked columns: ``bucket``, those values and,
-        last, the largest share of a sensitive value. None if the columns form a circle or there are too many rows, so
-        that nothing is known.
-
-    Notes
-    -----
     *Guarantee.* The share is exact for an attacker who knows the values of one person and that the person is in the
     bucket, and to whom every original table that fits the published columns is equally likely. Proof: an original table
     fits if and only if it arises by adding rows of one column after the other, in the order of
@@ -162,14 +146,9 @@ def places_of(columns: Columns, attribute: str) -> tuple[int, ...]:
 def join_order(columns: Columns) -> tuple[tuple[int, tuple[str, ...]], ...] | None:
     """Order columns so that they can be joined one by one, and say on which attributes.
 
-    Returns
-    -------
-    tuple of (place, shared attributes) or None
-        What a column shares with all before it is in one of them. None if there is no such order: columns form a
-        circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
+    Returns: what a column shares with all before it is in one of them. None if there is no such order: columns form a
+    circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
 
-    Notes
-    -----
     Graham's reduction: it removes a column whose attributes are either its own or all in one other column.
     Cost O(w³) for w columns.
     """
@@ -204,18 +183,11 @@ _PIECE = 1 << 12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _VectorMeasures:
-    """What is known about each vector of values.
+    """What is known about each vector of values."""
 
-    Attributes
-    ----------
-    matches : numpy.ndarray
-        int64 (V,): matching buckets.
-    values : numpy.ndarray
-        float64 (V, r): for each rule the highest share of a sensitive value (probabilistic l-diversity) or the distance
-        to the whole table (t-closeness); NaN where no bucket matches.
-    """
-
-    matches: NDArray[np.int64]
+    matches: NDArray[np.int64]  # (V,): matching buckets
+    # (V, r): for each rule the highest share of a sensitive value (probabilistic l-diversity) or the distance to the
+    # whole table (t-closeness); NaN where no bucket matches
     values: NDArray[np.float64]
 
 
@@ -224,16 +196,9 @@ def slice_index(
 ) -> SliceIndex:
     """Index a sliced table; O(w n log n).
 
-    Parameters
-    ----------
-    arrays
-        Parts and sensitive values of each row, and the rules. Only values of one column must be in one row.
-    bucket_of
-        int64 (n,): bucket of each row, ``0 .. count-1``.
-    count
-        Number of buckets.
-    part_sizes
-        int64 (w,): distinct parts of each column.
+    `arrays`: parts and sensitive values of each row, and the rules. Only values of one column must be in one row.
+    `bucket_of`: int64 (n,): bucket of each row, ``0 .. count-1``. `count`: number of buckets. `part_sizes`: int64 (w,):
+    distinct parts of each column.
     """
     columns = [_column(arrays.parts[:, place], bucket_of, count, int(size)) for place, size in enumerate(part_sizes)]
     by_part = [np.argsort(parts, kind="stable") for _, parts, _ in columns]
@@ -335,26 +300,13 @@ class SliceLayout:
     """The part of a table that slicing uses.
 
     Letters: n records, w parts, V distinct vectors of parts, a sensitive attributes that some model looks at.
-
-    Attributes
-    ----------
-    arrays : Slicing
-        Parts, sensitive values and rules.
-    attributes : tuple of str
-        The sensitive attributes that some model looks at, length a.
-    vectors : numpy.ndarray
-        int32 (V, w): the distinct vectors of parts, in rising order.
-    weights : numpy.ndarray
-        int64 (V,): records that have each vector.
-    vector_of : numpy.ndarray
-        int32 (n,): vector of each record.
     """
 
-    arrays: SlicingArrays
-    attributes: tuple[str, ...]
-    vectors: NDArray[np.int32]
-    weights: NDArray[np.int64]
-    vector_of: NDArray[np.int32]
+    arrays: SlicingArrays  # parts, sensitive values and rules
+    attributes: tuple[str, ...]  # the sensitive attributes that some model looks at, length a
+    vectors: NDArray[np.int32]  # (V, w): the distinct vectors of parts, in rising order
+    weights: NDArray[np.int64]  # (V,): records that have each vector
+    vector_of: NDArray[np.int32]  # (n,): vector of each record
 
     @property
     def part_sizes(self) -> NDArray[np.int64]:
@@ -371,19 +323,10 @@ def layout_of(
 ) -> SliceLayout:
     """Lay out the columns of an encoded table.
 
-    Parameters
-    ----------
-    table
-        The original table.
-    columns
-        Attributes of each column; those that are neither quasi-identifying nor sensitive are ignored.
-    models
-        Models of slices.
-    recoded
-        For columns whose values are generalized, by place: number of the published value of each record, int32 (n,).
+    `table`: the original table. `columns`: attributes of each column; those that are neither quasi-identifying nor
+    sensitive are ignored. `models`: models of slices. `recoded`: for columns whose values are generalized, by place:
+    number of the published value of each record, int32 (n,).
 
-    Notes
-    -----
     The part of a column is what an attacker knows of it: its quasi-identifying attributes. Cost O(n q).
     """
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}

@@ -52,25 +52,12 @@ def check_slices(
 ) -> list[Check]:
     """Recount every model, one check each.
 
-    Parameters
-    ----------
-    published
-        The sliced table.
-    models
-        What was promised; those that are not about slices are undecidable.
-    sensitive
-        Sensitive attributes with their kinds and hierarchies.
+    `models`: what was promised; those that are not about slices are undecidable. `sensitive`: sensitive attributes with
+    their kinds and hierarchies. Returns: *holds*: for everybody who may be in the table. *broken*: for some record,
+    whichever the records are. *undecidable*: broken only for people who may or may not be records; or there are too
+    many to try. If columns share attributes, see
+    :func:`sfumato.published.checks.slices.slices.check_overlapping_slices`.
 
-    Returns
-    -------
-    list of Check
-        *holds*: for everybody who may be in the table. *broken*: for some record, whichever the records are.
-        *undecidable*: broken only for people who may or may not be records; or there are too many to try. If
-        columns share attributes, see
-        :func:`sfumato.published.checks.slices.slices.check_overlapping_slices`.
-
-    Notes
-    -----
     First come the groups: rows of a bucket that agree on what is beside the sensitive attribute. What a table says
     about somebody is a weighted mean of what their groups say, so if every group keeps the model, everybody is safe;
     cost O(n log n). Only the people who may be in a group that does not are then tried, over all buckets that match.
@@ -88,16 +75,8 @@ def check_encoded_slices(
 ) -> list[Check]:
     """Recount every model of a table whose columns share no attributes.
 
-    Parameters
-    ----------
-    columns
-        Attributes of each column.
-    table
-        The published rows, read by :func:`schema_of_slices` and encoded in the order of names.
-    bucket_of
-        int64 (n,): rank of the number of each row's bucket.
-    models
-        What was promised.
+    `table`: the published rows, read by :func:`schema_of_slices` and encoded in the order of names. `bucket_of`: int64
+    (n,): rank of the number of each row's bucket. `models`: what was promised.
     """
     return [_check(model, columns, table, bucket_of) for model in models]
 
@@ -115,21 +94,13 @@ def schema_of_slices(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _SliceVerdict:
-    """The outcome of one model on one sensitive attribute.
+    """The outcome of one model on one sensitive attribute."""
 
-    Attributes
-    ----------
-    worst : float
-        Largest measure (share, or distance) of a group that keeps the model by itself, and of all who may be in others.
-    unsettled : numpy.ndarray
-        int64: buckets that may hold somebody for whom the model does not hold, or who was not tried.
-    broken : bool
-        Whether it does not hold for some record, whichever the records are.
-    """
-
+    # largest measure (share, or distance) of a group that keeps the model by itself, and of all who may be in others
     worst: float
+    # buckets that may hold somebody for whom the model does not hold, or who was not tried
     unsettled: NDArray[np.int64]
-    broken: bool
+    broken: bool  # whether it does not hold for some record, whichever the records are
 
 
 def judge_slices(
@@ -137,20 +108,8 @@ def judge_slices(
 ) -> _SliceVerdict:
     """Decide one rule of a model for everybody who may be in a table.
 
-    Parameters
-    ----------
-    layout
-        Columns and rules of the table.
-    rule
-        Place of the rule, which is one of `model`.
-    model
-        A model of slices.
-    table
-        Encoded rows; only values of one column must be in one row.
-    bucket_of
-        int64 (n,), ``0 .. count-1``.
-    count
-        Number of buckets.
+    `layout`: columns and rules of the table. `rule`: place of the rule, which is one of `model`. `table`: encoded rows;
+    only values of one column must be in one row. `bucket_of`: int64 (n,), ``0 .. count-1``. `count`: number of buckets.
     """
     attribute = int(layout.arrays.rules.attributes[rule])
     home = int(layout.arrays.homes[attribute])
@@ -248,21 +207,11 @@ _MOST_CANDIDATES = 1 << 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Candidates:
-    """Combinations of values that a person may have.
+    """Combinations of values that a person may have."""
 
-    Attributes
-    ----------
-    vectors : numpy.ndarray
-        int32 (y, w): parts in each column.
-    group_of : numpy.ndarray
-        int64 (y,): which of the requested groups each belongs to.
-    listed : numpy.ndarray
-        bool (requested groups,): which of them were tried, the smallest first.
-    """
-
-    vectors: NDArray[np.int32]
-    group_of: NDArray[np.int64]
-    listed: NDArray[np.bool_]
+    vectors: NDArray[np.int32]  # (y, w): parts in each column
+    group_of: NDArray[np.int64]  # (y,): which of the requested groups each belongs to
+    listed: NDArray[np.bool_]  # (requested groups,): which of them were tried, the smallest first
 
 
 def candidates_of(
@@ -270,16 +219,9 @@ def candidates_of(
 ) -> _Candidates:
     """List everybody who may be in some groups.
 
-    Parameters
-    ----------
-    index
-        The sliced table.
-    buckets, parts
-        Bucket of each group, and its part in column `home`.
-    home
-        Column beside the sensitive attribute; −1 for none, when the group is the bucket.
-    most
-        How many to list; groups that do not fit any more are left out.
+    `index`: the sliced table. `buckets`, `parts`: bucket of each group, and its part in column `home`. `home`: column
+    beside the sensitive attribute; −1 for none, when the group is the bucket. `most`: how many to list; groups that do
+    not fit any more are left out.
     """
     columns = np.arange(len(index.starts))
     held = index.starts[:, buckets + 1] - index.starts[:, buckets]
@@ -314,25 +256,13 @@ def _check_overlapping_slices(
 ) -> list[Check]:
     """Recount every model, one check each.
 
-    Parameters
-    ----------
-    published
-        A sliced table some of whose columns share attributes.
-    models
-        What was promised; those that are not about slices are undecidable.
-    sensitive
-        Sensitive attributes with their kinds and hierarchies.
+    `published`: a sliced table some of whose columns share attributes. `models`: what was promised; those that are not
+    about slices are undecidable. `sensitive`: sensitive attributes with their kinds and hierarchies. Returns: *holds*:
+    in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in several columns,
+    for everybody whose values can be joined from them. *broken*: such rows break it and match no other bucket; or
+    copies of an attribute contradict each other. *undecidable*: they match other buckets too, and it is not known which
+    rows belong to whom; or columns cannot be joined.
 
-    Returns
-    -------
-    list of Check
-        *holds*: in every bucket, for all rows that agree in what is beside the sensitive attribute, or, if it is in
-        several columns, for everybody whose values can be joined from them. *broken*: such rows break it and match no
-        other bucket; or copies of an attribute contradict each other. *undecidable*: they match other buckets too, and
-        it is not known which rows belong to whom; or columns cannot be joined.
-
-    Notes
-    -----
     Why rows that agree decide: see :func:`sfumato.published.checks.slices.layout.joined_shares`, which proves it. What
     a table says about somebody over several buckets is a weighted mean of what each bucket says, whatever the weights.
     So the weights, which depend on the order of columns if columns form a circle, never matter. Cost O(n log n), and
