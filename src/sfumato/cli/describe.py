@@ -51,7 +51,8 @@ def describe(
     quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.released import policy_file
-    from sfumato.cli.words import Words, names_in, policy_of
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.utility.describe import describe as describe_columns
     from sfumato.table.reading import read_table
 

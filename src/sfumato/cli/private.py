@@ -239,7 +239,8 @@ class Said:
 
 def private_policy_of(said: Said, counting: WhatCounts) -> PrivatePolicy:
     """Make the policy of noisy marginals that the options mean; raises as :func:`_policy_of` does."""
-    from sfumato.cli.words import all_names, names_in
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import all_names
     from sfumato.policy.private_policy import PrivatePolicy
 
     part = {
@@ -273,7 +274,8 @@ def _policy_of(
         With every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
-    from sfumato.cli.words import Words, names_in, say_columns, say_written
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, say_columns, say_written
     from sfumato.policy.entries import spelled_out
     from sfumato.policy.file import read_policy
 

@@ -150,7 +150,8 @@ def risk(
     separated by commas.
     """
     from sfumato.cli.released import is_release
-    from sfumato.cli.words import Words, all_names, names_in
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.adversaries import DEFAULT
     from sfumato.evaluation.risk.measure import Sample
     from sfumato.evaluation.risk.measure import risk as measure

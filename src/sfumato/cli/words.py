@@ -197,10 +197,10 @@ def model_words(
     if t is not None:
         found.append(ModelWord("-t", "t-closeness", {"t": t}, "t"))
     found += [one for one in others if isinstance(one, ModelWord)]
-    others = [one for one in others if not isinstance(one, ModelWord)]
-    for number, text in enumerate(others, 1):
+    texts = [one for one in others if not isinstance(one, ModelWord)]
+    for number, text in enumerate(texts, 1):
         name, _, settings = text.partition(":")
-        option = "--model" if len(others) == 1 else f"--model (number {number})"
+        option = "--model" if len(texts) == 1 else f"--model (number {number})"
         found.append(ModelWord(option, name.strip(), settings_in(_SETTING.findall(settings), option, problems)))
     return found, problems
 
