@@ -38,7 +38,7 @@ def run(*words: object) -> tuple[int, str]:
 
 def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     policy, url = tmp_path / "policy.toml", clinic.url
-    assert run("anonymize", f"{url}?table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (0, "")
+    assert run("anonymize", url, "--set", "source.table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (0, "")
     assert 'table = "clinic.visits"' in policy.read_text()
     assert "postgresql" not in policy.read_text()
     code, told = run("anonymize", url, "--policy", policy, "--out", f"{url}?schema=release_2027")
@@ -71,7 +71,7 @@ def test_whatever_takes_a_table_takes_one_of_a_database(
 ) -> None:
     query = tmp_path / "query.sql"
     query.write_text("SELECT age, zip FROM clinic.visits")
-    assert run(*({"URL": clinic.url, "QUERY": query}.get(word, word) for word in words))[0] == 0
+    assert run(*({"URL": clinic.url, "source.query=QUERY": f"source.query={query}"}.get(word, word) for word in words))[0] == 0
 
 
 def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
 @pytest.mark.parametrize(
     "words",
     [
-        ("verify", "postgresql://me:open sesame@host/db", "--schema", "r"),
+        ("verify", "postgresql://me:open sesame@host/db?schema=r"),
         (
             "anonymize",
             "postgresql://me:open sesame@host/db",
@@ -115,12 +115,11 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
         ("ratings", "check", "postgresql://me:open sesame@host/db?password=open sesame", "-k", "2", "--epsilon", "1"),
         ("anonymize", "URL", *ROLES, "-k", "2", "--out", "OUT"),
         ("anonymize", "URL", "--set", "source.table=clinic.visits", *ROLES, "-k", "2", "--out", "URL"),
-        ("anonymize", "URL", "--set", "source.table=clinic.visits", *ROLES, "-k", "2", "--out", "OUT", "--schema", "r"),
-        ("verify", "URL", "--schema", "nowhere"),
+        ("verify", "URL?schema=nowhere"),
     ],
 )
 def test_refusals_are_sentences_without_a_secret(clinic: Database, words: tuple[str, ...], tmp_path: Path) -> None:
-    code, told = run(*({"URL": clinic.url, "OUT": tmp_path / "out"}.get(word, word) for word in words))
+    code, told = run(*(word.replace("URL", clinic.url).replace("OUT", str(tmp_path / "out")) for word in words))
     assert code in (1, 2)
     assert told.startswith("sfumato: ")
     assert told.count("\n") == 1
