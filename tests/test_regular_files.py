@@ -11,8 +11,8 @@ import pytest
 
 from sfumato.errors import SfumatoError
 from sfumato.hierarchy.table_file import read_hierarchy
+from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
-from sfumato.release.private.ledger import PrivacyLedger
 from sfumato.whole_files import MOST_BYTES, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")

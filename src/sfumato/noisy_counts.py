@@ -1,8 +1,8 @@
 """Counts with noise under differential privacy, and what releases of the same people spend."""
 
+from sfumato.kinds.noisy_counts.make import publish_privately as publish_privately
+from sfumato.kinds.noisy_counts.policy import PrivatePolicy as PrivatePolicy
+from sfumato.kinds.noisy_counts.release import PrivateRelease as PrivateRelease
+from sfumato.kinds.noisy_counts.release import save_private as save_private
+from sfumato.kinds.private.ledger import PrivacyLedger as PrivacyLedger
 from sfumato.models.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
-from sfumato.policy.private_policy import PrivatePolicy as PrivatePolicy
-from sfumato.release.private.folder import save_private as save_private
-from sfumato.release.private.ledger import PrivacyLedger as PrivacyLedger
-from sfumato.release.private.publish import publish_privately as publish_privately
-from sfumato.release.private.release import PrivateRelease as PrivateRelease

@@ -429,7 +429,7 @@ def test_a_draft_for_codes_that_look_like_numbers(tmp_path):
 def test_a_mistake_in_how_to_read_is_named_after_its_option(patients):
     code, _, err = run("hierarchy", patients, "age", "--set", "source.separator=;;")
     assert code == 2
-    assert err.startswith("sfumato: source.separator: must be one ASCII character")
+    assert err.startswith("sfumato: --set source.separator: must be one ASCII character")
 
 
 # as a program of its own

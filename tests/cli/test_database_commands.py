@@ -38,7 +38,10 @@ def run(*words: object) -> tuple[int, str]:
 
 def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     policy, url = tmp_path / "policy.toml", clinic.url
-    assert run("anonymize", url, "--set", "source.table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (0, "")
+    assert run("anonymize", url, "--set", "source.table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (
+        0,
+        "",
+    )
     assert 'table = "clinic.visits"' in policy.read_text()
     assert "postgresql" not in policy.read_text()
     code, told = run("anonymize", url, "--policy", policy, "--out", f"{url}?schema=release_2027")
@@ -71,7 +74,10 @@ def test_whatever_takes_a_table_takes_one_of_a_database(
 ) -> None:
     query = tmp_path / "query.sql"
     query.write_text("SELECT age, zip FROM clinic.visits")
-    assert run(*({"URL": clinic.url, "source.query=QUERY": f"source.query={query}"}.get(word, word) for word in words))[0] == 0
+    assert (
+        run(*({"URL": clinic.url, "source.query=QUERY": f"source.query={query}"}.get(word, word) for word in words))[0]
+        == 0
+    )
 
 
 def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.release.ratings.folder import rating_report
+from sfumato.kinds.ratings.release import rating_report
 
 ROWS = 60
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,15 +18,15 @@ from typer.testing import CliRunner
 import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
+from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.release import transaction
-from sfumato.release.private.ledger import PrivacyLedger
 
 PROGRAM = """
 import sys
 from pathlib import Path
 import sfumato as sf
 from kills import driver
-from sfumato.release.private.ledger import PrivacyLedger
+from sfumato.kinds.private.ledger import PrivacyLedger
 place = Path(sys.argv[1])
 driver.release(0)
 print("ready", flush=True)
@@ -152,6 +154,23 @@ def test_settling_leaves_a_run_alone_that_goes_on(place: Path) -> None:
         assert secret.exists()
 
 
+def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
+    several, private = place / "two words" / "s", place / "private" / "of s"
+    several.parent.mkdir()
+    driver.release(0).save(several.with_name("out"))
+    sf.Series.start(several, driver.SCHEMA, [sf.KAnonymity(4)], table=driver.month(12), ledger=private, threads=1)
+    for words in (["verify", several.with_name("out")], ["series", "verify", several, "--ledger", private]):
+        left = several.with_name(f".{words[-1 if words[0] == 'verify' else 2].name}.01234567.part")
+        left.mkdir()
+        said = CliRunner().invoke(app, [str(word) for word in words]).output
+        _, *named = shlex.split(re.search(r"(sfumato settle .*) finishes it or takes it back", said)[1])
+        done = CliRunner().invoke(app, named)
+        assert done.exit_code == 0
+        assert "a run was interrupted here; " in done.output
+        assert not left.exists()
+        assert "interrupted" not in CliRunner().invoke(app, [str(word) for word in words]).output
+
+
 @pytest.mark.parametrize(
     "words",
     [("anonymize",), ("private", "publish"), ("series", "append"), ("series", "withdraw"), ("sets", "anonymize")],
@@ -197,7 +216,7 @@ def test_an_interruption_says_what_is_spent(place: Path) -> None:
     pl.DataFrame({"sex": ["f", "m"] * 20}).write_csv(place / "t.csv")
     words = ["private", "publish", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1", "--ledger", budget]
     words += ["--domain", "sex=f,m", "--out", str(place / "out")]
-    with patch("sfumato.release.private.publish.solve_private", side_effect=KeyboardInterrupt):
+    with patch("sfumato.kinds.noisy_counts.make.solve_private", side_effect=KeyboardInterrupt):
         done = CliRunner().invoke(app, words)
     assert (done.exit_code, PrivacyLedger.read(budget).spent.epsilon) == (130, 1.0), done.output
     assert f"no release was written; what it was to cost stays spent in {budget}" in done.output

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -276,7 +276,7 @@ class _Work:
             formulas=said.formulas,
             **({} if is_database(self.out) else {"format": format}),
         )
-        _report(release, self.out, said)
+        self._say(release.report.to_dict(), lambda: _report(release, self.out, said))
         if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
@@ -320,15 +320,25 @@ class _Work:
                 audit=said.audit,
             )
         complain(release.passing)
-        if said.as_json:
-            say_json(release.report.to_dict())
-        elif not said.quiet:
+
+        def report() -> None:
             say(str(release.report))
             complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
             if self.policy.columns.person is not None:
                 _keep_to_yourself(self.out, self.out, said.audit)
+
+        self._say(release.report.to_dict(), report)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, said.formulas)
+
+    def _say(self, report: dict[str, Any], in_words: Callable[[], None]) -> None:
+        from sfumato.cli.engine import memory_taken
+
+        taken = memory_taken(self.method.memory)
+        if self.written.as_json:
+            say_json({**report, **taken})
+        elif not self.written.quiet:
+            in_words()
 
 
 def _release(table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None) -> Release:
@@ -361,13 +371,10 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
 def _report(release: Release, out: str, written: Written) -> None:
     place, shown = _stored(out) if is_database(out) else (out, out)
-    if written.as_json:
-        say_json(release.report.to_dict())
-    elif not written.quiet:
-        say(str(release.report))
-        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
-        if release.audit is not None:
-            _keep_to_yourself(place, out, written.audit)
+    say(str(release.report))
+    complain([f"release written to {shown}; check it with: sfumato verify {place}"])
+    if release.audit is not None:
+        _keep_to_yourself(place, out, written.audit)
 
 
 def _keep_to_yourself(place: str, out: str, audit: Path | None) -> None:

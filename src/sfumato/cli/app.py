@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Annotated
 
 import typer
@@ -77,6 +77,8 @@ def _watch(heard: socket.socket, told: socket.socket) -> None:
 
 COMMANDS = {
     "demo": "demo",
+    "review": "review",
+    "init": "review",
     "anonymize": "anonymize",
     "verify": "verify",
     "settle": "settle",
@@ -98,9 +100,9 @@ COMMANDS = {
 """Command → the module whose function of the same name it runs."""
 
 GROUPS = {
-    "ratings": {"check": "ratings", "anonymize": "ratings", "attack": "ratings"},
-    "sets": {"check": "sets", "anonymize": "sets", "attack": "sets"},
-    "private": {"publish": "private", "sample": "private", "ledger": "private"},
+    "ratings": dict.fromkeys(("check", "anonymize", "attack"), "sfumato.kinds.ratings.command"),
+    "sets": dict.fromkeys(("check", "anonymize", "attack"), "sfumato.kinds.sets.command"),
+    "private": dict.fromkeys(("publish", "sample", "ledger"), "sfumato.kinds.private.command"),
     "series": {
         "start": "series",
         "append": "series",
@@ -115,7 +117,7 @@ GROUPS = {
         "encrypt": "series",
     },
 }
-"""The same for the commands of a group, whose help stands in the module of its name."""
+"""The same for the commands of a group, whose help stands in the module of its first one."""
 
 WRITERS = {"anonymize", "publish", "sample", "start", "append", "grow", "republish", "withdraw", "encrypt"}
 """Commands, of groups, too, that change more than one file: what ends one that was interrupted stands in their help."""
@@ -131,6 +133,8 @@ A release is a folder with the published table, a report, and a record that anyb
 A short tour:
   sfumato demo                      an attack, before and after
   sfumato studio patients.csv       the whole job in a browser
+  sfumato review patients.csv       what each column seems to be
+  sfumato init patients.csv         write a first policy
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises
@@ -187,15 +191,20 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
 
 
 def _group(group: str) -> typer.Typer:
-    told = import_module(f"sfumato.cli.{group}").HELP
+    told = _module(next(iter(GROUPS[group].values()))).HELP
     made = typer.Typer(help=told, no_args_is_help=True, rich_markup_mode="rich")
     for name, module in GROUPS[group].items():
         _add(made, name, module, within=f"{group} ")
     return made
 
 
+def _module(name: str) -> ModuleType:
+    """Load a module of this folder, or one of a kind of releases by its whole name."""
+    return import_module(name if "." in name else f"sfumato.cli.{name}")
+
+
 def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False, within: str = "") -> None:
-    home = import_module(f"sfumato.cli.{module}")
+    home = _module(module)
     command = getattr(home, name.replace("-", "_"))
     app.command(
         name,

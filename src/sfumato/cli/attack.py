@@ -220,9 +220,10 @@ def _parted(settings: Sequence[str | Setting]) -> tuple[list[str], list[str | Se
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
     """Build the named attacks with their options; None for the default set without options."""
     from sfumato.cli.words import all_names
-    from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
+    from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 
-    asked = all_names(names)
+    asked = without_former(all_names(names))
+    problems += ["--attack: name at least one other, or leave the option out"] if names and not asked else []
     unknown = [name for name in asked if name not in ATTACKS]
     problems += [f"--attack: {name!r} is unknown; known are {', '.join(ATTACKS)}" for name in unknown]
     options = _options(settings, asked or [name for name in ATTACKS if name not in attacks_on_demand()], problems)

@@ -219,8 +219,9 @@ def _compared(
 def _private(texts: Sequence[str], problems: list[str]) -> dict[str, PrivateWay]:
     """Read the policies of releases under differential privacy; gather what is wrong with them."""
     from sfumato.errors import SfumatoError
+    from sfumato.kinds.noisy_counts.policy import PrivatePolicy
+    from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
     from sfumato.policy.file import read_policy
-    from sfumato.policy.private_policy import PrivatePolicy, PrivateSamplePolicy
 
     found: dict[str, PrivateWay] = {}
     for text in texts:

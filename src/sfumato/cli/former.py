@@ -229,6 +229,8 @@ FORMER: Mapping[str, tuple[Former, ...]] = {
     "verify": (Former("--schema", "?schema=NAME at the end of the URL", _schema_of("release", "")),),
     "check": TABLE,
     "correlation": TABLE,
+    "review": TABLE,
+    "init": READING,
     "risk": TABLE,
     "attack": TABLE,
     "compare": (*TABLE, *THREADS),

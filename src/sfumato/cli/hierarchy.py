@@ -58,7 +58,7 @@ def hierarchy(
     if not {column}.issuperset([*codes, *written]):
         option = "--categorical" if codes else "an option"
         raise InputError(f"{option}: names a column other than {column!r}, the only one that is read")
-    names: dict[KeyPath, str] = {(key,): f"source.{key}" for key in source}
+    names: dict[KeyPath, str] = {(key,): f"--set source.{key}" for key in source}
     attribute = Attribute(kind=Kind.CATEGORICAL if codes else None, **written.get(column, {}))
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
     read = read_table(table, schema, reading=Reading(**checked(Source, source, names=names).reading()))

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
+import typer
+
+from sfumato.cli.options import COLUMNS, METHOD
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.policy.mistakes import KeyPath
+
 
 Policy = TypeVar("Policy", covariant=True)
 
@@ -111,3 +115,24 @@ def _update(mapping: dict[str, Any], part: str, keys: Mapping[str, Any]) -> None
     given = mapping.get(part, {})
     if said and isinstance(given, Mapping):
         mapping[part] = {**given, **said}
+
+
+KeyForm = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORM",
+        help="exact or fold: whether keys of people that differ in capitals, blanks, zeros and the like are one "
+        "person's. By kind: fold:capitals,exact:zeros.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
+RepeatSeed = Annotated[
+    int | None,
+    typer.Option("--seed", help="For tests and studies only: makes chance repeatable.", rich_help_panel=METHOD),
+]
+
+
+def seed_problem(seed: int | None) -> list[str]:
+    """Return what is wrong with a seed, if anything."""
+    return ["--seed: must be 0 or above"] if seed is not None and seed < 0 else []

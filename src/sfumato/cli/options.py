@@ -14,6 +14,7 @@ from sfumato.cli.former import Former
 from sfumato.cli.outcome import complain
 
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
+KNOWN = "What the attacker knows"
 
 ANONYMIZERS = (
     "mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "

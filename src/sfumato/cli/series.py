@@ -220,8 +220,9 @@ def start(
     """
     from sfumato.cli.words import Words, model_words, policy_of
     from sfumato.errors import PolicyError
+    from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
-    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.series import Series
     from sfumato.series.starting import started
 
     m, way = promise.m, method.way
@@ -385,7 +386,8 @@ def verify(
     or forked.
     """
     from sfumato.series.attesting import interrupted_series
-    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.description import ledger_of
+    from sfumato.series.series import Series
 
     private = ledger_of(folder) if ledger is None else ledger
     if line := interrupted_series(Series(folder, private, ledger_key)):

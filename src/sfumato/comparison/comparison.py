@@ -21,11 +21,13 @@ from sfumato.comparison.runs import DONE, RunOutcome, SharedWork, prepared
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.release_view import error_figures
-from sfumato.evaluation.utility.views import private_joint
+from sfumato.kinds.noisy_counts.make import publish_privately
+from sfumato.kinds.noisy_counts.policy import PrivatePolicy
+from sfumato.kinds.private.measure import private_joint
+from sfumato.kinds.private_sample.make import publish_private_sample
+from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.numbers import figure, percent
-from sfumato.policy.private_policy import PrivatePolicy, PrivateSamplePolicy
 from sfumato.progress import Progress, silent
-from sfumato.release.private.publish import publish_private_sample, publish_privately
 from sfumato.whole_files import write_whole
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -23,6 +22,7 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.series import Series
 from sfumato.series.step import Step
 from sfumato.series.ways import WAYS, ways_of_series
+from sfumato.table.large.spill import scratch_folder
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.sources import open_source
@@ -131,8 +131,8 @@ def compare_ways(
     if len(tables) < _FEWEST_MONTHS:
         raise InputError("series compare: give the tables of two months or more, the first month first")
     column = key_column(policy, key)
-    with TemporaryDirectory() as folder:
-        place = Path(folder)
+    # Releases and ledgers of real people, which the next run takes away where this one is killed.
+    with scratch_folder() as place:
         arrivals = _Arrivals.of(tables, policy, column, place)
         found = []
         for number, way in enumerate(chosen):

@@ -165,7 +165,10 @@ def _distinct(
 def _slot(
     table: Int32s, hashes: Int64s, hashed: int, bounds: Int64s, members: Int32s, stamp: Int32s, owner: int, size: int
 ) -> int:
-    """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs."""
+    """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs.
+
+    Ends: three slots of four are empty.
+    """
     slot = hashed & (len(table) - 1)
     while table[slot] >= 0:
         known = table[slot]
@@ -192,6 +195,7 @@ def _with_room(array: NDArray[Number], needed: int) -> NDArray[Number]:
 
 @inlined
 def _rebuilt(hashes: Int64s, known: int) -> Int32s:
+    """Enter all known sets into a table with room for more. Ends: three slots of four are empty."""
     table = np.full(4 * len(hashes), -1, dtype=np.int32)
     for index in range(known):
         slot = hashes[index] & (len(table) - 1)

@@ -333,6 +333,7 @@ def _entropy(counts: Int64s, size: int) -> float:
 
 @borrowing
 def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> bool:  # noqa: E741
+    """Tell whether a class is recursively (c, l)-diverse. Ends: places fall."""
     # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
     if l > len(counts):
         return False

@@ -17,7 +17,7 @@ class RatingAnonymity(CheckedModel):
     """Around every record there are `k` records within `epsilon`, and their sensitive ratings deviate by `l`.
 
     Two records are ε-proximate when their ratings of every non-sensitive issue differ by at most ε, where a missing and
-    a given rating differ by r (:attr:`Scale.span <sfumato.table.ratings.scale.Scale.span>`). For ε < r, proximate
+    a given rating differ by r (:attr:`Scale.span <sfumato.kinds.ratings.ratings.Scale.span>`). For ε < r, proximate
     records have rated the same set of issues.
 
     Guarantee: an attacker who knows, to within ε, how a person rated the non-sensitive issues finds at least `k`

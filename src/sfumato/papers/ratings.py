@@ -12,17 +12,15 @@ import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.kinds.ratings.check import Satisfaction, SearchName, check_ratings
+from sfumato.kinds.ratings.ratings import Ratings, SensitiveIssues
+from sfumato.kinds.ratings.reading import read_ratings
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
 from sfumato.papers.experiment import Curve, Setting, beside_paper, curve_of, ends, lies_below, rises, run_all
 from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
-from sfumato.published.checks.ratings.check import SearchName, check_ratings
-from sfumato.published.checks.ratings.satisfaction import Satisfaction
 from sfumato.randomness import permutation
-from sfumato.table.ratings.ratings import Ratings
-from sfumato.table.ratings.reading import read_ratings
-from sfumato.table.ratings.sensitive import SensitiveIssues
 
 _TITLE = "X. Sun, H. Wang, J. Li, survey rating data: (k, ε, l)-anonymity and the satisfaction problem"
 _K, _EPSILON, _SPREAD = 20, 1.0, 2.0

@@ -16,6 +16,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
+from sfumato.registry import Registry
 from sfumato.release.folder import MARK
 from sfumato.release.formulas import escaped_rows
 from sfumato.table.schema import Attribute, Kind
@@ -25,12 +26,16 @@ FORMAT_OF_PEOPLE = 3
 """Of releases that promise something to people: an older program would count their records and call that enough."""
 FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
-RATINGS = "ratings"
-SETS = "sets"
-PRIVATE = "private-marginals"
-PRIVATE_SAMPLE = "private-sample"
-OWN_KINDS = (RATINGS, SETS, PRIVATE, PRIVATE_SAMPLE)
-"""Kinds of releases that are no table of records: :mod:`sfumato.release.ratings`, `sets` and `private`."""
+OWN_KINDS = Registry(
+    {
+        "ratings": "sfumato.kinds.ratings.check:verify_rating_folder",
+        "sets": "sfumato.kinds.sets.check:verify_set_folder",
+        "private-marginals": "sfumato.kinds.noisy_counts.check:verify_private_folder",
+        "private-sample": "sfumato.kinds.private_sample.check:verify_sample_folder",
+    },
+    "sfumato.kinds",
+)
+"""Kinds of releases that are no table of records → what recounts a folder of one, by its ``release.json``."""
 
 LONGEST_NAME = 255
 
@@ -245,6 +250,11 @@ def _name(given: Any) -> str:
     return name
 
 
+def is_own_kind(kind: object) -> bool:
+    """Tell whether releases of a kind are no table of records."""
+    return isinstance(kind, str) and kind not in KINDS and kind in OWN_KINDS
+
+
 def own_kind(text: str) -> str | None:
     """Return the kind of a release that is no table of records, from the text of its ``release.json``; else None."""
     try:
@@ -252,7 +262,7 @@ def own_kind(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None
     kind = content.get("kind") if isinstance(content, dict) else None
-    return kind if kind in OWN_KINDS else None
+    return kind if is_own_kind(kind) else None
 
 
 def refuse_own_kind(text: str) -> None:
@@ -358,7 +368,7 @@ def _in_this_format(content: Mapping[str, Any]) -> Mapping[str, Any]:
         data = content["data"]
         structure = {"quasi_identifying": content["quasi_identifying"], "sensitive": list(content["sensitive"])}
         return {**content, "tables": {"data": {**data, "rows": data["records"]}}, "structure": structure}
-    if content["kind"] in OWN_KINDS:
+    if is_own_kind(content["kind"]):
         raise _no_table(content["kind"])
     parts = any("files" in entry for entry in content.get("tables", {}).values())
     known = is_format(content["format"], _format("people" in content, parts))

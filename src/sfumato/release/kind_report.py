@@ -11,7 +11,6 @@ from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
-from sfumato.release.description import RATINGS
 
 # Parts that the reports of all kinds of releases share, as lines of text.
 
@@ -90,6 +89,8 @@ class KindReport:
         What the steward should know of how this release came about; not for the folder either.
     sampled : bool
         Whether records were drawn: those that were not are no suppressed ones.
+    hides_original : bool
+        Whether a recipient is not told how many records there were.
     purpose, recipient : str or None
         What the release is for and who gets it, as the policy says.
     """
@@ -104,6 +105,7 @@ class KindReport:
     figures: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     sampled: bool = False
+    hides_original: bool = False
     purpose: str | None = None
     recipient: str | None = None
 
@@ -118,9 +120,8 @@ class KindReport:
         Either may have been counted on the original, and an attacker who knows all records but one could try every
         value for that one and see which gives the same figures. What can be worked out from the published tables a
         reader works out.
-        How many records of ratings were left out hangs on what each of them rated; that they were so many is not told.
         """
-        original = None if self.kind == RATINGS else self.original
+        original = None if self.hides_original else self.original
         return dataclasses.replace(self, original=original, figures={}, notes=())
 
     def to_dict(self) -> dict[str, Any]:

@@ -489,7 +489,7 @@ def anonymize_on_disk(
         check_audit_place(task.private, task.target, overwrite=overwrite)
     with named_source(task.source):
         opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
-    with spill_folder(Path(task.target).absolute().parent) as spill:
+    with spill_folder(task.target) as spill:
         return task.released(opened, spill)
 
 

@@ -18,7 +18,7 @@ from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
-from sfumato.release.description import OWN_KINDS, TableFacts, unambiguous
+from sfumato.release.description import TableFacts, is_own_kind, unambiguous
 from sfumato.release.folder import MARK
 from sfumato.release.formulas import formula_problems
 from sfumato.release.policy_text import FILE
@@ -159,7 +159,7 @@ def _hashes(mark: str, tables: Collection[str]) -> Mapping[str, str] | None:
         for name, digest in found.items():
             TableFacts.of({"file": name, "sha256": digest, "rows": 0, "columns": ["any"]})
         # Ratings, sets and counts may have been made without a policy.
-        needed = {*NAMES} - ({FILE} if content["kind"] in OWN_KINDS else set())
+        needed = {*NAMES} - ({FILE} if is_own_kind(content["kind"]) else set())
         if not needed <= {*found} or {MARK, *tables} & {*found}:
             raise ValueError
     except (AttributeError, TypeError, ValueError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,7 @@ from sfumato.published.roles import Roles, roles_of
 from sfumato.release.agreement import policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
-    PRIVATE,
-    PRIVATE_SAMPLE,
-    RATINGS,
-    SETS,
+    OWN_KINDS,
     Description,
     TableFacts,
     build_model,
@@ -51,19 +48,23 @@ from sfumato.table.sources.other_files import STORES, scheme_of
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 
-if TYPE_CHECKING:
-    from sfumato.release.private.release import PrivateRelease
-    from sfumato.release.ratings.release import RatingRelease
-    from sfumato.release.sets.release import SetRelease
-
 Engine = Literal["auto", "memory", "spark"]
 """Who counts."""
 
 LOG = logging.getLogger("sfumato.release")
 
 
+@runtime_checkable
+class RecountedRelease(Protocol):
+    """A release in memory that is no table of records; see :mod:`sfumato.kinds`."""
+
+    def recount(self) -> Verification:
+        """Recount every promise from what is published alone."""
+        ...
+
+
 def verify(
-    release: str | Path | Release | RatingRelease | SetRelease | PrivateRelease,
+    release: str | Path | Release | RecountedRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
@@ -110,7 +111,7 @@ def verify(
     VerificationError
         When the folder is no release or is damaged so that nothing can be counted.
     InputError
-        With what is wrong with the table of the population.
+        With what is wrong with the table of the population, or when this is no release at all.
     PolicyError
         When the engine is unknown, or cannot count this.
     """
@@ -174,7 +175,9 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
-        return _of_own_kind(release)
+        if not isinstance(release, RecountedRelease):
+            raise InputError("release: is neither a release nor the path or address of one")
+        return release.recount()
     if is_database(release):
         # A URL that cannot be meant is a fault of whoever asks.
         Shelf.of(str(release), schema)
@@ -196,31 +199,6 @@ def _verified(release: Any, asked: _Asked) -> Verification:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else "unknown reason"
         raise VerificationError(f"{release}: cannot be read ({reason})") from None
-
-
-def _of_own_kind(release: Any) -> Verification:
-    """Decide anew on a release in memory that is no table of records."""
-    from sfumato.release.sets.release import SetRelease
-
-    if isinstance(release, SetRelease):
-        from sfumato.release.sets.verify import verify_sets
-
-        return verify_sets(release)
-    from sfumato.release.private.release import PrivateRelease
-
-    if isinstance(release, PrivateRelease):
-        from sfumato.release.private.verify import verify_private
-
-        return verify_private(release)
-    from sfumato.release.private.release import PrivateSampleRelease
-
-    if isinstance(release, PrivateSampleRelease):
-        from sfumato.release.private.verify import verify_private_sample
-
-        return verify_private_sample(release)
-    from sfumato.release.ratings.verify import verify_ratings
-
-    return verify_ratings(release)
 
 
 def _refuse_no_table(population: object) -> None:
@@ -247,22 +225,9 @@ def _recount_on_spark(address: str) -> Verification:
 def _recount_folder(folder: Path, audit: Path | None, population: Table | None, *, whole: bool) -> Verification:
     mark = mark_of(folder)
     kind = own_kind(mark)
-    if kind == RATINGS:
-        from sfumato.release.ratings.verify import verify_rating_folder
-
-        return verify_rating_folder(folder, mark)
-    if kind == SETS:
-        from sfumato.release.sets.verify import verify_set_folder
-
-        return verify_set_folder(folder, mark)
-    if kind == PRIVATE:
-        from sfumato.release.private.verify import verify_private_folder
-
-        return verify_private_folder(folder, mark)
-    if kind == PRIVATE_SAMPLE:
-        from sfumato.release.private.verify import verify_sample_folder
-
-        return verify_sample_folder(folder, mark)
+    if kind is not None:
+        found: Verification = OWN_KINDS[kind](folder, mark)
+        return found
     opened = opened_folder(folder, mark)
     if not whole and population is None and any(entry.parts for entry in opened.files.values()):
         from sfumato.release.parts import recounted_in_parts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from sfumato.former import FormerStart, refuse_others, warn
 from sfumato.progress import Progress, shown
-from sfumato.series.description import SeriesFolder
+from sfumato.series.description import SeriesFolder, ledger_of
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import APPEND, GROW
 
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.series.step import Step
     from sfumato.table.schema import Schema
-
-
-def ledger_of(folder: Path) -> Path:
-    """Return where the ledger of a series lies unless it is said otherwise: beside its folder."""
-    return folder.parent / f"{folder.name}.ledger"
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import sfumato as sf
 from examples import examples
 from naive import marginals as naive
 from sfumato.anonymizers.marginals.marginals import discovered_sets
-from sfumato.anonymizers.private.task import fit, inferred_joint
 from sfumato.errors import InputError
+from sfumato.kinds.noisy_counts.joint import fit, inferred_joint
 from sfumato.published import MarginalTables
 from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated_sets
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
-from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
+from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.people import is_number_known
 from sfumato.evaluation.attacks.posterior import sensitive_of
@@ -234,7 +234,7 @@ def _is_share(value: object) -> bool:
 def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
     if attacks is None:
         return [one() for name, one in ATTACKS.items() if name not in attacks_on_demand()]
-    asked = [attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else list(attacks)
+    asked = without_former([attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else attacks)
     found, problems = [], []
     for one in asked:
         if isinstance(one, str) and one in ATTACKS:

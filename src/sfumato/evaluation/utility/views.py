@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.generalized import Form, ValueSets
+from sfumato.classes.generalized import Form
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.inputs import weights_in
@@ -22,7 +22,6 @@ from sfumato.evaluation.utility.domains import AttributeDomain, Floats, domains_
 from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
 from sfumato.evaluation.utility.spreads import (
     AttributeSpread,
-    CodeSpread,
     LabelReading,
     default_reading,
     original_spread,
@@ -32,10 +31,8 @@ from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.bucketized import COUNT
-from sfumato.published.private import Domain as Cells
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.recoding.choice import Recoding
-from sfumato.release.private.release import PrivateRelease, PrivateSampleRelease
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.row_order import settled_order
 from sfumato.table.table import Table
@@ -334,51 +331,3 @@ def _matched(group_of: _Places, part: JointPart, wanted: _Places, groups: int, r
     anybody = rng.integers(0, len(offered), len(wanted))
     found: _Places = offered[np.where(sizes[wanted] > 0, chosen, anybody)]
     return found
-
-
-_PrivateKind = PrivateRelease | PrivateSampleRelease
-
-
-def private_joint(release: _PrivateKind, original: Original) -> Joint:
-    """Read fitted counts, or the records of a sample, each of which stands for 1 / share.
-
-    A cell stands for the values of the original that fall into it, all alike; one that none falls into for nothing.
-
-    Raises PolicyError when the original has other columns, or the sample no records.
-    """
-    if isinstance(release, PrivateRelease):
-        cells, published = release.in_cells(original.table), release.published
-        parts = [
-            _part(names, np.indices(counts.shape).reshape(counts.ndim, -1), counts.ravel())
-            for names, counts in zip(published.sets, published.counts, strict=True)
-            if not any(set(names) < set(other) for other in published.sets)
-        ]
-        domains: Mapping[str, Cells] = published.domains
-    else:
-        shown = release.as_records()
-        cells, domains = release.in_levels(original.table), release.published.domains
-        rows = np.array([domain.codes(shown.data[name]) for name, domain in domains.items()])
-        parts = [_part(tuple(domains), rows, np.full(shown.data.height, shown.weight))]
-    spreads = {
-        name: _spread(original.domains[name], domain.codes(cells.frame[name]), domain.size)
-        for name, domain in domains.items()
-    }
-    return assemble(spreads, parts, 1)
-
-
-def _part(names: tuple[str, ...], codes: NDArray[np.integer], counts: NDArray[np.float64]) -> JointPart:
-    held = np.flatnonzero(counts > 0)
-    labels = {name: codes[place, held].astype(np.int32) for place, name in enumerate(names)}
-    return JointPart(labels, counts[held], np.zeros(len(held), dtype=np.int64))
-
-
-def _spread(domain: AttributeDomain, cell_of: NDArray[np.int64], cells: int) -> CodeSpread:
-    """Say which original values fall into each cell, as the original's records show it."""
-    missing = domain.attribute.size
-    pairs = np.unique(np.column_stack([cell_of, domain.codes.astype(np.int64)]), axis=0)
-    empty = np.setdiff1d(np.arange(cells), pairs[:, 0])
-    pairs = np.concatenate([pairs, np.column_stack([empty, np.full(len(empty), missing)])])
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    sizes = np.bincount(pairs[:, 0], minlength=cells)
-    members = ValueSets(np.concatenate([[0], np.cumsum(sizes)]), pairs[:, 1].astype(np.int32))
-    return CodeSpread(domain, members, sizes.astype(np.float64))

@@ -47,6 +47,7 @@ def centroids_of(
     """Return the centroids of `count` clusters, none of them empty.
 
     codes : unsigned (m, q); record_of, class_of : int32 (n,), −1 for records without a cluster: there is room for all.
+    Ends: the size doubles.
     """
     width = len(loss.kinds)
     counted = 0
@@ -107,6 +108,7 @@ def _shift_mode(cluster: int, attribute: int, code: int, loss: ClassLoss, centro
 
 @inlined
 def _count_up(key: int, centroids: Centroids) -> int:
+    """Count a code of a cluster once more. Ends: half of the slots are empty, as every record joins once."""
     mask = len(centroids.keys) - 1
     # Products stay far below 2**63, so that this runs as plain Python, too.
     mixed = (key ^ (key >> 13)) * 40503
@@ -178,6 +180,7 @@ def join_nearest_class(
 def _nearest(
     codes: Codes, record: int, guess: int, after: Int64s, before: Int64s, loss: ClassLoss, centroids: Centroids
 ) -> int:
+    """Find the cluster with the nearest centroid. Ends: the list has each cluster once."""
     end = len(after) - 1
     found = guess if guess >= 0 and before[guess] >= 0 else after[end]
     # A near cluster to begin with leaves little to sum for the others.

@@ -223,7 +223,7 @@ def fitting_classes(
     """List the classes whose labels all cover a person's values, `most` of them, in rising order; return how many.
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
-    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes).
+    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes). Ends: each round clears a bit.
     """
     classes = len(coverage.label_of)
     found = 0
@@ -338,20 +338,6 @@ def count_own(
                 if held.values[entry] == own[person]:
                     alike[person] += held.counts[entry]
     return candidates, alike
-
-
-@sized(looking)
-def only_classes(people: Int32s, coverage: ClassCoverage, table: Words) -> Int64s:
-    """Find the only class that fits each person; −1 where none does, or several.
-
-    Arguments as for :func:`fitting_classes`. Returns int64 (m,). Cost O(m · w · q).
-    """
-    fitting = np.empty(2, dtype=np.int64)
-    found = np.full(len(people), -1, dtype=np.int64)
-    for person in range(len(people)):
-        if fitting_classes(people, person, coverage, table, 2, fitting) == 1:
-            found[person] = fitting[0]
-    return found
 
 
 @sized(looking)

@@ -98,6 +98,7 @@ def _place_of_record(draw: float, tree: PointTree) -> int:
 
 @inlined
 def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) -> int:
+    """Find the place that a random number stands for. Ends: each round goes down a level of the tree."""
     node = 0
     while 2 * node + 1 < len(tree.bounds):
         node = 2 * node + 1
@@ -118,7 +119,10 @@ def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) ->
 
 @inlined
 def _come_nearer(point: Floats, tree: PointTree, apart: Floats, totals: Floats, largest: Floats, path: Int64s) -> None:
-    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer."""
+    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer.
+
+    Ends: each node is visited once.
+    """
     waiting = np.empty(DEPTH, np.int64)
     waiting[0] = 0
     count = 1

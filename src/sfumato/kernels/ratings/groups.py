@@ -28,6 +28,7 @@ def relax_codes(now: NDArray[np.int16], before: NDArray[np.int16], k: int, steps
     now : int16 (b, c), such that every record has k around it, itself counted. before : int16 (b, c), ``MISSING`` where
     a rating was invented, which stays. Codes are taken in the order of records and issues, each as far back as goes.
     Cost O(b² · c + passes · changed codes · b · s) and 2 · b² bytes.
+    Ends: the target comes nearer to the code by a step.
     """
     records = len(now)
     apart = np.zeros((records, records), dtype=np.int16)
@@ -108,6 +109,7 @@ def merge_patterns(
     is merged with the one for which Hamming distance × records of both, multiplied, is least, the first of several. A
     merged pattern, which keeps the smaller number, has rated what more than half of its records rated, or without
     inventing, what all of them rated. Cost O(f² · m / 64 + f · (z + n)); f · m · 4 bytes.
+    Ends: each round takes a pattern away or is the last.
     """
     count = pattern_of.max() + 1
     sizes = np.zeros(count, dtype=np.int64)
@@ -240,7 +242,7 @@ def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]
     There are no more groups than k records for each, and worths are finite: some record is free where one is taken.
 
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
-    about b²/2 groups.
+    about b²/2 groups. Ends: seeds and sizes rise.
     """
     k, count = rules[0], len(seeds)
     room = _room(block)
@@ -276,6 +278,7 @@ def merge_flat(groups: Int32s, sizes: Int64s, block: Any, rules: Any) -> None:
     """Merge groups whose sensitive ratings deviate too little with others, as long as there are several; in place.
 
     The group that lacks most is merged with the one that is best for the sum of their scores. Evaluates up to G² pairs.
+    Ends: each round takes a group away or is the last.
     """
     room = _room(block)
     scores, lacks = np.zeros(len(groups)), np.zeros(len(groups))

@@ -66,6 +66,7 @@ def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: i
 
     codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
     (v,), the root of each mask, int64 (b,), and the nodes, int32 (t, 6). Cost O(z log v).
+    Ends: each node is made once, and both parts of a cut have vectors.
     """
     order = np.arange(starts[-1])
     roots = np.empty(len(widths), dtype=np.int64)
@@ -152,7 +153,7 @@ def tree_balls(
     number of evaluations: of codes against codes, and of codes against nodes.
 
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
-    subtraction where the lane did not fall below 0.
+    subtraction where the lane did not fall below 0. Ends: each node is visited once.
     """
     words, places, lane, nodes = vectors.words, vectors.places, vectors.lane, vectors.nodes
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
@@ -254,6 +255,7 @@ def _best_cut(
 
     Queries are as the vectors are. A cut after `low_end` sends queries up to ``low_end + steps`` to the left, and those
     from ``high_start - steps`` on to the right. Column −1: no cut is worth it.
+    Ends: codes rise, to the largest that occurs at most.
     """
     height = last - first
     best, best_column, best_low, best_high = _WORTH * float(height) * float(height), -1, 0, 0
@@ -338,7 +340,7 @@ def slicing_balls(
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record by cutting its candidates issue by issue, until it is alone.
 
-    As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst.
+    As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst. Ends: issues rise, and the room doubles.
     """
     records = len(starts) - 1
     ball_starts = np.zeros(records + 1, dtype=np.int64)
@@ -448,7 +450,10 @@ def trimmed_balls(
 
 @inlined
 def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: int) -> tuple[int, int]:
-    """Return the largest dissimilarity of two records, and how many were evaluated."""
+    """Return the largest dissimilarity of two records, and how many were evaluated.
+
+    Ends: each round goes on by a rating of one of them.
+    """
     here, there = starts[one], starts[other]
     end, other_end = starts[one + 1], starts[other + 1]
     largest, evaluated = 0, 0

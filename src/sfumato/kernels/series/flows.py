@@ -31,7 +31,7 @@ def interleave(older: Bytes, newer: Bytes, is_new: Flags, merged: Bytes) -> int:
     """Write the records of two texts into one, each in its order; return the bytes written, −1 if it does not come out.
 
     older, newer : uint8, records that end with a line feed; one between quotes belongs to its cell. is_new : bool (n,),
-    from which text each record is. merged : uint8 (b,), room for both. Cost O(b).
+    from which text each record is. merged : uint8 (b,), room for both. Cost O(b). Ends: each round writes a byte.
     """
     sources = (older, newer)
     places = np.zeros(2, dtype=np.int64)
@@ -61,6 +61,7 @@ def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
     """Tell whether a text holds the records of two others and nothing else: taken out, they are the same byte for byte.
 
     As :func:`interleave`: merged : uint8 (b,); older, newer : uint8; is_new : bool (n,). Cost O(b).
+    Ends: each round compares a byte.
     """
     place, first, second = int64(0), int64(0), int64(0)
     for record in range(len(is_new)):
@@ -220,7 +221,7 @@ def _push_out(
 ) -> int:
     """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many.
 
-    Every way that is found carries a row at least.
+    Every way that is found carries a row at least. Ends: each way carries a row at least, and leads back to its start.
     """
     left = amount
     while left > 0:
@@ -247,7 +248,10 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once."""
+    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once.
+
+    Ends: each place is met once.
+    """
     search.queue[0] = start
     search.met[start] = True
     count = 1

@@ -296,6 +296,7 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
     """Open and close groups one at a time as long as that lowers the cost; returns the change of the total cost.
 
     Groups are tried in the order of the records that would gain. Stops early when `most_work` is reached.
+    Ends: each sweep lowers the cost by more than `SLACK`, or is the last.
     """
     tried = np.zeros(len(choices.pattern_of), dtype=np.int64)
     total = 0.0
@@ -326,7 +327,7 @@ def anneal_stars(
     restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the
     last temperature, in units of cost. The random numbers are the same on every call: the result depends on nothing but
     the arguments. What ends dearer than it began is taken back. Returns the change of the total cost. Ends when the
-    work is done, O(most_work).
+    work is done, O(most_work). Ends: each round adds to the work.
     """
     counts = assigned.counts.copy()
     sizes = assigned.sizes.copy()
@@ -389,6 +390,7 @@ def cheapest_patterns(
     Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
     where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
     or where a group can no longer get k records. Cost O(nodes · p), nodes exponential in u.
+    Ends: each assignment is visited once.
     """
     units = len(record_of)
     sizes = np.zeros(len(choices.pattern_of), dtype=np.int64)
@@ -504,7 +506,7 @@ def count_shown(shown: ItemSets) -> None:
 def least_patterns(shown: ItemSets) -> Int64s:
     """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
 
-    Where there is none it is the last.
+    Where there is none it is the last. Ends: patterns rise.
     """
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
@@ -520,6 +522,7 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
     An item takes the pattern that costs least, together with what it costs about to star those whose combinations
     become too rare by it; `unit` is the cost of one star. Stars are never taken back, so it ends.
+    Ends: each change stars an item further.
     """
     changed = True
     while changed:
@@ -533,7 +536,10 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
 @kernel
 def unstar(shown: ItemSets) -> None:
-    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep."""
+    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep.
+
+    Ends: each change lowers the cost by more than `SLACK`.
+    """
     changed = True
     while changed:
         changed = False
@@ -676,7 +682,10 @@ def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> 
 
 @inlined
 def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
-    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows."""
+    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows.
+
+    Ends: each round stars a member.
+    """
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:
         neediest = -1

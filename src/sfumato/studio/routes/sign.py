@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import whole_folder
+from sfumato.release.folder import MARK, folder_and_audit
 from sfumato.release.opening import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
@@ -22,7 +22,6 @@ from sfumato.studio.orders import REPORT, attack_order, report_order
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import decisions, figures, promise
-from sfumato.whole_files import PUBLIC, write_whole
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
@@ -214,12 +213,19 @@ def hand_over(request: Request, sent: FormData) -> str:
     proof = target.with_name(f"{name}-receipt.html")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
-    page = _receipt(desk.release_folder(job), name)
-    with whole_folder(target) as part:
-        for path in desk.release_folder(job).iterdir():
-            shutil.copyfile(path, part / path.name)
-    write_whole(proof, page, PUBLIC)
+    copy_release(desk.release_folder(job), target, proof)
     return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
+
+
+def copy_release(release: Path, target: Path, proof: Path) -> None:
+    """Copy a release and write its receipt; both take their places, or neither does."""
+    page = _receipt(release, target.name)
+    with folder_and_audit(target, proof) as (folder, written):
+        for path in release.iterdir():
+            shutil.copyfile(path, folder / path.name)
+        written.write_text(page, encoding="utf-8", newline="")
+        # For its recipient, as the release is.
+        shutil.copymode(folder / MARK, written)
 
 
 def _receipt(folder: Path, name: str) -> str:

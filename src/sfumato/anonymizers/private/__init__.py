@@ -1,1 +1,0 @@
-"""Noisy marginals under differential privacy."""

@@ -1,1 +1,0 @@
-"""Makers of k^m-anonymous sets."""

@@ -1,0 +1,1 @@
+"""Releases that are not one table of records, each kind whole in its folder."""

@@ -1,0 +1,1 @@
+"""Counts with noise under differential privacy."""

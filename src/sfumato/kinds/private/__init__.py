@@ -1,0 +1,1 @@
+"""What noisy counts and private samples share: declared domains, a budget, a ledger."""

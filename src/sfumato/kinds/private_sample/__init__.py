@@ -1,0 +1,1 @@
+"""A random sample of generalized records under differential privacy."""

@@ -1,0 +1,117 @@
+"""The policy of a private sample: everything it is made from except the data, as one value; never a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart
+from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.policy.columns import policy_columns
+from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping, describing
+from sfumato.policy.parts import Output
+from sfumato.table.schema import Schema
+
+Objective = Literal["loss", "precision"]
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """How a private sample is made.
+
+    Attributes
+    ----------
+    search : float
+        Share of ε that the choice of levels takes, above 0 and below 1.
+    share : float or None
+        Of the records, drawn at most; None: the largest that ε allows, and at most a half.
+    objective : str
+        What the search keeps: ``"loss"`` or ``"precision"``.
+    levels : mapping of str to int
+        Levels that are named; where all columns have one, nothing is searched for.
+    bins : mapping of str to int or sequence of float
+    """
+
+    search: float = 0.1
+    share: float | None = None
+    objective: Objective = "loss"
+    levels: Mapping[str, int] = field(default_factory=dict)
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+
+
+# The policy of a private sample: everything it is made from except the data, as one value; never a seed.
+
+
+class SamplingPart(PolicyPart):
+    """How a private sample is made; see :func:`sfumato.publish_private_sample`.
+
+    Attributes
+    ----------
+    search
+        Share of ε that the choice of levels takes.
+    share
+        Of the records, drawn at most; left out: the largest that ε allows, and at most a half.
+    objective
+        What the choice of levels keeps: the share of each domain that a value leaves out, or levels.
+    levels
+        Levels that are named; where all columns have one, nothing is searched for.
+    bins
+        For columns of numbers without intervals: how many bins of equal width their domain has, or the borders of bins.
+    """
+
+    search: float = 0.1
+    share: float | None = None
+    objective: Objective = "loss"
+    levels: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    bins: dict[str, BinsSetting] = Field(default_factory=dict)
+
+
+class PrivateSamplePolicy(DeclaredPolicy):
+    """What a private sample is made from: how to read the table, what is promised, how levels and records are drawn.
+
+    Make it with :meth:`from_file` or :meth:`from_mapping`; equal by value.
+
+    Attributes
+    ----------
+    purpose, recipient : str or None
+        Free text for the report.
+    source : Source
+        How a file is read.
+    columns : Columns
+        The role of every column, with its declared domain or hierarchy.
+    model : Entry
+        A :class:`sfumato.DifferentialPrivacy`.
+    sampling : SamplingPart
+    output : Output
+    """
+
+    sampling: SamplingPart = SamplingPart()
+    output: Output = Output()
+
+    @classmethod
+    def of(cls, model: DifferentialPrivacy, sampling: SampleSettings, schema: Schema) -> PrivateSamplePolicy:
+        """Make a policy from the arguments of a call; it does not say how the table was read."""
+        with describing("sampling"):
+            part = SamplingPart.model_validate_json(as_json(described_as_mapping(sampling)))
+        entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
+        return cls.model_construct(columns=policy_columns(schema), model=entry, sampling=part)
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Columns that have bins, or intervals as hierarchy."""
+        columns = {**self.columns.quasi_identifying, **self.columns.sensitive}
+        intervals = {name for name, column in columns.items() if getattr(column.hierarchy, "kind", None) == "intervals"}
+        return frozenset(intervals | set(self.sampling.bins))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
+        mapping = super().to_mapping()
+        mapping["sampling"] = {key: value for key, value in mapping["sampling"].items() if value != {}}
+        return mapping
+
+    def to_sampling(self) -> SampleSettings:
+        """Return how the sample is made."""
+        return SampleSettings(**{name: getattr(self.sampling, name) for name in SamplingPart.model_fields})

@@ -1,0 +1,1 @@
+"""Survey ratings: sparse, and as good as a name; (k, ε, l)-anonymity."""

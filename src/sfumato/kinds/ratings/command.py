@@ -1,0 +1,618 @@
+"""``sfumato ratings``: commands on survey ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sfumato.cli.kind_words import KeyForm, KindWords, RepeatSeed, Threads, kind_policy_of, seed_problem
+from sfumato.cli.options import (
+    COLUMNS,
+    KNOWN,
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    READING,
+    AsJson,
+    HowFormulas,
+    Overwrite,
+    PolicyFile,
+    Quiet,
+    Reading,
+    SavePolicy,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.errors import InputError, SfumatoError
+
+if TYPE_CHECKING:
+    from sfumato.kinds.ratings.check import Satisfaction
+    from sfumato.kinds.ratings.policy import RatingPolicy
+    from sfumato.kinds.ratings.ratings import Ratings
+    from sfumato.kinds.ratings.release import RatingRelease
+
+
+# From the options of the commands on ratings to a policy. Options override a policy file.
+
+
+OPTIONS: dict[tuple[str | int, ...], str] = {
+    ("suppression-limit",): "--suppression",
+    ("threads",): "--threads",
+    ("model", "k"): "-k",
+    ("model", "epsilon"): "--epsilon",
+    ("model", "l"): "-l",
+    ("sensitive", "names"): "--sensitive",
+    ("sensitive", "file"): "--sensitive-file",
+    ("sensitive", "share"): "--sensitive-share",
+    ("sensitive", "drawn"): "--sensitive-drawn",
+    ("change", "method"): "--method",
+    ("change", "keep"): "--keep",
+    ("output", "format"): "--format",
+    **{("model", key): f"--{key}" for key in ("group", "nulls")},
+    **{("ratings", key): f"--{key}" for key in ("form", "user", "issue", "rating", "issues", "scale", "key-form")},
+}
+"""What messages call a key that an option set."""
+ADVICE = {
+    "-k: is missing": "-k: give the number of records that must be around each, e.g. -k 3",
+    "--epsilon: is missing": "--epsilon: give the largest difference of ratings that are alike, e.g. --epsilon 1",
+}
+
+
+def rating_policy_of(words: KindWords) -> RatingPolicy:
+    """Make the policy that the options mean.
+
+    Raises
+    ------
+    InputError
+        When the policy file cannot be read.
+    PolicyError
+        With every mistake in the options and in the file.
+    """
+    from sfumato.kinds.ratings.policy import RatingPolicy
+
+    return kind_policy_of(words, RatingPolicy.from_mapping, OPTIONS, ADVICE)
+
+
+def scale_words(text: str | None, problems: list[str]) -> list[float] | None:
+    """Read LOW,HIGH or LOW,HIGH,STEP; a mistake is added to `problems`."""
+    try:
+        numbers = scale_of_text(text)
+    except SfumatoError as error:
+        problems.extend(error.problems)
+        return None
+    return None if numbers is None else list(numbers)
+
+
+SENSITIVE = "Sensitive issues"
+RatingsFile = Annotated[Path, typer.Argument(metavar="RATINGS", show_default=False, help="CSV or Parquet file.")]
+Form = Annotated[
+    Literal["long", "wide", "netflix"],
+    typer.Option(
+        metavar="FORM",
+        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
+        rich_help_panel=READING,
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of users; in the long form, default the first.", rich_help_panel=COLUMNS),
+]
+Issue = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of issues; default the second.", rich_help_panel=COLUMNS),
+]
+Rating = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Column of ratings; default the third.", rich_help_panel=COLUMNS),
+]
+Issues = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Columns of the wide form that are issues, or patterns; default all.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+RatingScale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="LOW,HIGH[,STEP]",
+        help="The possible ratings; default found in the data.",
+        rich_help_panel=READING,
+    ),
+]
+SensitiveNames = Annotated[
+    list[str] | None,
+    typer.Option("--sensitive", metavar="NAMES", help="Issues, or patterns such as 'N*'.", rich_help_panel=SENSITIVE),
+]
+SensitiveFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="A file with one issue or pattern per line.", rich_help_panel=SENSITIVE),
+]
+SensitiveShare = Annotated[
+    float | None, typer.Option(metavar="FRACTION", help="A share of all issues.", rich_help_panel=SENSITIVE)
+]
+SensitiveDrawn = Annotated[
+    Literal["random", "most-rated"],
+    typer.Option(metavar="KIND", help="How the share is drawn: random or most-rated.", rich_help_panel=SENSITIVE),
+]
+Seed = Annotated[
+    int | None, typer.Option(help="For tests and studies: draws the same share.", rich_help_panel=SENSITIVE)
+]
+# What check requires may also be in a policy file; None says nothing.
+K = Annotated[int | None, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)]
+Epsilon = Annotated[
+    float | None, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
+]
+L = Annotated[
+    float | None,
+    typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY),
+]
+GroupKind = Annotated[
+    Literal["ball", "trimmed"] | None,
+    typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
+]
+NullsKind = Annotated[
+    Literal["skip", "g", "literal"] | None,
+    typer.Option(metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY),
+]
+Suppression = Annotated[
+    float | None,
+    typer.Option(help="Fraction of the records that may be left out, e.g. 0.02.", rich_help_panel=PRIVACY),
+]
+Method = Annotated[
+    Literal["groups", "plan"] | None,
+    typer.Option(metavar="NAME", help="groups; or plan, the literature's, for study.", rich_help_panel=METHOD),
+]
+Invent = Annotated[
+    bool,
+    typer.Option("--invent", help="Allow ratings that nobody gave if that costs less.", rich_help_panel=METHOD),
+]
+Keep = Annotated[
+    int | None,
+    typer.Option(metavar="COUNT", help="Keep this many of the most rated issues.", rich_help_panel=METHOD),
+]
+FormOrNone = Annotated[
+    Literal["long", "wide", "netflix"] | None,
+    typer.Option(
+        metavar="FORM",
+        help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
+        rich_help_panel=READING,
+    ),
+]
+DrawnOrNone = Annotated[
+    Literal["random", "most-rated"] | None,
+    typer.Option(
+        "--sensitive-drawn",
+        metavar="KIND",
+        help="How the share is drawn: random or most-rated.",
+        rich_help_panel=SENSITIVE,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SensitiveWords:
+    """The options about sensitive issues."""
+
+    names: Sequence[str] | None
+    file: Path | None
+    share: float | None
+    drawn: Literal["random", "most-rated"]
+    seed: int | None
+
+
+def ratings_of(
+    file: Path,
+    sensitive: SensitiveWords,
+    *,
+    form: Literal["long", "wide", "netflix"],
+    user: str | None,
+    issue: str | None,
+    rating: str | None,
+    issues: Sequence[str] | None,
+    scale: str | None,
+    layout: Reading,
+    key_form: str | None = None,
+) -> Ratings:
+    """Read ratings as the options say.
+
+    Raises
+    ------
+    SfumatoError
+        With everything that is wrong in the options or the file.
+    """
+    from sfumato.cli.words import all_names
+    from sfumato.kinds.ratings.ratings import SensitiveIssues
+    from sfumato.kinds.ratings.reading import read_ratings
+    from sfumato.policy.entries import checked
+    from sfumato.policy.mistakes import KeyPath
+    from sfumato.policy.parts import Layout
+
+    said = layout.source
+    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}
+    reading = checked(Layout, said, names=names).reading()
+    del reading["strip"]
+    chosen = SensitiveIssues(
+        all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
+    )
+    columns = all_names(issues) or None
+    parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
+    parts["key_form"] = key_form
+    return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
+
+
+def scale_of_text(text: str | None) -> tuple[float, ...] | None:
+    """Read LOW,HIGH or LOW,HIGH,STEP, or raise InputError."""
+    if text is None:
+        return None
+    try:
+        numbers = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        numbers = ()
+    if len(numbers) not in (2, 3):
+        raise InputError("--scale: write LOW,HIGH or LOW,HIGH,STEP, for example 0.5,5,0.5")
+    return numbers
+
+
+HELP = "Survey ratings, sparse and identifying: sfumato ratings COMMAND --help"
+EXAMPLES = {
+    "check": """\b
+Example:
+  sfumato ratings check ratings.csv -k 20 --epsilon 1 -l 1 \\
+      --scale 0.5,5,0.5 --sensitive-share 0.1
+  sfumato ratings check survey.csv --form wide --user id \\
+      --sensitive 'N*' --scale 1,6 -k 5 --epsilon 1 --how-far
+""",
+    "anonymize": """\b
+Example:
+  sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 \\
+      --scale 0.5,5,0.5 --keep 50 --out ratings-release/
+  sfumato ratings anonymize ratings.csv --policy ratings.toml \\
+      --out ratings-release/
+""",
+    "attack": """\b
+Example:
+  sfumato ratings attack ratings.csv --scale 0.5,5,0.5 --known 8
+  sfumato ratings attack ratings.csv --scale 0.5,5,0.5 \\
+      -k 3 --epsilon 1 --keep 50 --known 4 --error 1 --about rare
+  sfumato ratings attack ratings.csv --policy ratings.toml --hold-out 0.1
+""",
+}
+"""Command of the group → what its help shows."""
+
+# ``sfumato ratings anonymize``: from ratings and a policy to a verified release.
+
+
+def anonymize(
+    ratings: RatingsFile,
+    policy: PolicyFile = None,
+    k: K = None,
+    epsilon: Epsilon = None,
+    l: L = None,  # noqa: E741
+    group: GroupKind = None,
+    nulls: NullsKind = None,
+    suppression: Suppression = None,
+    sensitive: SensitiveNames = None,
+    sensitive_file: SensitiveFile = None,
+    sensitive_share: SensitiveShare = None,
+    sensitive_drawn: DrawnOrNone = None,
+    method: Method = None,
+    invent: Invent = False,
+    keep: Keep = None,
+    form: FormOrNone = None,
+    user: User = None,
+    key_form: KeyForm = None,
+    issue: Issue = None,
+    rating: Rating = None,
+    issues: Issues = None,
+    scale: RatingScale = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    threads: Threads = None,
+    seed: RepeatSeed = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+    ] = None,
+    format: Annotated[
+        Literal["csv", "parquet"] | None,
+        typer.Option(help="Format of the ratings; default csv.", rich_help_panel=OUTPUT),
+    ] = None,
+    formulas: HowFormulas = "keep",
+    save_policy: SavePolicy = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Change ratings as little as possible so that (k, epsilon, l)-anonymity holds, or say why that is impossible.
+
+    Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay unchanged. The result
+    is verified before it is written. With --save-policy and without --out, only the policy is written.
+    """
+    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.kinds.ratings.make import anonymize_ratings
+    from sfumato.kinds.ratings.reading import read_ratings
+    from sfumato.kinds.ratings.release import formula_ratings, rating_report, save_ratings
+
+    words = words_of(
+        {**locals(), "invent": invent or None},
+        [*seed_problem(seed), *target_problems(out, save_policy, overwrite=overwrite)],
+        output={"format": format},
+    )
+    meant = rating_policy_of(words)
+    if out is not None:
+        with progress_bar(quiet=quiet or as_json) as progress:
+            progress("reading", 0, 1)
+            release = anonymize_ratings(
+                read_ratings(ratings, **meant.reading(seed)), meant, seed=seed, progress=progress
+            )
+        save_ratings(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        if meant.output.format == "csv":
+            say_formulas(formula_ratings(release), formulas)
+        _report(release, rating_report(release), out, quiet=quiet, as_json=as_json)
+    if save_policy is not None:
+        meant.to_file(save_policy)
+
+
+def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> KindWords:
+    """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
+    from sfumato.cli.kind_words import KindWords
+    from sfumato.cli.words import all_names
+
+    file = said["sensitive_file"]
+    read = {name: said[name] for name in ("form", "user", "issue", "rating")}
+    return KindWords(
+        said["policy"],
+        {"suppression-limit": said["suppression"], "threads": said["threads"]},
+        {
+            "source": said["reading"].source,
+            "ratings": {
+                **read,
+                "key-form": said["key_form"],
+                "issues": all_names(said["issues"]) or None,
+                "scale": scale_words(said["scale"], problems),
+            },
+            "sensitive": {
+                "names": all_names(said["sensitive"]) or None,
+                "file": None if file is None else str(file),
+                "share": said["sensitive_share"],
+                "drawn": said["sensitive_drawn"],
+            },
+            "model": {name: said[name] for name in ("k", "epsilon", "l", "group", "nulls")},
+            "change": {name: said[name] for name in ("method", "invent", "keep")},
+            **parts,
+        },
+        problems,
+    )
+
+
+def _report(release: RatingRelease, report: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        say_json(report.to_dict())
+    elif not quiet:
+        say(str(release))
+        complain([f"release written to {out}; check it with: sfumato verify {out}"])
+
+
+# ``sfumato ratings attack``: the scoring attack, on ratings as they are and on a release of them.
+
+
+def attack(
+    ratings: RatingsFile,
+    policy: PolicyFile = None,
+    known: Annotated[int, typer.Option(metavar="COUNT", help="Known ratings per victim.", rich_help_panel=KNOWN)] = 8,
+    error: Annotated[
+        float, typer.Option(help="By how much each may be off, in units of the scale.", rich_help_panel=KNOWN)
+    ] = 0,
+    about: Annotated[
+        Literal["any", "popular", "rare"],
+        typer.Option(metavar="KIND", help="Which issues they are about: any, popular or rare.", rich_help_panel=KNOWN),
+    ] = "any",
+    with_sensitive: Annotated[
+        bool, typer.Option("--with-sensitive", help="Also about sensitive issues.", rich_help_panel=KNOWN)
+    ] = False,
+    threshold: Annotated[
+        float, typer.Option(help="Eccentricity from which on a record stands out.", rich_help_panel=KNOWN)
+    ] = 1.5,
+    victims: Annotated[
+        int, typer.Option(metavar="COUNT", help="People to try; 0 for all.", rich_help_panel=KNOWN)
+    ] = 1000,
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="People who are left out beforehand and serve as the control group, e.g. 0.1.",
+            rich_help_panel=KNOWN,
+        ),
+    ] = None,
+    k: K = None,
+    epsilon: Epsilon = None,
+    l: L = None,  # noqa: E741
+    group: GroupKind = None,
+    nulls: NullsKind = None,
+    suppression: Suppression = None,
+    sensitive: SensitiveNames = None,
+    sensitive_file: SensitiveFile = None,
+    sensitive_share: SensitiveShare = None,
+    sensitive_drawn: DrawnOrNone = None,
+    method: Method = None,
+    invent: Invent = False,
+    keep: Keep = None,
+    form: FormOrNone = None,
+    user: User = None,
+    key_form: KeyForm = None,
+    issue: Issue = None,
+    rating: Rating = None,
+    issues: Issues = None,
+    scale: RatingScale = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    threads: Threads = None,
+    seed: RepeatSeed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try to find people by a few roughly known ratings, in ratings as they are and in what is published of them.
+
+    For the steward: the original decides who is right. With a policy, or -k and --epsilon, a release is made (never
+    written) and attacked, too; otherwise the original alone is.
+    """
+    from sfumato.kinds.ratings.attack import attack_ratings, hold_out_ratings
+    from sfumato.kinds.ratings.make import anonymize_ratings
+    from sfumato.kinds.ratings.reading import read_ratings
+
+    is_bare = policy is None and k is None and epsilon is None
+    problems = seed_problem(seed)
+    if is_bare:
+        problems += _meaningless(l, suppression, keep, method, invent=invent)
+    # If only the original is attacked, nothing is promised; the model is only there to make a policy.
+    said = {**locals(), "invent": invent or None, **({"k": 1, "epsilon": 0.0} if is_bare else {})}
+    meant = rating_policy_of(words_of(said, [*problems, *_mistakes(known, error, threshold, victims, hold_out)]))
+    with progress_bar(quiet=quiet or as_json) as progress:
+        progress("reading", 0, 1)
+        original, control = read_ratings(ratings, **meant.reading(seed)), None
+        if hold_out is not None:
+            original, control = hold_out_ratings(original, hold_out, seed=seed)
+        release = None if is_bare else anonymize_ratings(original, meant, seed=seed, progress=progress)
+        found = attack_ratings(
+            original,
+            release,
+            known=known,
+            error=error,
+            issues=about,
+            threshold=threshold,
+            with_sensitive=with_sensitive,
+            victims=victims or None,
+            control=control,
+            seed=seed,
+            threads=meant.threads,
+        )
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def _meaningless(
+    l: float | None,  # noqa: E741
+    suppression: float | None,
+    keep: int | None,
+    method: str | None,
+    *,
+    invent: bool,
+) -> list[str]:
+    """Name the options that say how a release is made, if none is made."""
+    given = {"-l": l, "--suppression": suppression, "--keep": keep, "--method": method, "--invent": invent or None}
+    return [
+        f"{option}: says how a release is made; add -k and --epsilon, or --policy"
+        for option, value in given.items()
+        if value is not None
+    ]
+
+
+def _mistakes(known: int, error: float, threshold: float, victims: int, hold_out: float | None) -> list[str]:
+    """Say what is wrong with the attacker, in the words of the command line."""
+    checks = {
+        "--known: must be a whole number of at least 1": known >= 1,
+        "--error: must be a number of at least 0": 0 <= error < float("inf"),
+        "--threshold: must be a number above 0": 0 < threshold < float("inf"),
+        "--victims: must be 0 or above": victims >= 0,
+        "--hold-out: must be a number above 0 and below 1": hold_out is None or 0 < hold_out < 1,
+    }
+    return [problem for problem, is_right in checks.items() if not is_right]
+
+
+def check(
+    ratings: RatingsFile,
+    k: Annotated[int, typer.Option("-k", help="Records around each, itself included.", rich_help_panel=PRIVACY)],
+    epsilon: Annotated[
+        float, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
+    ],
+    l: Annotated[  # noqa: E741
+        float, typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY)
+    ] = 0,
+    group: Annotated[
+        Literal["ball", "trimmed"],
+        typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
+    ] = "ball",
+    nulls: Annotated[
+        Literal["skip", "g", "literal"],
+        typer.Option(
+            metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY
+        ),
+    ] = "skip",
+    sensitive: SensitiveNames = None,
+    sensitive_file: SensitiveFile = None,
+    sensitive_share: SensitiveShare = None,
+    sensitive_drawn: SensitiveDrawn = "random",
+    seed: Seed = None,
+    form: Form = "long",
+    user: User = None,
+    key_form: KeyForm = None,
+    issue: Issue = None,
+    rating: Rating = None,
+    issues: Issues = None,
+    scale: RatingScale = None,
+    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    search: Annotated[
+        Literal["masks", "slicing", "pairwise"],
+        typer.Option(
+            metavar="NAME", help="masks; or the paper's, for study: slicing, pairwise.", rich_help_panel=METHOD
+        ),
+    ] = "masks",
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
+    how_far: Annotated[
+        bool,
+        typer.Option(
+            "--how-far", help="Also find the largest k, smallest epsilon and largest l.", rich_help_panel=OUTPUT
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Decide whether ratings are (k, epsilon, l)-anonymous as they are, and say why not.
+
+    Around every record there must be k records whose ratings of every non-sensitive issue differ by at most epsilon,
+    and the standard deviation of their ratings of every sensitive issue must be at least l.
+
+    Exit code 0: they are. 1: they are not.
+    """
+    from sfumato.kinds.ratings.check import check_ratings
+    from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+
+    model = RatingAnonymity(k, epsilon, l, group, nulls)
+    read = ratings_of(
+        ratings,
+        SensitiveWords(sensitive, sensitive_file, sensitive_share, sensitive_drawn, seed),
+        form=form,
+        user=user,
+        key_form=key_form,
+        issue=issue,
+        rating=rating,
+        issues=issues,
+        scale=scale,
+        layout=reading,
+    )
+    with progress_bar(quiet=as_json) as progress:
+        answer = check_ratings(read, model, search=search, threads=threads, progress=progress)
+        limits = _limits(answer) if how_far else {}
+    say_result({**answer.to_dict(), **limits}, _page(answer, limits), as_json=as_json)
+    if not answer.holds:
+        raise typer.Exit(1)
+
+
+def _limits(answer: Satisfaction) -> dict[str, float | None]:
+    return {
+        "largest_k": answer.largest_k,
+        "smallest_epsilon": answer.smallest_epsilon,
+        "largest_l": answer.largest_l,
+    }
+
+
+def _page(answer: Satisfaction, limits: dict[str, float | None]) -> str:
+    from sfumato.numbers import figure
+
+    told = [
+        f"  {name.replace('_', ' ')} with the other two as they are: {'none' if limit is None else figure(limit)}"
+        for name, limit in limits.items()
+    ]
+    return "\n".join([str(answer), *told])

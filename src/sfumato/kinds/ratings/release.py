@@ -1,0 +1,306 @@
+"""Anonymous ratings that may be published, what they cost, and their folder."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.kinds.ratings.check import (
+    KIND,
+    TABLE,
+    RatingDescription,
+    Satisfaction,
+    check_ratings,
+    decided,
+    rating_verification,
+)
+from sfumato.kinds.ratings.policy import RatingPolicy
+from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_scale
+from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.published.checks.generalized import Verification
+from sfumato.release.description import describe_own_model
+from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.kind_report import KindReport
+from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
+from sfumato.table.writing import Format
+
+if TYPE_CHECKING:
+    from sfumato.kinds.ratings.make import RatingLoss
+    from sfumato.kinds.ratings.policy import Method
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatingRelease:
+    """Anonymous ratings; made by :func:`sfumato.anonymize_ratings`.
+
+    Only `ratings` (or :meth:`to_frame`) is for publication.
+
+    Attributes
+    ----------
+    ratings : Ratings
+        What may be published: records in random order, issues by name.
+    satisfaction : Satisfaction
+        The decision on these ratings; it holds.
+    loss : RatingLoss
+        What it cost: totals, and counts of single issues for the steward alone.
+    kept : tuple of str
+        Issues that were to stay published.
+    method : str
+        ``"groups"`` or ``"plan"``.
+    origin : numpy.ndarray
+        int64 (records,): the number of each published record in the input, from 0. Steward only: it undoes everything.
+    notes : tuple of str
+        For the steward.
+    policy : RatingPolicy or None
+        What the release was made from.
+
+    Raises
+    ------
+    VerificationError
+        When the model does not hold: such a release cannot be made.
+    """
+
+    ratings: Ratings
+    satisfaction: Satisfaction
+    loss: RatingLoss
+    kept: tuple[str, ...]
+    method: Method
+    origin: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+    policy: RatingPolicy | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not hold, or what was not decided on these ratings."""
+        if self.satisfaction.question.ratings is not self.ratings or not self.satisfaction.holds:
+            raise VerificationError("these ratings were not found to satisfy the model; nothing is published")
+
+    @property
+    def model(self) -> RatingAnonymity:
+        """What holds."""
+        return self.satisfaction.model
+
+    @property
+    def kept_loss(self) -> RatingLoss | None:
+        """The loss on the issues that were to stay published; None where none were named."""
+        return self.loss.of(self.kept) if self.kept else None
+
+    def recount(self) -> Verification:
+        """Decide anew on the ratings alone."""
+        return rating_verification(self.ratings, [decided(check_ratings(self.ratings, self.model))])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the ratings in long form: ``record`` (a random number), ``issue``, ``rating`` and perhaps ``time``."""
+        return self.ratings.to_frame()
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what may be told in a report as plain values, for JSON; nothing about single issues or records."""
+        kept = self.kept_loss
+        return {
+            "method": self.method,
+            "satisfaction": self.satisfaction.to_dict(),
+            "loss": self.loss.to_dict(),
+            "kept_issues": len(self.kept),
+            "kept_loss": None if kept is None else kept.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        """Show the model and sizes."""
+        return f"RatingRelease({self.model}, {self.ratings!r})"
+
+    def __str__(self) -> str:
+        """Return the verdict, what was lost, and the notes."""
+        kept = self.kept_loss
+        lines = [str(self.satisfaction), f"  {self.loss}"]
+        lines += [] if kept is None else [f"  on the {len(self.kept)} issues that were to stay: {kept}"]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+LIMITS = (
+    "An attacker who knows ratings more exactly than within epsilon, or ratings of sensitive issues, may find fewer "
+    "records.",
+    "Which issues are published around a record is what everybody around it rated.",
+)
+"""What such a release does not hide."""
+
+
+def save_ratings(
+    release: RatingRelease,
+    folder: str | Path,
+    *,
+    policy: RatingPolicy | None = None,
+    format: Format = "csv",
+    overwrite: bool = False,
+    formulas: Formulas = "keep",
+) -> Path:
+    """Write a release folder of anonymous ratings, which :func:`sfumato.verify` recounts.
+
+    It holds the ratings, ``release.json``, ``policy.toml``, ``report.json`` and ``report.txt``; nothing of it is for
+    the steward alone. The folder appears whole or not at all.
+
+    Parameters
+    ----------
+    release
+        As :func:`sfumato.anonymize_ratings` returns it: decided before it is written.
+    folder
+        Where to; its parent must exist.
+    policy
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient, how the
+        ratings were read. It must say the same of how the release was made.
+    format
+        Of the file that holds the ratings.
+    overwrite
+        Replace a release that is already there. Anything else is never replaced.
+    formulas
+        Of issues, and times, of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they
+        are, ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no release of ratings, the policy says something else than that of the release, the format or
+        what to do with formulas is unknown, formulas are refused or cannot be escaped, or the scale has to be declared.
+    """
+    raise_all(PolicyError, _problems(release, policy, format, formulas))
+    policy = policy or release.policy
+    answer = _decided_as_published(release)
+    shown = answer.question.ratings if format != "csv" else _without_formulas(answer.question.ratings, formulas)
+    verification = rating_verification(shown, [decided(answer)])
+    target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
+    frame = shown.to_frame()
+    with whole_folder(target, overwrite=overwrite) as part:
+        facts = write_text_tables(part, {TABLE: frame}, format)[TABLE]
+        content = _description(release, shown, report.suppression_limit).to_dict(facts)
+        write_texts(part, content, report, None if policy is None else policy.published())
+    return target
+
+
+def formula_ratings(release: RatingRelease) -> dict[str, int]:
+    """Count the published ratings whose issue, or time, begins like a formula, by column."""
+    return cells_like_formulas([release.to_frame()])
+
+
+def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:
+    """Return the ratings with issues and times as they are to be written."""
+    tables = {"issues": pl.DataFrame({"issue": pl.Series(ratings.names, dtype=pl.String)})}
+    # Issues without a published rating are not written.
+    tables["issues"] = tables["issues"].filter(pl.Series(ratings.raters > 0))
+    if ratings.times is not None:
+        tables["times"] = pl.DataFrame({"time": ratings.times})
+    escaped = frames_without_formulas(tables, formulas)
+    if escaped is tables:
+        return ratings
+    names = np.array(ratings.names, dtype=object)
+    names[ratings.raters > 0] = escaped["issues"]["issue"].to_list()
+    times = escaped["times"]["time"] if "times" in escaped else None
+    return replace(ratings, names=tuple(names.tolist()), times=times)
+
+
+def _decided_as_published(release: RatingRelease) -> Satisfaction:
+    """Decide on the ratings with a scale that tells of nothing but them.
+
+    Where nobody declared the scale it was found in all ratings, and one that nobody publishes may have an end of it.
+    """
+    ratings = release.ratings
+    if not ratings.scale_found:
+        return release.satisfaction
+    # Places on a scale, as floats, may be off by the last digits; no rating has more than six decimals.
+    values = np.round(ratings.scale.values()[ratings.codes], MOST_DECIMALS)
+    scale = found_scale(np.unique(values).tolist()) if len(values) else Scale(0, 1)
+    if scale == ratings.scale:
+        return release.satisfaction
+    places = scale.codes(values)
+    codes = places.astype(np.uint8) if scale.size <= 256 else places.astype(np.uint16)
+    answer = check_ratings(replace(ratings, scale=scale, codes=codes), release.model)
+    if not answer.holds:
+        raise PolicyError(
+            "scale: was found in the ratings, and without those that are not published the model does not hold on it; "
+            "declare it when the ratings are read, e.g. scale=(1, 5)"
+        )
+    return answer
+
+
+def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) -> KindReport:
+    """Return the report of a release of ratings, in the steward's edition."""
+    policy = policy or release.policy
+    loss, limit = release.loss, None if policy is None else policy.suppression_limit
+    return KindReport(
+        anonymizer=_way(release, policy),
+        kind=KIND,
+        original=loss.records,
+        published=release.ratings.height,
+        suppression_limit=math.ceil(100 * loss.left_out / loss.records) / 100 if limit is None else limit,
+        verification=rating_verification(release.ratings, [decided(release.satisfaction)]),
+        limits=LIMITS,
+        hides_original=True,  # how many were left out hangs on what each of them rated
+        figures={
+            "ratings": loss.ratings,
+            "published_ratings": loss.published,
+            "changed": loss.changed,
+            "removed": loss.removed,
+            "invented": loss.invented,
+            "charge": loss.charge,
+            "share_lost": loss.share,
+        },
+        notes=release.notes,
+        purpose=None if policy is None else policy.purpose,
+        recipient=None if policy is None else policy.recipient,
+    )
+
+
+def _way(release: RatingRelease, policy: RatingPolicy | None) -> str:
+    options = {} if policy is None else policy.change.model_dump(exclude_none=True, exclude_defaults=True)
+    told = [f"{name}={value}" for name, value in options.items() if name != "method"]
+    return f"{release.method} ({', '.join(told)})" if told else release.method
+
+
+def _description(release: RatingRelease, ratings: Ratings, limit: float) -> RatingDescription:
+    # An issue without a published rating is not named: that it is there would tell that somebody had rated it.
+    told = (ratings.raters > 0) & ratings.sensitive
+    return RatingDescription(
+        ratings.height,
+        ratings.scale,
+        tuple(np.array(ratings.names, dtype=object)[told].tolist()),
+        (describe_own_model(release.model),),
+        limit,
+    )
+
+
+def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
+    problems = wrong_types(release, RatingRelease, "anonymize_ratings", policy, RatingPolicy, format, formulas)
+    if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
+        problems += _broken_policy(release, policy)
+    return problems
+
+
+def _broken_policy(release: RatingRelease, policy: RatingPolicy) -> list[str]:
+    problems = []
+    if policy.to_model() != release.model:
+        problems.append("the policy promises another model than holds for the release")
+    if release.policy is not None:
+        made, said = release.policy.change.model_dump(), policy.change.model_dump()
+        problems += [
+            f"the policy says another {name} than the release was made with"
+            for name in made
+            if made[name] != said[name]
+        ]
+        if policy.suppression_limit != release.policy.suppression_limit:
+            problems.append("the policy says another suppression-limit than the release was made with")
+    if release.loss.left_out > policy.suppression_limit * release.loss.records + 1e-9:
+        problems.append("more records were left out than the policy allows")
+    return problems

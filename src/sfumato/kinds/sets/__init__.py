@@ -1,0 +1,1 @@
+"""Sets of items, such as baskets or diagnoses: k^m-anonymity."""

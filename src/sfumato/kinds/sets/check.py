@@ -1,0 +1,699 @@
+"""Published sets, whether every few of their items are held by k records, and the recount of a folder of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
+from sfumato.kernels.ratings.rows import rows_of
+from sfumato.kernels.sets.support import combination_keys, relabelled_rows
+from sfumato.kinds.sets.sets import Sets, named_items
+from sfumato.models.checks import Check, Outcome, promise_words
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.protocol import Achieved
+from sfumato.numbers import counted, figure
+from sfumato.parallel import each
+from sfumato.progress import thread_count
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.rows import suppression_check
+from sfumato.published.roles import Roles, named
+from sfumato.release.agreement import (
+    Difference,
+    known_own_model,
+    limit_differences,
+    model_differences,
+    policy_checks,
+    role_names,
+)
+from sfumato.release.description import (
+    FORMAT,
+    TableFacts,
+    build_own_model,
+    listed_names,
+    number_of_records,
+    own_promises,
+    read_own_description,
+    versions,
+)
+from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.table_files import has_rows, integrity, refuse_missing
+from sfumato.release.text_files import text_checks
+from sfumato.table.csv_format import CsvFormat
+from sfumato.table.distinct import distinct_of
+from sfumato.table.reading import read_written
+from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
+
+KIND = "sets"
+"""As ``release.json`` says it."""
+
+TABLE, RECORDS, RECORD, ITEM = "sets", "records", "record", "item"
+"""Names of the tables, and of the columns that are not the steward's."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedSets:
+    """Published sets. Letters: n records, d published items, z items in all sets.
+
+    Attributes
+    ----------
+    starts : numpy.ndarray
+        int64 (n + 1,).
+    items : numpy.ndarray
+        int32 (z,): rising inside a record, below d.
+    names : tuple of str
+        Published items, sorted.
+    beside : polars.DataFrame or None
+        Labels of the quasi-identifying columns of each record, as text.
+    broader : mapping of str to str
+        For published items and what stands above them: the next coarser item.
+    """
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    names: tuple[str, ...]
+    beside: pl.DataFrame | None = None
+    broader: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def height(self) -> int:
+        """Number of records."""
+        return len(self.starts) - 1
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables by name: a row for each item of a record, and one for each record if columns stand beside."""
+        numbers = np.arange(1, self.height + 1)
+        held = pl.Series(np.repeat(numbers, np.diff(self.starts)))
+        tables = {TABLE: pl.DataFrame({RECORD: held, ITEM: named_items(self.names, self.items)})}
+        if self.beside is not None:
+            tables[RECORDS] = pl.DataFrame({RECORD: numbers}).hstack(self.beside)
+        return tables
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """What a recipient needs beside the tables."""
+        columns = [] if self.beside is None else self.beside.columns
+        return {"records": self.height, "quasi_identifying": columns, "broader": dict(self.broader)}
+
+    @cached_property
+    def class_of(self) -> NDArray[np.int64]:
+        """The class of each record, from 0: records that are published alike beside the sets; int64 (n,)."""
+        if self.beside is None:
+            return np.zeros(self.height, dtype=np.int64)
+        return set_classes(self.beside)
+
+    @classmethod
+    def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PublishedSets:
+        """Put the tables of a release together.
+
+        Raises
+        ------
+        VerificationError
+            When they contradict each other or the structure.
+        """
+        count, beside = structure["records"], tables.get(RECORDS)
+        if beside is not None:
+            numbers = beside[RECORD].to_numpy()
+            if not np.array_equal(np.sort(numbers), np.arange(1, count + 1)):
+                raise VerificationError("release.json: counts other records than there are; it was changed")
+            beside = beside[np.argsort(numbers)].select(structure["quasi_identifying"])
+        held = tables[TABLE]
+        record_of = held[RECORD].to_numpy()
+        if held.height and not (record_of.min() >= 1 and record_of.max() <= count):
+            raise VerificationError("release.json: counts fewer records than there are; it was changed")
+        found = distinct_of(held[ITEM])
+        if found.missing:
+            raise VerificationError("an item of the published sets is empty; the release was changed")
+        names = tuple(found.values.cast(pl.String).to_list())
+        items = found.rank_of.astype(np.int32)[found.raw]
+        starts, order = rows_of((record_of - 1).astype(np.int32), items, count, len(names))
+        itself = np.arange(len(names), dtype=np.int32)
+        return cls(*relabelled_rows(starts, items[order], itself), names, beside, structure["broader"])
+
+
+def set_classes(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Return a number for each row from 0 on, equal rows alike; a missing value is one of its own. int64 (rows,)."""
+    numbers = frame.with_columns(pl.all().to_physical()).with_row_index("\0row")
+    first = pl.col("\0row").min().over(frame.columns)
+    _, class_of = np.unique(numbers.select(first).to_series().to_numpy(), return_inverse=True)
+    return class_of.astype(np.int64)
+
+
+# Counting combinations of items by writing all of them down and sorting.
+#
+# Nothing here is shared with the makers, which walk a count tree: a mistake in one would have to be made again in the
+# other.
+
+
+MOST_COMBINATIONS = 4_000_000_000
+"""Combinations in all sets that are still counted."""
+_CHUNK = 4_000_000
+"""Combinations that are sorted at once."""
+_LARGE = 40_000_000
+"""Combinations with one first item from which on the second one splits them up, too."""
+
+
+@dataclass(frozen=True)
+class SizeCount:
+    """Combinations of one number of items that occur in some record; within a class, where there are several.
+
+    Attributes
+    ----------
+    size : int
+        Items in each.
+    combinations : int
+        Different ones.
+    least : int or None
+        Records that hold the rarest one; None if no set is so large.
+    rare : int
+        Different ones that fewer than k records hold.
+    """
+
+    size: int
+    combinations: int
+    least: int | None
+    rare: int
+
+    def to_dict(self) -> dict[str, int | None]:
+        """Return plain values, for JSON."""
+        return {"size": self.size, "combinations": self.combinations, "least": self.least, "rare": self.rare}
+
+
+def combinations_in(starts: NDArray[np.int64], size: int) -> float:
+    """Return how many combinations of `size` items all sets hold together, repeated ones counted each time."""
+    sizes = np.diff(starts).astype(np.float64)
+    total = np.ones_like(sizes)
+    for part in range(size):
+        total = total * np.maximum(sizes - part, 0) / (part + 1)
+    return float(total.sum())
+
+
+def refuse_too_many(starts: NDArray[np.int64], size: int) -> None:
+    """Raise InputError when all sets hold more than :data:`MOST_COMBINATIONS` combinations of `size` items."""
+    total = combinations_in(starts, size)
+    if total > MOST_COMBINATIONS:
+        raise InputError(
+            f"the sets hold {figure(total, 3)} combinations of {counted(size, 'item')}, too many to count; lower m"
+        )
+
+
+def count_combinations(
+    starts: NDArray[np.int64],
+    items: NDArray[np.int32],
+    class_of: NDArray[np.int64],
+    m: int,
+    k: int,
+    threads: int = 1,
+) -> tuple[SizeCount, ...]:
+    """Count all combinations of 1 to `m` items, and in how many records of a class each occurs.
+
+    Parameters
+    ----------
+    starts
+        int64 (n + 1,).
+    items
+        int32 (z,): rising inside a record.
+    class_of
+        int64 (n,): combinations in different classes are different.
+    m
+    k
+        Below how many records a combination is rare.
+    threads
+
+    Raises
+    ------
+    InputError
+        When there are more than :data:`MOST_COMBINATIONS` of one size.
+
+    Notes
+    -----
+    Cost O(c log c) for c combinations in all sets; memory O(z) and a few million numbers for each thread.
+    """
+    base = int(items.max()) + 1 if len(items) else 1
+    for size in range(1, m + 1):
+        refuse_too_many(starts, size)
+        if base ** (size - 1) * _CHUNK >= 2**63:
+            raise InputError(f"combinations of {counted(size, 'item')} among {base:,} cannot be numbered; lower m")
+    sizes = np.diff(starts)
+    stops = np.repeat(starts[1:], sizes)
+    heads = np.repeat(class_of * base, sizes) + items
+    places = _sorted_places(heads)
+    heads, count = heads[places], partial(_counted, items=items, base=base, k=k)
+    return (
+        _summed(1, [_of_runs(heads, 1, k)]),
+        *(_summed(size, each(count, _chunks(places, heads, stops, items, size), threads)) for size in range(2, m + 1)),
+    )
+
+
+def _sorted_places(heads: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return places in the order of what stands there, equal ones as they are; plain numbers sort much faster."""
+    bits = len(heads).bit_length()
+    if not len(heads) or int(heads.max()) >= 1 << (62 - bits):
+        return np.argsort(heads, kind="stable")
+    keys = heads << bits
+    keys |= np.arange(len(heads))
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
+
+
+def _summed(size: int, found: Sequence[SizeCount]) -> SizeCount:
+    least = min((part.least for part in found if part.least is not None), default=None)
+    return SizeCount(size, sum(part.combinations for part in found), least, sum(part.rare for part in found))
+
+
+def _of_runs(keys: NDArray[np.int64], size: int, k: int) -> SizeCount:
+    """Count how often each of some numbers, not falling, is there."""
+    if not len(keys):
+        return SizeCount(size, 0, None, 0)
+    ends = np.append(np.flatnonzero(keys[1:] != keys[:-1]) + 1, len(keys))
+    holders = np.diff(ends, prepend=0)
+    return SizeCount(size, len(holders), int(holders.min()), int(np.count_nonzero(holders < k)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Places at which combinations of `size` items begin; those of one head are all here."""
+
+    places: NDArray[np.int64]
+    heads: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    size: int
+    total: int
+
+
+def _chunks(
+    places: NDArray[np.int64],
+    heads: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    items: NDArray[np.int32],
+    size: int,
+) -> Iterator[_Chunk]:
+    """Split places, sorted by head, between heads; what one head begins too often is split by the next item."""
+    sums = np.append(0, np.cumsum(_begun(places, stops, size)))
+    ends = np.append(np.flatnonzero(np.diff(heads)) + 1, len(heads))
+    first = 0
+    while first < len(places):
+        fitting = ends[(sums[ends] - sums[first] <= _CHUNK) & (ends > first)]
+        last = int(fitting[-1]) if len(fitting) else int(ends[np.searchsorted(ends, first, side="right")])
+        total, these = int(sums[last] - sums[first]), places[first:last]
+        if total > _LARGE and size > 2:
+            following = np.concatenate([np.arange(place + 1, stops[place]) for place in these.tolist()])
+            order = np.argsort(items[following], kind="stable")
+            yield from _chunks(following[order], items[following[order]].astype(np.int64), stops, items, size - 1)
+        elif total:
+            numbers = np.cumsum(np.diff(heads[first:last], prepend=heads[first]) != 0)
+            yield _Chunk(these, numbers, stops[these], size, total)
+        first = last
+
+
+def _begun(places: NDArray[np.int64], stops: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return how many combinations begin at each place."""
+    behind, begun = stops[places] - places - 1, np.ones(len(places), dtype=np.int64)
+    for part in range(size - 1):
+        begun = begun * np.maximum(behind - part, 0) // (part + 1)
+    return begun
+
+
+def _counted(chunk: _Chunk, *, items: NDArray[np.int32], base: int, k: int) -> SizeCount:
+    keys = combination_keys(chunk.places, chunk.heads, chunk.stops, items, chunk.size, base, chunk.total)
+    keys.sort()
+    return _of_runs(keys, chunk.size, k)
+
+
+# What became of the promises of published sets, recounted from them alone.
+
+
+ONE_MEANING = "no item stands beside one that it is part of"
+
+
+def set_verification(published: PublishedSets, models: Sequence[KmAnonymity], threads: int = 1) -> Verification:
+    """Recount every promise of published sets.
+
+    Raises
+    ------
+    InputError
+        When there are more combinations than can be counted.
+    """
+    class_of = published.class_of
+    members = np.bincount(class_of)
+    checks = [_meaning(published)]
+    for model in models:
+        if published.beside is not None:
+            checks.append(_of_classes(model, int(members.min())))
+        counts = count_combinations(published.starts, published.items, class_of, model.m, model.k, threads)
+        checks.append(_of_combinations(model, counts, None if published.beside is None else len(members)))
+    quasi = () if published.beside is None else tuple(published.beside.columns)
+    return Verification(tuple(checks), published.height, len(members), "class", Roles(quasi_identifying=quasi))
+
+
+def _of_classes(model: KmAnonymity, smallest: int) -> Check:
+    outcome = Outcome.HOLDS if smallest >= model.k else Outcome.BROKEN
+    return Check(promise_words(KAnonymity(model.k)), outcome, (Achieved("k", smallest),))
+
+
+def _of_combinations(model: KmAnonymity, counts: Sequence[SizeCount], classes: int | None) -> Check:
+    """Judge the model by the rarest combination of each size."""
+    least = min((count.least for count in counts if count.least is not None), default=None)
+    achieved = () if least is None else (Achieved("k", least),)
+    where = "" if classes is None else f" inside of {counted(classes, 'class')}"
+    rare = sum(count.rare for count in counts)
+    if not rare:
+        told = f"{counted(sum(count.combinations for count in counts), 'combination')}{where}"
+        return Check(promise_words(model), Outcome.HOLDS, achieved, told)
+    told = f"{counted(rare, 'combination')} of at most {counted(model.m, 'item')}{where} occur in fewer records"
+    return Check(promise_words(model), Outcome.BROKEN, achieved, told)
+
+
+def _meaning(published: PublishedSets) -> Check:
+    """Tell whether an original item can be published in one way only within a class: who knows it knows where to look.
+
+    If an item stood beside one that it is part of, somebody who has the first might be published with the second.
+    """
+    try:
+        above = {name: _above(name, published.broader) for name in published.names}
+    except VerificationError as error:
+        return Check(ONE_MEANING, Outcome.BROKEN, detail=str(error))
+    numbers = {name: place for place, name in enumerate(published.names)}
+    over = [(numbers[name], numbers[node]) for name, nodes in above.items() for node in nodes if node in numbers]
+    if not over:
+        return Check(ONE_MEANING, Outcome.HOLDS)
+    classes = np.repeat(published.class_of, np.diff(published.starts)) * len(numbers)
+    there = np.unique(classes + published.items)
+    clashing = sum(
+        len(np.intersect1d(there[there % len(numbers) == low] - low, there[there % len(numbers) == high] - high))
+        for low, high in over
+    )
+    if not clashing:
+        return Check(ONE_MEANING, Outcome.HOLDS)
+    return Check(ONE_MEANING, Outcome.BROKEN, detail=f"{counted(clashing, 'item')} within a class")
+
+
+def _above(name: str, broader: Mapping[str, str]) -> list[str]:
+    """Return what stands above an item, the next coarser one first."""
+    found: list[str] = []
+    while name in broader:
+        name = broader[name]
+        if name in found or len(found) > len(broader):
+            raise VerificationError("release.json names items above each other in a circle; it was changed")
+        found.append(name)
+    return found
+
+
+@dataclass(frozen=True)
+class SetCheck:
+    """Which k sets have for each number of items that an attacker may know; made by :func:`sfumato.check_sets`.
+
+    Attributes
+    ----------
+    records, items, empty : int
+        Records, different items, and records with the empty set.
+    classes : int or None
+        Classes of records that are alike in the columns beside the sets; None without such columns.
+    smallest : int
+        Records of the smallest class; all records without such columns.
+    sizes : tuple of SizeCount
+        For 1, 2, ... items; ends where there are too many combinations to count.
+    uncounted : mapping of int to float
+        How many combinations were too many, by number of items.
+    """
+
+    records: int
+    items: int
+    empty: int
+    classes: int | None
+    smallest: int
+    sizes: tuple[SizeCount, ...]
+    uncounted: tuple[tuple[int, float], ...] = ()
+
+    def k_of(self, m: int) -> int:
+        """Return the largest k for which k^m-anonymity holds.
+
+        Raises
+        ------
+        InputError
+            When combinations of `m` items were not counted.
+        """
+        if not 1 <= m <= len(self.sizes):
+            raise InputError(f"combinations of {counted(m, 'item')} were not counted; ask for them with m")
+        found = [size.least for size in self.sizes[:m] if size.least is not None]
+        return min([self.smallest, *found])
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON."""
+        return {
+            "records": self.records,
+            "items": self.items,
+            "empty": self.empty,
+            "classes": self.classes,
+            "smallest_class": self.smallest,
+            "k": {str(size.size): self.k_of(size.size) for size in self.sizes},
+            "sizes": [size.to_dict() for size in self.sizes],
+            "uncounted": {str(size): total for size, total in self.uncounted},
+        }
+
+    def __str__(self) -> str:
+        """Return a line for each number of items."""
+        within = "" if self.classes is None else f" in {counted(self.classes, 'class')} of {self.smallest:,} and more"
+        lines = [f"{counted(self.records, 'set')} of {counted(self.items, 'item')}{within}, {self.empty:,} empty"]
+        lines += [self._line(size) for size in self.sizes]
+        lines += [
+            f"  m = {size}: not counted, as the sets hold {figure(total, 3)} combinations of {size} items"
+            for size, total in self.uncounted
+        ]
+        return "\n".join(lines)
+
+    def _line(self, size: SizeCount) -> str:
+        told = f"{size.rare:,} of {counted(size.combinations, 'combination')} of {counted(size.size, 'item')}"
+        return f"  m = {size.size}: k = {self.k_of(size.size):,}; {told} in a single record"
+
+
+def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetCheck:
+    """Say which k sets have for 1 to `m` items that an attacker may know.
+
+    Parameters
+    ----------
+    sets
+        As :func:`sfumato.read_sets` returns them, published or not. Items are taken as they are; where columns stand
+        beside the sets, combinations are counted inside of classes of equal values there.
+    m
+        Largest number of items.
+    threads
+        Upper bound; None takes ``SFUMATO_THREADS``, or all cores.
+
+    Returns
+    -------
+    SetCheck
+
+    Raises
+    ------
+    PolicyError
+        When `m` is no whole number of at least 1, or there are no sets.
+
+    Notes
+    -----
+    Cost O(c log c) for c combinations of at most `m` items in all sets. Beyond 4 billion they are not counted, which
+    the result says.
+    """
+    problems = [] if isinstance(sets, Sets) else ["sets are not a Sets object; read them with sfumato.read_sets(...)"]
+    if not isinstance(m, int) or isinstance(m, bool) or m < 1:
+        problems.append("m must be a whole number of at least 1")
+    raise_all(PolicyError, problems)
+    class_of = _classes_beside(sets)
+    # Larger combinations than the largest set there are none.
+    m = min(m, max(1, int(sets.sizes.max())))
+    totals = [combinations_in(sets.starts, size) for size in range(1, m + 1)]
+    most = next((fitting for fitting, total in enumerate(totals) if total > MOST_COMBINATIONS), m)
+    found = count_combinations(sets.starts, sets.items, class_of, most, 2, thread_count(threads))
+    members = np.bincount(class_of)
+    return SetCheck(
+        sets.height,
+        int(np.count_nonzero(sets.holders)),
+        int(np.count_nonzero(sets.sizes == 0)),
+        None if sets.beside is None else len(members),
+        int(members.min()),
+        found,
+        tuple(enumerate(totals[most:], most + 1)),
+    )
+
+
+def _classes_beside(sets: Sets) -> NDArray[np.int64]:
+    if sets.beside is None:
+        return np.zeros(sets.height, dtype=np.int64)
+    return set_classes(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))
+
+
+# What a release of sets says about itself: the content of its ``release.json``.
+
+
+MOST_EMPTY = 20_000_000
+"""Records with the empty set that a verifier believes in: they take memory, but no line of a file."""
+
+
+@dataclass(frozen=True)
+class SetDescription:
+    """Everything that a verifier needs beside the tables.
+
+    Attributes
+    ----------
+    records : int
+        Published records; those with the empty set stand in no line of the sets.
+    quasi_identifying : tuple of str
+        Columns beside the sets.
+    broader : mapping of str to str
+        For published items and what stands above them: the next coarser item.
+    models : tuple of mapping
+        Name and parameters of every promised model.
+    suppression_limit : float
+        Share of the original records.
+    """
+
+    records: int
+    quasi_identifying: tuple[str, ...]
+    broader: Mapping[str, str]
+    models: tuple[Mapping[str, Any], ...]
+    suppression_limit: float = 0.0
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """How the tables hang together."""
+        return {
+            "records": self.records,
+            "quasi_identifying": list(self.quasi_identifying),
+            "broader": dict(self.broader),
+        }
+
+    def to_dict(self, facts: Mapping[str, TableFacts]) -> dict[str, Any]:
+        """Return the content of ``release.json``; `facts` describes the files."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "tables": {name: entry.to_dict() for name, entry in facts.items()},
+            "structure": self.structure,
+            "sensitive": {},
+            "models": [dict(model) for model in self.models],
+            "suppression_limit": self.suppression_limit,
+            "versions": versions(),
+        }
+
+
+def read_set_description(text: str) -> tuple[SetDescription, dict[str, TableFacts]]:
+    """Parse ``release.json``; return the description and what it says of the files.
+
+    Raises
+    ------
+    VerificationError
+        When it is not one, or is of a later format.
+    """
+    return read_own_description(text, _read)
+
+
+def _read(content: Mapping[str, Any]) -> tuple[SetDescription, dict[str, TableFacts]]:
+    description = _description(content)
+    return description, _facts(content["tables"], description)
+
+
+def _facts(tables: Mapping[str, Any], description: SetDescription) -> dict[str, TableFacts]:
+    if set(tables) != {TABLE, *([RECORDS] if description.quasi_identifying else [])}:
+        raise ValueError("other tables")
+    facts = {name: TableFacts.of(entry) for name, entry in tables.items()}
+    if len({entry.file for entry in facts.values()}) < len(facts) or any(entry.parts for entry in facts.values()):
+        raise ValueError("other files")
+    return facts
+
+
+def _description(content: Mapping[str, Any]) -> SetDescription:
+    structure = content["structure"]
+    models, limit = own_promises(content, KmAnonymity)
+    if content["sensitive"] != {}:
+        raise ValueError
+    columns, broader = listed_names(structure["quasi_identifying"]), structure["broader"]
+    if not isinstance(broader, dict) or not all(isinstance(name, str) for name in broader.values()):
+        raise TypeError
+    return SetDescription(number_of_records(structure["records"]), columns, broader, models, limit)
+
+
+def verify_set_folder(folder: Path, text: str) -> Verification:
+    """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
+
+    Raises
+    ------
+    VerificationError
+        When the folder is damaged so that nothing can be counted.
+    SfumatoError
+        When a file cannot be read as a table.
+    """
+    description, facts = read_set_description(text)
+    refuse_missing(folder, facts)
+    tables = {
+        name: _read_table(folder / entry.file, entry, _columns(name, description)) for name, entry in facts.items()
+    }
+    whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
+    published = _published(tables, description)
+    built = [(str(entry["name"]), build_own_model(KmAnonymity, entry)) for entry in description.models]
+    models = [model for _, model in built if model is not None]
+    verification = set_verification(published, models, thread_count(None))
+    unknown = [
+        Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+        for name, model in built
+        if model is None
+    ]
+    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(set_differences, description=description))
+    limit, names = description.suppression_limit, [entry.file for entry in facts.values()]
+    files = text_checks(folder, text, names, limit, verification, unknown=len(unknown))
+    checks = (*whole, *verification.checks, *unknown, *agreement, *files, suppression_check(limit))
+    return replace(verification, checks=checks)
+
+
+def _columns(table: str, description: SetDescription) -> tuple[str, ...]:
+    return (RECORD, ITEM) if table == TABLE else (RECORD, *description.quasi_identifying)
+
+
+def _read_table(path: Path, facts: TableFacts, expected: tuple[str, ...]) -> pl.DataFrame:
+    """Read a table: records as numbers, everything else as text."""
+    names = open_source(path, CsvFormat(strip=False)).names
+    if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
+        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
+    if not facts.rows and not has_rows(path):
+        return pl.DataFrame({name: pl.Series([], dtype=pl.Int64 if name == RECORD else pl.String) for name in names})
+    schema = Schema(quasi_identifying={name: number if name == RECORD else text for name in names})
+    frame = read_written(path, schema).frame
+    if frame.schema[RECORD] != pl.Int64 or frame[RECORD].null_count():
+        raise InputError(f"{path.name}: numbers of records are no whole numbers; it was changed")
+    return frame.select(names)
+
+
+def _published(tables: Mapping[str, pl.DataFrame], description: SetDescription) -> PublishedSets:
+    held = tables[TABLE]
+    problems = []
+    if RECORDS not in tables and description.records - held.height > MOST_EMPTY:
+        problems.append("release.json: counts more empty sets than can be believed; it was changed")
+    if RECORDS in tables and tables[RECORDS].height != description.records:
+        problems.append("release.json: counts other records than there are; it was changed")
+    raise_all(VerificationError, problems)
+    beside = {name: table.with_columns(pl.exclude(RECORD).cast(pl.String)) for name, table in tables.items()}
+    return PublishedSets.assemble({**beside, TABLE: held}, description.structure)
+
+
+def set_differences(content: Mapping[str, Any], description: SetDescription) -> Iterator[Difference]:
+    """Compare the policy of sets with their description: what is promised, and which columns stand beside the sets."""
+    yield from model_differences(
+        [known_own_model(KmAnonymity, {"name": KmAnonymity.name, **content["model"]})],
+        (known_own_model(KmAnonymity, entry) for entry in description.models),
+    )
+    said = role_names(content.get("columns", {}).get("quasi-identifying", []))
+    if set(said) != set(description.quasi_identifying):
+        told = named(description.quasi_identifying) or "none"
+        yield Difference("quasi-identifying columns", named(said) or "none", told)
+    yield from limit_differences(content, description.suppression_limit)

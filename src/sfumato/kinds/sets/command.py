@@ -1,0 +1,348 @@
+"""``sfumato sets``: commands on sets of items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sfumato.cli.kind_words import KeyForm, RepeatSeed, Threads
+from sfumato.cli.options import (
+    COLUMNS,
+    KNOWN,
+    METHOD,
+    OUTPUT,
+    PRIVACY,
+    READING,
+    AsJson,
+    Hierarchies,
+    HowFormulas,
+    Overwrite,
+    PolicyFile,
+    Quiet,
+    Reading,
+    SavePolicy,
+)
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.kinds.sets.policy import SetPolicy
+
+
+HELP = "Sets of items, such as baskets or diagnoses: sfumato sets COMMAND --help"
+EXAMPLES = {
+    "check": """\b
+Example:
+  sfumato sets check baskets.csv
+  sfumato sets check patients.csv --form wide --item diagnoses \\
+      --quasi age,sex -m 2
+""",
+    "anonymize": """\b
+Example:
+  sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 \\
+      --out baskets-release/
+  sfumato sets anonymize baskets.csv --policy baskets.toml \\
+      --out baskets-release/
+""",
+    "attack": """\b
+Example:
+  sfumato sets attack baskets.csv --known 2 --about rare
+  sfumato sets attack baskets.csv --hierarchy goods.csv -k 5 -m 2
+""",
+}
+"""Command of the group → what its help shows."""
+
+# Options that the commands on sets share, and the policy that they mean.
+
+
+SetsFile = Annotated[Path, typer.Argument(metavar="SETS", show_default=False, help="CSV or Parquet file.")]
+FormOfSets = Annotated[
+    Literal["long", "wide"] | None,
+    typer.Option(
+        metavar="FORM",
+        help="long: a row for each item of a person. wide: a row for each person, with a column of whole sets.",
+        rich_help_panel=READING,
+    ),
+]
+ItemSeparator = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Wide form: what stands between items; default ';'.", rich_help_panel=READING),
+]
+PersonOfSets = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Long form: column of people; default the first.", rich_help_panel=COLUMNS),
+]
+Item = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of items, by default the second; wide form: of whole sets, by default the last.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+ItemHierarchy = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="FILE",
+        help="CSV with a line for each item: the item, then ever coarser names.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+QuasiBeside = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--quasi",
+        metavar="NAMES",
+        help="Columns beside the sets that an attacker may know, too.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+K = Annotated[int | None, typer.Option("-k", help="Records that hold each combination.", rich_help_panel=PRIVACY)]
+M = Annotated[int | None, typer.Option("-m", help="Items that an attacker may know.", rich_help_panel=PRIVACY)]
+SetMethod = Annotated[
+    Literal["mixed", "apriori", "optimal", "suppress"] | None,
+    typer.Option(
+        metavar="NAME",
+        help="apriori, optimal: generalize items. suppress: leave them out. mixed, default with a hierarchy: either.",
+        rich_help_panel=METHOD,
+    ),
+]
+ClassSize = Annotated[
+    int | None,
+    typer.Option(
+        metavar="COUNT", help="With --quasi: records of each class, at least; default k.", rich_help_panel=METHOD
+    ),
+]
+Anonymizer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="With --quasi: what makes the classes; default mondrian.", rich_help_panel=METHOD
+    ),
+]
+OPTIONS: dict[tuple[str | int, ...], str] = {
+    ("threads",): "--threads",
+    ("model", "k"): "-k",
+    ("model", "m"): "-m",
+    ("change", "method"): "--method",
+    ("change", "class-size"): "--class-size",
+    ("anonymizer",): "--anonymizer",
+    ("anonymizer", "name"): "--anonymizer",
+    ("output", "format"): "--format",
+    **{("sets", key): f"--{key}" for key in ("form", "person", "item", "item-separator", "hierarchy", "key-form")},
+}
+"""What messages call a key that an option set."""
+ADVICE = {
+    "-k: is missing": "-k: give the number of records that must hold each combination, e.g. -k 5",
+    "-m: is missing": "-m: give the number of items that an attacker may know, e.g. -m 2",
+}
+
+
+@dataclass(frozen=True)
+class SetReading:
+    """What is read, and from where."""
+
+    form: FormOfSets = None
+    person: PersonOfSets = None
+    key_form: KeyForm = None
+    item: Item = None
+    item_separator: ItemSeparator = None
+    hierarchy: ItemHierarchy = None
+    quasi: QuasiBeside = None
+    hierarchies: Hierarchies = None
+
+
+@dataclass(frozen=True)
+class SetMaking:
+    """What is promised, and how it is reached."""
+
+    k: K = None
+    m: M = None
+    method: SetMethod = None
+    class_size: ClassSize = None
+    anonymizer: Anonymizer = None
+
+
+def set_policy_of(
+    policy: Path | None, read: SetReading, make: SetMaking, layout: Reading, problems: list[str], **more: Any
+) -> SetPolicy:
+    """Make the policy that the options mean; `more` has keys of other parts.
+
+    Raises
+    ------
+    InputError
+        When the policy file, or a folder of hierarchies, cannot be read.
+    PolicyError
+        With every mistake in the options and in the file.
+    """
+    from sfumato.cli.kind_words import KindWords, kind_policy_of
+    from sfumato.kinds.sets.policy import SetPolicy
+
+    sets: dict[str, Any] = {"form": read.form, "person": read.person, "item": read.item}
+    sets |= {"item-separator": read.item_separator, "key-form": read.key_form}
+    sets |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
+    parts = {
+        "source": layout.source,
+        "sets": sets,
+        "columns": _beside(read, problems),
+        "model": {"k": make.k, "m": make.m},
+        "change": {"method": make.method, "class-size": make.class_size},
+        "anonymizer": {"name": make.anonymizer},
+        "output": {"format": more.get("format")},
+    }
+    words = KindWords(policy, {"threads": more.get("threads")}, parts, problems)
+    return kind_policy_of(words, SetPolicy.from_mapping, OPTIONS, ADVICE)
+
+
+def _beside(read: SetReading, problems: list[str]) -> dict[str, Any]:
+    """Return the columns beside the sets as a policy writes them."""
+    from sfumato.cli.words import all_names, hierarchy_files
+
+    names = all_names(read.quasi)
+    if not names:
+        if read.hierarchies is not None:
+            problems.append("--hierarchies: is about columns beside the sets; name some with --quasi")
+        return {}
+    files: dict[str, Path] = {}
+    if read.hierarchies is not None:
+        try:
+            files, found = hierarchy_files(read.hierarchies, names)
+            problems += found
+        except InputError as error:
+            problems += error.problems
+    return {"quasi-identifying": {name: {"hierarchy": str(files[name])} if name in files else {} for name in names}}
+
+
+# ``sfumato sets anonymize``: from sets and a policy to a verified release.
+
+
+def anonymize(
+    sets: SetsFile,
+    policy: PolicyFile = None,
+    make: SetMaking = SetMaking(),
+    read: SetReading = SetReading(),
+    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    threads: Threads = None,
+    seed: RepeatSeed = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+    ] = None,
+    format: Annotated[
+        Literal["csv", "parquet"] | None,
+        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
+    ] = None,
+    formulas: HowFormulas = "keep",
+    save_policy: SavePolicy = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Generalize items, or leave them out, so that whoever knows m items of somebody finds k records that fit.
+
+    The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
+    """
+    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.sets.make import anonymize_sets
+    from sfumato.kinds.sets.release import formula_items, save_sets, set_report
+    from sfumato.kinds.sets.sets import read_sets
+
+    problems = [*seed_problem(seed), *target_problems(out, save_policy, overwrite=overwrite)]
+    meant = set_policy_of(policy, read, make, layout, problems, threads=threads, format=format)
+    if out is not None:
+        with progress_bar(quiet=quiet or as_json) as progress:
+            progress("reading", 0, 1)
+            release = anonymize_sets(read_sets(sets, **meant.reading()), meant, seed=seed, progress=progress)
+        save_sets(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        if meant.output.format == "csv":
+            say_formulas(formula_items(release), formulas)
+        if as_json:
+            say_json(set_report(release).to_dict())
+        elif not quiet:
+            say(str(release))
+            complain([f"release written to {out}; check it with: sfumato verify {out}"])
+    if save_policy is not None:
+        meant.to_file(save_policy)
+
+
+# ``sfumato sets attack``: looking for people by a few of their items, before and after.
+
+
+def attack(
+    sets: SetsFile,
+    policy: PolicyFile = None,
+    known: Annotated[
+        int | None,
+        typer.Option(metavar="COUNT", help="Known items of each victim; default m, or 2.", rich_help_panel=KNOWN),
+    ] = None,
+    about: Annotated[
+        Literal["any", "popular", "rare"],
+        typer.Option(metavar="KIND", help="Which of their items: any, popular or rare.", rich_help_panel=KNOWN),
+    ] = "any",
+    victims: Annotated[
+        int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
+    ] = 1000,
+    make: SetMaking = SetMaking(),
+    read: SetReading = SetReading(),
+    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    threads: Threads = None,
+    seed: RepeatSeed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try to find people by a few of their items, in sets as they are and in what is published of them.
+
+    For the steward: the original decides who is right. With a policy, or -k and -m, a release is made (never written)
+    and attacked, too; otherwise the original alone is. It is played with one item more as well, beyond the promise.
+    """
+    from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.sets.attack import attack_sets
+    from sfumato.kinds.sets.make import anonymize_sets
+    from sfumato.kinds.sets.sets import read_sets
+
+    is_bare = policy is None and make.k is None and make.m is None
+    problems = seed_problem(seed)
+    problems += ["--known: must be a whole number of at least 1"] if known is not None and known < 1 else []
+    problems += ["--victims: must be 0 or above"] if victims < 0 else []
+    if is_bare:
+        problems += [
+            f"--{option.name.replace('_', '-')}: says how a release is made; add -k and -m, or --policy"
+            for option in fields(make)
+            if getattr(make, option.name) is not None
+        ]
+        make = SetMaking(k=1, m=1)
+    meant = set_policy_of(policy, read, make, layout, problems, threads=threads)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        progress("reading", 0, 1)
+        original = read_sets(sets, **meant.reading())
+        release = None if is_bare else anonymize_sets(original, meant, seed=seed, progress=progress)
+        found = attack_sets(original, release, known=known, items=about, victims=victims or None, seed=seed)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def check(
+    sets: SetsFile,
+    m: Annotated[int, typer.Option("-m", help="Largest number of known items.", rich_help_panel=PRIVACY)] = 3,
+    policy: PolicyFile = None,
+    read: SetReading = SetReading(),
+    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which k^m-anonymity sets have as they are, wherever they come from.
+
+    For 1 to m items that somebody may know of a person: the fewest records that hold any combination of items that
+    occurs. Items are counted as they stand there.
+    """
+    from sfumato.kinds.sets.check import check_sets
+    from sfumato.kinds.sets.sets import read_sets
+
+    # A policy needs a model, and nothing is promised here.
+    making = SetMaking() if policy is not None else SetMaking(k=1, m=1)
+    meant = set_policy_of(policy, read, making, layout, [], threads=threads)
+    found = check_sets(read_sets(sets, **meant.reading()), m, threads=meant.threads)
+    say_result(found.to_dict(), str(found), as_json=as_json)

@@ -1,0 +1,249 @@
+"""Anonymous sets that may be published, what they cost, and their folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.kinds.sets.check import ITEM, KIND, RECORDS, PublishedSets, SetDescription, set_verification
+from sfumato.kinds.sets.policy import SetPolicy
+from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.numbers import counted
+from sfumato.progress import thread_count
+from sfumato.published.checks.generalized import Verification
+from sfumato.release.description import describe_own_model
+from sfumato.release.folder import whole_folder
+from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.kind_report import KindReport
+from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
+from sfumato.table.writing import Format
+
+if TYPE_CHECKING:
+    from sfumato.kinds.sets.make import SetLoss
+    from sfumato.kinds.sets.policy import Method
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetRelease:
+    """k^m-anonymous sets; made by :func:`sfumato.anonymize_sets`.
+
+    Only `published` (or :meth:`to_frame`) is for publication.
+
+    Attributes
+    ----------
+    published : PublishedSets
+        What may be published: records in random order, items by name.
+    model : KmAnonymity
+        What holds.
+    verification : Verification
+        Its recount.
+    loss : SetLoss
+        What it cost; steward only.
+    columns_ncp : float or None
+        The normalized certainty penalty of the columns beside the sets; None without any.
+    method : str
+        ``"mixed"``, ``"apriori"``, ``"optimal"`` or ``"suppress"``.
+    origin : numpy.ndarray
+        int64 (records,): the number of each published record in the input, from 0. Steward only: it undoes everything.
+    notes : tuple of str
+        For the steward.
+    policy : SetPolicy or None
+        What the release was made from.
+
+    Raises
+    ------
+    VerificationError
+        When a promise does not hold: such a release cannot be made.
+    """
+
+    published: PublishedSets
+    model: KmAnonymity
+    verification: Verification
+    loss: SetLoss
+    columns_ncp: float | None
+    method: Method
+    origin: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+    policy: SetPolicy | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not hold."""
+        if not self.verification.ok:
+            raise VerificationError("these sets were not found to keep their promises; nothing is published")
+
+    def recount(self) -> Verification:
+        """Count anew on the published sets alone."""
+        return set_verification(self.published, [self.model], thread_count(None))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the sets in long form: ``record`` (a random number) and ``item``."""
+        return self.published.tables["sets"]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON; nothing about single items or records."""
+        return {
+            "method": self.method,
+            "model": {"name": self.model.name, **self.model.parameters()},
+            "verification": self.verification.to_dict(),
+            "loss": self.loss.to_dict(),
+            "columns_ncp": self.columns_ncp,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        """Show the model and sizes."""
+        sizes = f"{counted(self.published.height, 'record')}, {counted(len(self.published.names), 'item')}"
+        return f"SetRelease({self.model}, {sizes})"
+
+    def __str__(self) -> str:
+        """Return what holds, what was lost, and the notes."""
+        checks = [f"  {check}" for check in self.verification.checks]
+        beside = [] if self.columns_ncp is None else [f"  columns beside the sets (NCP) {100 * self.columns_ncp:.4g}%"]
+        return "\n".join([repr(self), *checks, f"  {self.loss}", *beside, *(f"  {note}" for note in self.notes)])
+
+
+LIMITS = (
+    "An attacker who knows more than m items of somebody may find fewer than k records, down to a single one.",
+    "It does not hide what the records that fit have in common, nor whether somebody is in the release.",
+    "What somebody does not have is no knowledge that the promise counts; nor are how often, when or where.",
+    "It does not stand up to a second release of the same people.",
+)
+"""What such a release does not hide."""
+
+
+def save_sets(
+    release: SetRelease,
+    folder: str | Path,
+    *,
+    policy: SetPolicy | None = None,
+    format: Format = "csv",
+    overwrite: bool = False,
+    formulas: Formulas = "keep",
+) -> Path:
+    """Write a release folder of anonymous sets, which :func:`sfumato.verify` recounts.
+
+    It holds the sets, the columns beside them if there are any, ``release.json``, ``policy.toml``, ``report.json`` and
+    ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
+
+    Parameters
+    ----------
+    release
+        As :func:`sfumato.anonymize_sets` returns it: recounted before it is written.
+    folder
+        Where to; its parent must exist.
+    policy
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient. It must
+        say the same of how the release was made.
+    format
+        Of the files that hold the tables.
+    overwrite
+        Replace a release that is already there. Anything else is never replaced.
+    formulas
+        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
+        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no release of sets, the policy says something else than that of the release, the format or what
+        to do with formulas is unknown, or formulas are refused or cannot be escaped.
+    """
+    raise_all(PolicyError, _problems(release, policy, format, formulas))
+    policy = policy or release.policy
+    target, shown = Path(folder), release.published
+    if format == "csv":
+        shown = _without_formulas(shown, formulas)
+    report = set_report(release, policy)
+    with whole_folder(target, overwrite=overwrite) as part:
+        facts = write_text_tables(part, shown.tables, format)
+        content = _description(release, shown).to_dict(facts)
+        write_texts(part, content, report.for_release(), None if policy is None else policy.published())
+    return target
+
+
+def formula_items(release: SetRelease) -> dict[str, int]:
+    """Count the published cells that begin like a formula, by column."""
+    return cells_like_formulas(list(release.published.tables.values()))
+
+
+def set_report(release: SetRelease, policy: SetPolicy | None = None) -> KindReport:
+    """Return the report of a release of sets, in the steward's edition."""
+    policy, loss = policy or release.policy, release.loss
+    figures = {name: value for name, value in loss.to_dict().items() if name != "records"}
+    if release.columns_ncp is not None:
+        figures["columns_ncp"] = release.columns_ncp
+    return KindReport(
+        anonymizer=_way(release, policy),
+        kind=KIND,
+        original=loss.records,
+        published=release.published.height,
+        suppression_limit=0.0,
+        verification=release.verification,
+        limits=LIMITS,
+        figures=figures,
+        notes=release.notes,
+        purpose=None if policy is None else policy.purpose,
+        recipient=None if policy is None else policy.recipient,
+    )
+
+
+def _way(release: SetRelease, policy: SetPolicy | None) -> str:
+    if policy is None or release.published.beside is None:
+        return release.method
+    classes = policy.to_anonymizer()
+    return f"{release.method} in classes of {'Mondrian' if classes is None else repr(classes)}"
+
+
+def _without_formulas(published: PublishedSets, formulas: Formulas) -> PublishedSets:
+    """Return the sets as they are to be written; each item is looked at once."""
+    frames = {"items": pl.DataFrame({ITEM: pl.Series(published.names, dtype=pl.String)})}
+    if published.beside is not None:
+        frames[RECORDS] = published.beside
+    escaped = frames_without_formulas(frames, formulas)
+    if escaped is frames:
+        return published
+    names = tuple(escaped["items"][ITEM].to_list())
+    new = dict(zip(published.names, names, strict=True))
+    broader = {new.get(low, low): new.get(high, high) for low, high in published.broader.items()}
+    return replace(published, names=names, beside=escaped.get(RECORDS), broader=broader)
+
+
+def _description(release: SetRelease, shown: PublishedSets) -> SetDescription:
+    columns = () if shown.beside is None else tuple(shown.beside.columns)
+    return SetDescription(shown.height, columns, shown.broader, (describe_own_model(release.model),))
+
+
+def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
+    problems = wrong_types(release, SetRelease, "anonymize_sets", policy, SetPolicy, format, formulas)
+    if isinstance(release, SetRelease) and isinstance(policy, SetPolicy):
+        problems += _broken_policy(release, policy)
+    return problems
+
+
+def _broken_policy(release: SetRelease, policy: SetPolicy) -> list[str]:
+    problems = []
+    if policy.to_model() != release.model:
+        problems.append("the policy promises another model than holds for the release")
+    made = release.policy
+    if made is not None:
+        problems += [
+            f"the policy says another {name} than the release was made with"
+            for name in ("change", "anonymizer")
+            if getattr(made, name) != getattr(policy, name)
+        ]
+        if list(made.columns.quasi_identifying) != list(policy.columns.quasi_identifying):
+            problems.append("the policy names other columns beside the sets than the release has")
+    return problems

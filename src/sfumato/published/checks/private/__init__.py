@@ -1,1 +1,0 @@
-"""Recounting releases under differential privacy."""

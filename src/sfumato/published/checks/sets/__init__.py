@@ -1,1 +1,0 @@
-"""Recounting published sets."""

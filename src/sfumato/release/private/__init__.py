@@ -1,1 +1,0 @@
-"""Releases under differential privacy."""

@@ -1,1 +1,0 @@
-"""Releases of ratings."""

@@ -1,1 +1,0 @@
-"""Sets of items, one for each person: baskets, diagnoses, films seen."""
