@@ -54,7 +54,6 @@ from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.describe import describe as describe
 from sfumato.evaluation.utility.measure import measure_utility as measure_utility
 from sfumato.evaluation.utility.splitting import hold_out as hold_out
-from sfumato.findings.review import Review as Review
 from sfumato.findings.review import review as review
 from sfumato.former_names import *  # noqa: F403
 from sfumato.hierarchy import Hierarchy as Hierarchy

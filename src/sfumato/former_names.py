@@ -21,7 +21,7 @@ _MODULES = {
     ),
     "sfumato.results": (
         "ClassSizes Comparison Correlation Descriptives RawTable ReleaseOnDisk ReleaseReport "
-        "Reproduction SeriesVerification"
+        "Reproduction Review SeriesVerification"
     ),
     "sfumato.sets": (
         "KmAnonymity SetAttack SetCheck SetLoss SetPolicy SetRelease Sets anonymize_sets "

@@ -53,6 +53,7 @@ from sfumato.results import RawTable as RawTable
 from sfumato.results import ReleaseOnDisk as ReleaseOnDisk
 from sfumato.results import ReleaseReport as ReleaseReport
 from sfumato.results import Reproduction as Reproduction
+from sfumato.results import Review as Review
 from sfumato.results import SeriesVerification as SeriesVerification
 from sfumato.sets import KmAnonymity as KmAnonymity
 from sfumato.sets import SetAttack as SetAttack

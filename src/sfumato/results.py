@@ -5,6 +5,7 @@ from sfumato.comparison.comparison import Comparison as Comparison
 from sfumato.dossier.release_report import ReleaseReport as ReleaseReport
 from sfumato.evaluation.preview import ClassSizes as ClassSizes
 from sfumato.evaluation.utility.descriptives import Descriptives as Descriptives
+from sfumato.findings.review import Review as Review
 from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
 from sfumato.series.verify import SeriesVerification as SeriesVerification

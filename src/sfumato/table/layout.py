@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
-from sfumato.errors import InputError, SfumatoError, raise_together
+from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
 from sfumato.table.sources.protocol import Place
@@ -108,6 +108,14 @@ class Reading:
     def changed(self) -> list[str]:
         """Return the names of the settings that are not as they are by default."""
         return [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+
+
+def refuse_of_tables(what: str, reading: Reading) -> None:
+    """Refuse settings of a reading that only tables have."""
+    of_tables = ("strip", "decimal", "thousands", "dates", "table", "query")
+    problems = [f"{name}: is for tables, and {what} have none of it; leave it out" for name in reading.changed()
+                if name in of_tables]  # fmt: skip
+    raise_all(InputError, problems)
 
 
 def missing_texts(missing: object) -> frozenset[str]:
