@@ -36,6 +36,11 @@ def run(*words: object) -> tuple[int, str]:
     return result.exit_code, told
 
 
+def within(url: str, schema: str) -> str:
+    """Return the URL of a release in a schema."""
+    return f"{url}{'&' if '?' in url else '?'}schema={schema}"
+
+
 def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     policy, url = tmp_path / "policy.toml", clinic.url
     assert run("anonymize", url, "--set", "source.table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (
@@ -44,19 +49,19 @@ def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     )
     assert 'table = "clinic.visits"' in policy.read_text()
     assert "postgresql" not in policy.read_text()
-    code, told = run("anonymize", url, "--policy", policy, "--out", f"{url}?schema=release_2027")
-    assert code == 0
+    code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
+    assert code == 0, told
     assert "release written to schema release_2027 of postgresql:///test_" in told
-    assert run("verify", f"{url}?schema=release_2027")[0] == 0
-    code, told = run("anonymize", url, "--policy", policy, "--out", f"{url}?schema=release_2027")
+    assert run("verify", within(url, "release_2027"))[0] == 0
+    code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
     assert code == 2
     assert told.startswith("sfumato: --out: schema release_2027 of postgresql:///test_")
-    assert run("anonymize", url, "--policy", policy, "--out", f"{url}?schema=release_2027", "--overwrite")[0] == 0
+    assert run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"), "--overwrite")[0] == 0
     stored = clinic.run("SELECT string_agg(content, '') FROM release_2027.description")[0][0]
     assert "visits" not in stored
     assert "postgresql" not in stored
     clinic.run("UPDATE release_2027.data SET age = '1'")
-    assert run("verify", f"{url}?schema=release_2027")[0] == 1
+    assert run("verify", within(url, "release_2027"))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -125,7 +130,14 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
     ],
 )
 def test_refusals_are_sentences_without_a_secret(clinic: Database, words: tuple[str, ...], tmp_path: Path) -> None:
-    code, told = run(*(word.replace("URL", clinic.url).replace("OUT", str(tmp_path / "out")) for word in words))
+    code, told = run(
+        *(
+            word.replace("URL?schema=nowhere", within(clinic.url, "nowhere"))
+            .replace("URL", clinic.url)
+            .replace("OUT", str(tmp_path / "out"))
+            for word in words
+        )
+    )
     assert code in (1, 2)
     assert told.startswith("sfumato: ")
     assert told.count("\n") == 1
