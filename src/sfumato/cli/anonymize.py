@@ -389,4 +389,5 @@ def _stored(url: str) -> tuple[str, str]:
     from sfumato.release.stored import Shelf
 
     shelf = Shelf.of(url, None)
-    return f"'{shelf.address.url}?schema={shelf.schema}'", str(shelf)
+    mark = "&" if "?" in shelf.address.url else "?"
+    return f"'{shelf.address.url}{mark}schema={shelf.schema}'", str(shelf)
