@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.series.series import Series
     from sfumato.series.step import Step
+    from sfumato.table.person_keys import PersonKey
 
 KEEPS = "a series keeps its policy"
 HELP = """Publish every month: releases of one policy that withstand each other.
@@ -58,8 +59,9 @@ LedgerKey = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="The identifying column that says who a record is about; default the only one.",
+        metavar="NAMES",
+        help="The identifying column that says who a record is about, or several that do so together; default the only "
+        "one.",
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -243,7 +245,7 @@ def start(
     series = Series(folder, ledger_of(folder) if private.ledger is None else private.ledger, private.ledger_key)
     with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
         how = Running(method.seed, None, progress, method.most_counterfeits)
-        step = started(series, meant, key=key, table=table, way=way, how=how)
+        step = started(series, meant, key=_key(key), table=table, way=way, how=how)
     if step is not None:
         _tell(step, series, printed)
     elif printed.as_json:
@@ -422,9 +424,9 @@ def attack(
     key: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Where people also leave, as with m-invariance: the column that says who a record is about; each "
-            "--original is then everybody who is in that release.",
+            metavar="NAMES",
+            help="Where people also leave, as with m-invariance: the column that says who a record is about, or "
+            "several that do so together; each --original is then everybody who is in that release.",
             rich_help_panel=PRIVACY,
         ),
     ] = None,
@@ -442,13 +444,14 @@ def attack(
     from sfumato.series.attacked import attack_releases, releases_of
 
     releases = releases_of(folder)
-    said = _reading_of(policy, settings or (), releases, key)
-    if key is None:
+    columns = _key(key)
+    said = _reading_of(policy, settings or (), releases, columns)
+    if columns is None:
         found = attack_releases(releases, original, said, key_form=key_form)
     else:
         from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_with_keys(releases, original, key, said, key_form=key_form)
+        found = attack_with_keys(releases, original, columns, said, key_form=key_form)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -499,7 +502,7 @@ def compare(
         found = compare_ways(
             tables,
             meant,
-            key=key,
+            key=_key(key),
             m=m,
             ways=way or (),
             most_counterfeits=most_counterfeits,
@@ -539,13 +542,22 @@ def encrypt(
     complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
 
 
-def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path], key: str | None) -> Policy | None:
+def _key(text: str | None) -> PersonKey:
+    """Return the columns that an option names."""
+    from sfumato.cli.settings import names_in
+    from sfumato.table.person_keys import as_person_key
+
+    return None if text is None else as_person_key(names_in(text))
+
+
+def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path], key: PersonKey) -> Policy | None:
     """Return how original tables are read, where a policy or an option says it."""
     from sfumato.cli.words import Words, columns_alone, reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
     from sfumato.series.reading import ReadRelease
     from sfumato.series.ways import ARRIVED
+    from sfumato.table.person_keys import key_columns
 
     words = reading_words(settings, "is about how tables are read")
     if file is not None:
@@ -553,7 +565,7 @@ def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path]
     if not any(words.values()):
         return None
     shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]
-    names = [*dict.fromkeys(name for name in (*shown, *([key] if key else [])) if name != ARRIVED)]
+    names = [*dict.fromkeys(name for name in (*shown, *key_columns(key)) if name != ARRIVED)]
     return columns_alone(Words(roles={"quasi-identifying": names}, settings=settings))
 
 

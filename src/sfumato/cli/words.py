@@ -210,6 +210,12 @@ def all_names(texts: Sequence[str] | None) -> list[str]:
     return [name for text in texts or () for name in names_in(text)]
 
 
+def key_named(text: str | None) -> str | list[str] | None:
+    """Return the column that makes a key, or several, as a policy writes them."""
+    names = names_in(text or "")
+    return names if len(names) > 1 else names[0] if names else None
+
+
 def _checked(mapping: Mapping[str, Any], names: Mapping[KeyPath, str], problems: Sequence[str]) -> Policy:
     try:
         policy = Policy.from_mapping(mapping, names=names)
@@ -238,14 +244,15 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
-    texts = {"others": words.others, "person": words.person}
-    columns = {**given, **{key: text for key, text in texts.items() if text}}
+    key = key_named(words.person)
+    texts = {"others": words.others, "person": key}
+    columns = {**given, **{name: text for name, text in texts.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
-    columns |= _moved_roles(columns, said, [words.person] if words.person else [])
+    columns |= _moved_roles(columns, said, [key] if isinstance(key, str) else key or [])
     codes = {name: {"kind": "categorical"} for name in all_names(words.categorical)}
     problems.extend(_say_settings(columns, codes, "--categorical"))
     if words.hierarchies is not None:

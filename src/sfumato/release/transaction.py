@@ -48,16 +48,8 @@ log = logging.getLogger(__name__)
 def together(target: Path, audit: Path | None, around: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Give a new folder, and the path of a private file to write; both take their places when the block ends well.
 
-    Parameters
-    ----------
-    target
-        The folder, without links.
-    audit
-        The private file; None when there is none.
-    around
-        A folder around the target that is given away: unfinished work lies beside it.
-    overwrite
-        Replace what is there.
+    `target`: the folder, without links. `around`: a folder around the target that is given away: unfinished work lies
+    beside it. `overwrite`: replace what is there.
     """
     holder = _holder(_beside(target, around))
     lock = new_locked_folder(holder)
@@ -146,10 +138,8 @@ def new_file(path: Path) -> Iterator[Path]:
 def settle(path: Path) -> list[str]:
     """Bring what a killed run has left of a folder or file to its end; say what became of it.
 
-    Raises
-    ------
-    InputError
-        When that cannot be known before something else is there again: a database, or a folder that was moved.
+    Raises ``InputError`` when that cannot be known before something else is there again: a database, or a folder that
+    was moved.
     """
     found, aside = [], False
     for holder in left(path):
@@ -226,10 +216,10 @@ def new_command() -> None:
 def after_stop() -> str | None:
     """Say what an interruption has found done or begun; None where there is nothing."""
     written = [name for name, folder in WRITTEN if folder is None or folder.exists()]
-    said = [f"{name} was written before" for name in written] or ["no release was written"]
-    said += [f"what it was to cost stays spent in {name}" for name in SPENT]
-    said += [f"{shlex.join(['sfumato', 'settle', str(target)])} ends what was begun" for target in BEGUN]
-    return "; ".join(said) if WRITTEN or SPENT or BEGUN else None
+    sentences = [f"{name} was written before" for name in written] or ["no release was written"]
+    sentences += [f"what it was to cost stays spent in {name}" for name in SPENT]
+    sentences += [f"{shlex.join(['sfumato', 'settle', str(target)])} ends what was begun" for target in BEGUN]
+    return "; ".join(sentences) if WRITTEN or SPENT or BEGUN else None
 
 
 def exchanged(one: Path, other: Path) -> bool:
@@ -269,10 +259,7 @@ def _locked(holder: Path) -> Iterator[None]:
 def alone(*folders: Path) -> Iterator[None]:
     """Wait until no other run puts something in place in some folders, and keep others out.
 
-    Raises
-    ------
-    InputError
-        When the other run takes too long.
+    Raises ``InputError`` when the other run takes too long.
     """
     until = time.monotonic() + PATIENCE
     with ExitStack() as stack:
@@ -360,43 +347,43 @@ def _end(holder: Path) -> bool:
     """Finish what was decided, take back all else, and leave nothing; tell whether it was finished."""
     if not holder.is_dir():
         return False
-    said, decided = _read(holder), (holder / JOURNAL).is_file()
-    if decided and "database" in said:
-        decided = _end_beside_database(holder, said)
-    elif decided and "target" in said:
+    journal, decided = _read(holder), (holder / JOURNAL).is_file()
+    if decided and "database" in journal:
+        decided = _end_beside_database(holder, journal)
+    elif decided and "target" in journal:
         try:
-            _arrive(holder, said["target"], said["inode"])
+            _arrive(holder, journal["target"], journal["inode"])
         except BaseException:
             # Interrupted, or the system refuses: what has not arrived is not to.
-            if _arrived(said["target"], said["inode"]):
+            if _arrived(journal["target"], journal["inode"]):
                 raise
             (holder / JOURNAL).unlink()
-            _take_away(holder, said)
+            _take_away(holder, journal)
             raise
-        if isinstance(said.get("private"), Path) and (new := said["private"] / NEW).is_file():
-            new.replace(said["audit"])
-            sync(said["audit"].parent)
-    elif said.get("file"):
+        if isinstance(journal.get("private"), Path) and (new := journal["private"] / NEW).is_file():
+            new.replace(journal["audit"])
+            sync(journal["audit"].parent)
+    elif journal.get("file"):
         from sfumato.release.stored import end_in_file
 
         # A database that is not there any more, or is in use, has nothing to do with a run that is taken back.
         with suppress(SfumatoError):
-            end_in_file(*said["file"])
+            end_in_file(*journal["file"])
     if decided:
         (holder / JOURNAL).unlink()
         sync(holder)
-    _take_away(holder, said)
+    _take_away(holder, journal)
     return decided
 
 
-def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
+def _end_beside_database(holder: Path, journal: dict[str, Any]) -> bool:
     """Put the audit file in place if the database holds its release."""
     # Only such a run needs what reads databases.
     from sfumato.release.stored import holds_release
 
-    found = holds_release(**said["database"])
+    found = holds_release(**journal["database"])
     if found:
-        _put_audit(holder, said["audit"])
+        _put_audit(holder, journal["audit"])
     else:
         (holder / JOURNAL).unlink()
     return found
@@ -431,15 +418,15 @@ def _arrived(target: Path, inode: int) -> bool:
     return target.exists() and target.stat().st_ino == inode
 
 
-def _take_private(said: dict[str, Any]) -> None:
-    if isinstance(said.get("private"), Path):
-        shutil.rmtree(said["private"], ignore_errors=True)
+def _take_private(journal: dict[str, Any]) -> None:
+    if isinstance(journal.get("private"), Path):
+        shutil.rmtree(journal["private"], ignore_errors=True)
 
 
-def _take_away(holder: Path, said: dict[str, Any]) -> None:
+def _take_away(holder: Path, journal: dict[str, Any]) -> None:
     for path in (holder / NEW, holder / OLD):
         shutil.rmtree(path, ignore_errors=True)
     # Once this is gone, nobody who has the audit file alone knows of the rest: no more than the plan.
-    _take_private(said)
+    _take_private(journal)
     # The plan goes last: without it nobody knew of the private file's holder.
     shutil.rmtree(holder, ignore_errors=True)

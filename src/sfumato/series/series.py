@@ -52,7 +52,7 @@ class Series:
         table: object = None,
         ledger: str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         way: str = APPEND,
         seed: int | None = None,
         threads: int | None = None,

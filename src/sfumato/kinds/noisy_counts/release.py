@@ -153,31 +153,16 @@ class PrivateRelease:
 
 @dataclass(frozen=True)
 class PrivateReport:
-    """Figures of one release under differential privacy; all but the notes may be published.
-
-    Attributes
-    ----------
-    model : DifferentialPrivacy
-    budget : Budget
-    marginals : tuple of tuple of str
-    synthetic : int
-        Synthetic records.
-    verification : Verification
-    notes : tuple of str
-        What the steward should know; not for the folder, as they count records without noise.
-    series : SeriesSpent or None
-        What all releases of its ledger have spent.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
-    """
+    """Figures of one release under differential privacy; all but the notes may be published."""
 
     model: DifferentialPrivacy
     budget: Budget
     marginals: tuple[tuple[str, ...], ...]
-    synthetic: int
+    synthetic: int  # synthetic records
     verification: Verification
-    notes: tuple[str, ...] = ()
-    series: SeriesSpent | None = None
+    notes: tuple[str, ...] = ()  # what the steward should know; not for the folder, as they count records without noise
+    series: SeriesSpent | None = None  # what all releases of its ledger have spent
+    # `purpose`, `recipient`: what the release is for and who gets it, as the policy says
     purpose: str | None = None
     recipient: str | None = None
 

@@ -149,18 +149,10 @@ class PrivateSampleRelease:
 
 @dataclass(frozen=True)
 class PrivateSampleReport:
-    """Figures of one private sample; all but the notes may be published.
-
-    Attributes
-    ----------
-    release : PrivateSampleRelease
-    notes : tuple of str
-        What the steward should know; not for the folder, as they count records exactly.
-    purpose, recipient : str or None
-    """
+    """Figures of one private sample; all but the notes may be published."""
 
     release: PrivateSampleRelease
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the steward should know; not for the folder, as they count records exactly
     purpose: str | None = None
     recipient: str | None = None
 

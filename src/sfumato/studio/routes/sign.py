@@ -28,8 +28,8 @@ from sfumato.studio.wording import decisions, figures, promise
 
 def chosen(desk: Desk) -> str | None:
     """Return the name of the release of last time; empty: there is none; None: nobody has said."""
-    said = desk.project.earlier
-    return said if not said or said in desk.beside() else None
+    earlier = desk.project.earlier
+    return earlier if not earlier or earlier in desk.beside() else None
 
 
 def choose(desk: Desk, name: str) -> None:
@@ -77,20 +77,20 @@ def differences(desk: Desk, folder: Path) -> list[str]:
     except SfumatoError as error:
         return [f"its policy cannot be read: {line}" for line in error.problems]
     named = _named(policy)
-    said = [f"column {name!r} is gone" for name in named if name not in desk.table.names]
+    sentences = [f"column {name!r} is gone" for name in named if name not in desk.table.names]
     if policy.to_mapping()["columns"].get("others", "error") == "error":
-        said += [f"column {name!r} is new" for name in desk.table.names if name not in named]
+        sentences += [f"column {name!r} is new" for name in desk.table.names if name not in named]
     records = next(iter(published.tables.values())).height
     if records != desk.table.height and published.kind == "generalized-table":
-        said.append(f"{records:,} records were published, and the table has {desk.table.height:,} now")
-    if not any("is gone" in line for line in said):
-        said += _misfits(desk, replayed(desk, folder))
-    return said
+        sentences.append(f"{records:,} records were published, and the table has {desk.table.height:,} now")
+    if not any("is gone" in line for line in sentences):
+        sentences += _misfits(desk, replayed(desk, folder))
+    return sentences
 
 
 def _named(policy: Policy) -> list[str]:
     columns = policy.to_mapping()["columns"]
-    lists = [[said] if isinstance(said, str) else list(said) for key, said in columns.items() if key != "others"]
+    lists = [[role] if isinstance(role, str) else list(role) for key, role in columns.items() if key != "others"]
     return [name for names in lists for name in names]
 
 
