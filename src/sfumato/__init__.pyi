@@ -47,13 +47,13 @@ from sfumato.errors import VerificationError as VerificationError
 from sfumato.evaluation.attacks.play import attack as attack
 from sfumato.evaluation.attacks.play import attack_policy as attack_policy
 from sfumato.evaluation.check import check as check
+from sfumato.evaluation.inputs import hold_out as hold_out
 from sfumato.evaluation.losses import measure as measure
 from sfumato.evaluation.preview import Preview as Preview
 from sfumato.evaluation.risk.measure import Sample as Sample
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.describe import describe as describe
 from sfumato.evaluation.utility.measure import measure_utility as measure_utility
-from sfumato.evaluation.utility.splitting import hold_out as hold_out
 from sfumato.findings.review import review as review
 from sfumato.former_names import *  # noqa: F403
 from sfumato.hierarchy import Hierarchy as Hierarchy

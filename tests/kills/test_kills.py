@@ -24,7 +24,7 @@ import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
 from sfumato.kinds.private.ledger import PrivacyLedger
-from sfumato.series.encryption import cipher_of
+from sfumato.series.private_files import cipher_of
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(

@@ -22,8 +22,8 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
+    from sfumato.evaluation.attacks.play import Attacks
     from sfumato.evaluation.attacks.protocol import Attack
-    from sfumato.evaluation.attacks.results import Attacks
     from sfumato.policy.policy import Policy
     from sfumato.table.table import Table
 
@@ -307,8 +307,7 @@ def _table(
     meant: Policy, path: str, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.person_column import number_people
-    from sfumato.table.person_keys import key_in, person_keys
+    from sfumato.table.person_keys import key_in, number_people, person_keys
     from sfumato.table.reading import read_table
     from sfumato.table.sources import open_source
 

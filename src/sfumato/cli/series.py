@@ -224,8 +224,7 @@ def start(
     from sfumato.errors import PolicyError
     from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
-    from sfumato.series.series import Series
-    from sfumato.series.starting import started
+    from sfumato.series.series import Series, started
 
     m, way = promise.m, method.way
     if m is not None and way != "m-invariance":
@@ -387,9 +386,8 @@ def verify(
     exchanged, or is of another series; or the head that was given is not in this series, so that the series was cut off
     or forked.
     """
-    from sfumato.series.attesting import interrupted_series
     from sfumato.series.description import ledger_of
-    from sfumato.series.series import Series
+    from sfumato.series.series import Series, interrupted_series
 
     private = ledger_of(folder) if ledger is None else ledger
     if line := interrupted_series(Series(folder, private, ledger_key)):
@@ -441,7 +439,7 @@ def attack(
     people may leave; releases that are of no series may then have other columns (composition). Exit code 1: somebody is
     left fewer rows, or values, than promised.
     """
-    from sfumato.series.attacked import attack_releases, releases_of
+    from sfumato.series.attacks import attack_releases, releases_of
 
     releases = releases_of(folder)
     columns = _key(key)
@@ -449,7 +447,7 @@ def attack(
     if columns is None:
         found = attack_releases(releases, original, said, key_form=key_form)
     else:
-        from sfumato.series.attacked_composition import attack_with_keys
+        from sfumato.series.attacks import attack_with_keys
 
         found = attack_with_keys(releases, original, columns, said, key_form=key_form)
     say_result(found.to_dict(), str(found), as_json=as_json)
@@ -459,8 +457,7 @@ def attack(
 
 def show(folder: SeriesFolder, ledger: Ledger = None, ledger_key: LedgerKey = None, as_json: AsJson = False) -> None:
     """Show the releases of a series, and what the ledger knows: who came, what was lost, how many wait."""
-    from sfumato.series.overview import overview_of
-    from sfumato.series.series import Series
+    from sfumato.series.series import Series, overview_of
 
     found = overview_of(Series.open(folder, ledger=ledger, ledger_key=ledger_key))
     say_result(found.to_dict(), str(found), as_json=as_json)
@@ -519,7 +516,7 @@ def new_key(
 
     Keep it elsewhere than the ledger, and a copy of it: without it the ledger is lost.
     """
-    from sfumato.series.encryption import write_new_key
+    from sfumato.series.private_files import write_new_key
 
     write_new_key(file)
     complain([f"key written to {file}; keep it elsewhere than the ledger, and a copy of it"])

@@ -25,8 +25,8 @@ from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame,
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Metric, Plan, Run, Value, Way, metrics_of, plan
 from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, run_part, run_release
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
-from sfumato.evaluation.utility.splitting import hold_out
-from sfumato.evaluation.utility.views import Original
+from sfumato.evaluation.inputs import hold_out
+from sfumato.evaluation.utility.joint import Original
 from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.evaluation.attacks.placement import NOWHERE, SEVERAL, place_people
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, coarse, domains_of
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, coarse, domains_of
 from sfumato.kernels.grouping import first_records
 from sfumato.metrics.cell_losses import cell_penalties
 from sfumato.published import PublishedTable

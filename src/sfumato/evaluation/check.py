@@ -20,8 +20,7 @@ from sfumato.classes.people import counted_people
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics
 from sfumato.errors import InputError, PolicyError, SchemaError, raise_all
 from sfumato.evaluation.inputs import private_part
-from sfumato.evaluation.risk.adversaries import Adversary, prosecutor
-from sfumato.evaluation.risk.keys import Keys, PeopleAtRisk, keys_of
+from sfumato.evaluation.risk.adversaries import Adversary, Keys, PeopleAtRisk, keys_of, prosecutor
 from sfumato.evaluation.risk.report import FIRST_ROWS, aligned, list_combinations
 from sfumato.kernels.predicates import T_EQUAL, T_ORDERED
 from sfumato.models import (

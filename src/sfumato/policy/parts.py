@@ -9,10 +9,9 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
 from sfumato.table.schema import Attribute, Kind, Others
-from sfumato.table.sources.protocol import Place
+from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
 _WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
-from sfumato.release.folder import MARK, folder_and_audit, recover
-from sfumato.release.transaction import Decide, beside_database
+from sfumato.release.transaction import MARK, Decide, beside_database, folder_and_audit, recover
 from sfumato.table.row_order import rising_order
 from sfumato.whole_files import read_regular_text
 

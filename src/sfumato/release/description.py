@@ -17,8 +17,8 @@ from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
 from sfumato.registry import Registry
-from sfumato.release.folder import MARK
 from sfumato.release.formulas import escaped_rows
+from sfumato.release.transaction import MARK
 from sfumato.table.schema import Attribute, Kind
 
 FORMAT = 2

@@ -42,6 +42,7 @@ def promise_lines(verification: Verification) -> list[str]:
     """Say what became of every promise, and which columns none speaks of."""
     unprotected = verification.roles.unprotected if verification.roles else ()
     passing = [f"  unprotected, published as they are: {named(unprotected)}"] if unprotected else []
+    passing += [f"  ! {each}" for each in verification.uncovered]
     return (
         passing
         + [
@@ -136,7 +137,7 @@ class KindReport:
     def _repr_html_(self) -> str:
         """Show notebooks the report."""
         from sfumato.notebook import card
-        from sfumato.release.report_html import counts, report_parts
+        from sfumato.release.loss_report import counts, report_parts
 
         return card("Report", counts(self), *report_parts(self))
 

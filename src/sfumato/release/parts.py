@@ -23,10 +23,10 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.description import Description, PartFacts, TableFacts, described_models
 from sfumato.release.table_files import assemble_tables, parts_check, refuse_missing, same_as_written
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
-from sfumato.table.large.spill import scratch_folder
+from sfumato.table.large.memory import scratch_folder
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import Format, sha256_of, write_data
 
 TABLE = "data"

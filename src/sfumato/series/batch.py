@@ -24,8 +24,15 @@ from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.layout import missing_texts
-from sfumato.table.person_column import as_they_appear, number_people
-from sfumato.table.person_keys import PersonKey, key_columns, named_key, one_key, whole_form
+from sfumato.table.person_keys import (
+    PersonKey,
+    as_they_appear,
+    key_columns,
+    named_key,
+    number_people,
+    one_key,
+    whole_form,
+)
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table

@@ -22,15 +22,23 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, VerificationError
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import MARK as RELEASE_MARK
-from sfumato.release.folder import recover
+from sfumato.release.transaction import MARK as RELEASE_MARK
+from sfumato.release.transaction import recover
 from sfumato.series.description import FILE as SERIES_FILE
 from sfumato.series.description import SeriesFolder
-from sfumato.series.encryption import LedgerCipher, check_key_place, cipher_of
 from sfumato.series.frozen import Frozen
 from sfumato.series.people import PeopleOfRelease, Spellings, mark_of_series, tags_of
 from sfumato.series.private_files import FILE as LOCK_FILE
-from sfumato.series.private_files import PRIVATE_FOLDER, PrivateFolder, locked, said_plainly, unchanged
+from sfumato.series.private_files import (
+    PRIVATE_FOLDER,
+    LedgerCipher,
+    PrivateFolder,
+    check_key_place,
+    cipher_of,
+    locked,
+    said_plainly,
+    unchanged,
+)
 from sfumato.series.ways import APPEND
 from sfumato.whole_files import read_regular
 

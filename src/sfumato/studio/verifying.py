@@ -12,8 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import SfumatoError
-from sfumato.release.opening import open_release
-from sfumato.release.verify import verify
+from sfumato.release.verify import open_release, verify
 from sfumato.studio.app import static
 from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard

@@ -7,9 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
-from sfumato.table.sources.protocol import Place
+from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
 

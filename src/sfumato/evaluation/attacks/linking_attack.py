@@ -13,19 +13,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.links import widened
+from sfumato.evaluation.attacks.linkage import widened
 from sfumato.evaluation.attacks.people import first_numbered
-from sfumato.evaluation.attacks.placement import likeliest_rows
-from sfumato.evaluation.attacks.publication import PublishedClasses, coverage_of, read_publication
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_codes, read_register, register_attributes
+from sfumato.evaluation.attacks.placement import (
+    PublishedClasses,
+    RegisterAttribute,
+    coverage_of,
+    distinct_codes,
+    likeliest_rows,
+    read_publication,
+    read_register,
+    register_attributes,
+)
 from sfumato.kernels.linking.linkage import ClassCoverage, ClassValues, count_candidates, covering_classes
 from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.release.opening import open_release
 from sfumato.release.release import Release
-from sfumato.table.person_column import number_people
-from sfumato.table.person_keys import key_in, keys_of_tables
+from sfumato.release.verify import open_release
+from sfumato.table.person_keys import key_in, keys_of_tables, number_people
 from sfumato.table.schema import Schema, text_of
 
 

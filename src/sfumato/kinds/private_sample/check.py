@@ -30,7 +30,7 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, policy_checks
+from sfumato.release.agreement import Difference, PublishedPolicy, policy_checks
 from sfumato.release.description import (
     FORMAT,
     TableFacts,
@@ -41,7 +41,6 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import integrity, refuse_missing
 from sfumato.release.text_files import text_checks
 from sfumato.settings import is_finite_number

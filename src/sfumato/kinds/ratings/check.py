@@ -43,7 +43,14 @@ from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, known_own_model, limit_differences, model_differences, policy_checks
+from sfumato.release.agreement import (
+    Difference,
+    PublishedPolicy,
+    known_own_model,
+    limit_differences,
+    model_differences,
+    policy_checks,
+)
 from sfumato.release.description import (
     FORMAT,
     TableFacts,
@@ -54,13 +61,12 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import has_rows, integrity
 from sfumato.release.text_files import text_checks
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 
 KIND = "ratings"
 """As ``release.json`` says it."""

@@ -24,7 +24,7 @@ from sfumato.kinds.ratings.ratings import (
     select,
     sensitive_choice,
 )
-from sfumato.table.columns import ValueReading, keys_read, typed_column
+from sfumato.table.columns import ValueReading, keys_read, parse_texts, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
 from sfumato.table.layout import Reading, refuse_of_tables
@@ -33,7 +33,6 @@ from sfumato.table.reading import label_of
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source
-from sfumato.table.texts import parse_texts
 
 # Sort single ratings, in any order, into rows.
 

@@ -28,6 +28,7 @@ from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles, named
 from sfumato.release.agreement import (
     Difference,
+    PublishedPolicy,
     known_own_model,
     limit_differences,
     model_differences,
@@ -44,14 +45,13 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import has_rows, integrity, refuse_missing
 from sfumato.release.text_files import text_checks
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import distinct_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 
 KIND = "sets"
 """As ``release.json`` says it."""

@@ -36,10 +36,8 @@ from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted, percent
 from sfumato.progress import Progress, shown, silent, thread_count
 from sfumato.randomness import permutation, seed_problems
-from sfumato.release.arguments import Arguments, policy_of_call
-from sfumato.release.generalizing import solved_task
-from sfumato.release.own_types import own_types
-from sfumato.release.task import Task
+from sfumato.release.anonymize import own_types, solved_task
+from sfumato.release.task import Arguments, Task, policy_of_call
 
 Levels = NDArray[np.int64]
 """A cut: for each item the level of the node that is published for it; :data:`REMOVED` where none is. int64 (d,)."""

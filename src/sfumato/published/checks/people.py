@@ -16,7 +16,7 @@ from sfumato.models.l_diversity import WishedDiversity
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import about_values, says
 from sfumato.numbers import counted, percent
-from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
+from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 
 NO_STEP = 2**62
 """What a cell promises that is no step: more than can be."""

@@ -14,8 +14,7 @@ from sfumato.errors import InputError
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
-from sfumato.studio.jobs import FAILED, Job
-from sfumato.studio.orders import compare_order, lattice_order
+from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 
