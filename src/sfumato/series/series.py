@@ -157,8 +157,9 @@ def interrupted_series(series: Series) -> str | None:
             return None
     if not found:
         return None
-    elsewhere = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
-    return line_of(series.folder, *elsewhere, *(["--ledger-key", series.ledger_key] if series.ledger_key else []))
+    more: list[str | Path] = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
+    more += ["--ledger-key", series.ledger_key] if series.ledger_key else []
+    return line_of(series.folder, *more)
 
 
 def settle_series(series: Series) -> list[str]:
