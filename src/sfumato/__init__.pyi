@@ -56,15 +56,12 @@ from sfumato.evaluation.preview import ClassSizes as ClassSizes
 from sfumato.evaluation.preview import Preview as Preview
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.describe import describe as describe
-from sfumato.evaluation.utility.descriptives import Descriptives as Descriptives
 from sfumato.evaluation.utility.measure import answer as answer
 from sfumato.evaluation.utility.measure import measure_utility as measure_utility
 from sfumato.evaluation.utility.queries import Among as Among
 from sfumato.evaluation.utility.queries import Query as Query
 from sfumato.evaluation.utility.queries import Range as Range
 from sfumato.evaluation.utility.queries import Workload as Workload
-from sfumato.evaluation.utility.splitting import hold_out as hold_out
-from sfumato.evaluation.utility.workload import query_workload as query_workload
 from sfumato.findings.review import Review as Review
 from sfumato.findings.review import review as review
 from sfumato.hierarchy import Hierarchy as Hierarchy

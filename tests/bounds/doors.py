@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_type_hints
@@ -33,10 +34,9 @@ from sfumato.kernels.boxes import value_sets
 from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
-from sfumato.release.generalizing import solved_task
+from sfumato.release.anonymize import solved_task
 from sfumato.release.task import Task
-from sfumato.series.attacked import attack_releases
-from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.series.attacks import attack_releases, attack_with_keys
 from sfumato.table.encoding import encode
 from sfumato.table.writing import label_lines
 
@@ -97,9 +97,11 @@ def days(draw: random.Random, rows: int) -> list[date | None]:
     return [draw.choice(ends if draw.random() < 0.1 else near) for _ in range(rows)]
 
 
-def drawn_frame(draw: random.Random, odd: float) -> pl.DataFrame:
+def drawn_frame(draw: random.Random, odd: float, rows: int = 0) -> pl.DataFrame:
     """Draw a table of one record or more."""
-    rows = draw.choice((1, 2, 3, 5, 8, 12, 12, 20, 20, 30, 45)) if draw.random() < 0.98 else draw.choice((60, 200))
+    rows = (
+        rows or draw.choice((1, 2, 3, 5, 8, 12, 12, 20, 20, 30, 45)) if draw.random() < 0.98 else draw.choice((60, 200))
+    )
     letters = draw.choice(("a", "ab", "abc", "abcde"))
     columns: dict[str, Any] = {
         "n0": numbers(draw, rows, odd),
@@ -265,9 +267,9 @@ RARE: tuple[tuple[Any, tuple[Any, ...], float], ...] = (
 """Anonymizers with models and a limit for which some kernel is needed that hardly any others need."""
 
 
-def generalized_rarely(draw: random.Random, frame: pl.DataFrame) -> object:
+def generalized_rarely(draw: random.Random, frame: pl.DataFrame, options: Any = None) -> object:
     """Make a release by options that are seldom drawn together, where one sensitive value is in most records."""
-    way, models, limit = draw.choice(RARE)
+    way, models, limit = options or draw.choice(RARE)
     if draw.random() < 0.6:
         frame = frame.with_columns(s0=pl.when(pl.int_range(pl.len()) % 5 < 3).then(pl.lit("a")).otherwise("s0"))
     # Numbers without a hierarchy are cut at places, and that in one algorithm alone where it takes hierarchies as well.
@@ -306,9 +308,9 @@ SEPARATED: tuple[tuple[Any, tuple[Any, ...]], ...] = (
 """Publishers that separate values from people, with models that they can promise."""
 
 
-def separated(draw: random.Random, frame: pl.DataFrame) -> object:
-    """Separate sensitive values from people, and attack that in every way."""
-    way, models = draw.choice(SEPARATED)
+def separated(draw: random.Random, frame: pl.DataFrame, options: Any = None) -> object:
+    """Separate sensitive values from people, and attack that in some way."""
+    way, models = options or draw.choice(SEPARATED)
     names = draw.sample(("n0", "n1", "c0", "c1"), draw.choice((1, 2, 3)))
     if getattr(way, "columns", None) == TWICE:
         names = ["n0", "c0"]
@@ -348,6 +350,30 @@ def _looked_at(draw: random.Random, frame: pl.DataFrame, way: Any, models: list[
 
 def _attacked(draw: random.Random, release: Any, table: Any) -> None:
     sf.attack(release, table, attacks=draw.choice(sorted(ATTACKS)), seed=1, threads=1)
+
+
+def attacked(draw: random.Random, frame: pl.DataFrame, attack: str) -> object:
+    """Make a release as most are made, and attack it in one way."""
+    schema = drawn_schema(draw, trees=False, person=False)
+    table = sf.read_table(frame, schema)
+    way = draw.choice((sf.Mondrian(), sf.KMember()))
+    release = sf.anonymize(table, sf.KAnonymity(draw.choice((1, 2))), anonymizer=way, seed=1, threads=1)
+    return sf.attack(release, table, attacks=attack, seed=1, threads=1)
+
+
+def risked(draw: random.Random, frame: pl.DataFrame) -> None:
+    """Count what records of a table are alone on."""
+    table = sf.read_table(frame, drawn_schema(draw, trees=False, person=False))
+    _risked(draw, table, table)
+
+
+def rated_alike(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Check ratings of which more pairs are alike than there is room for at first."""
+    rows = [(person, issue, draw.choice((1, 2)), 0) for person in range(50) for issue in "ab"]
+    source = pl.DataFrame(rows, schema=["user", "issue", "rating", "time"], orient="row")
+    ratings = sf.read_ratings(source, scale=(1, 5, 1), time="time")
+    model, search = sf.RatingAnonymity(2, draw.choice((1, 2))), draw.choice(("pairwise", "slicing"))
+    return sf.check_ratings(ratings, model, search=search, threads=1)  # type: ignore[arg-type]
 
 
 def _attacked_from_outside(draw: random.Random, release: Any, table: Any) -> None:
@@ -615,13 +641,33 @@ DOORS: tuple[tuple[float, Door], ...] = (
 """Each with its share; those that take long have little."""
 
 
+SELDOM: tuple[Door, ...] = (
+    *(partial(generalized_rarely, options=options) for options in RARE),
+    *(partial(separated, options=options) for options in SEPARATED),
+    *(partial(attacked, attack=name) for name in sorted(ATTACKS)),
+    risked,
+    rated_alike,
+    attacked_series,
+    grown_often,
+    measured_apart,
+    populated,
+)
+"""Doors to kernels that few others reach: half of the tables take them in turn."""
+
+
 def knock(number: int) -> str:
     """Run one generated table through one door, and tell what came of it; what is no answer in words is raised."""
     draw = random.Random(number)
-    (door,) = draw.choices([door for _, door in DOORS], [weight for weight, _ in DOORS])
-    frame = drawn_frame(draw, odd=draw.choice((0.0, 0.3, 0.8)))
+    if number % 4 < 2:
+        # Of two tables that come here one has lower sizes, and none of them is too small to be divided.
+        door, rows = SELDOM[number // 4 % len(SELDOM)], draw.choice((8, 12, 20, 30, 45))
+        frame = drawn_frame(draw, draw.choice((0.0, 0.0, 0.3)), rows)
+    else:
+        (door,) = draw.choices([door for _, door in DOORS], [weight for weight, _ in DOORS])
+        frame = drawn_frame(draw, draw.choice((0.0, 0.3, 0.8)))
+    name = getattr(door, "func", door).__name__
     try:
         door(draw, frame)
     except sf.SfumatoError as error:
-        return f"{door.__name__}: {type(error).__name__}"
-    return f"{door.__name__}: done"
+        return f"{name}: {type(error).__name__}"
+    return f"{name}: done"

@@ -26,7 +26,7 @@ from sfumato.models.checks import Outcome
 from sfumato.policy.people import People
 from sfumato.table.large import coding as people_on_disk
 from sfumato.table.large.coding import KeyFiles
-from sfumato.table.person_column import as_they_appear, number_people
+from sfumato.table.person_keys import as_they_appear, number_people
 
 __all__ = ["_small_pieces", "pieces_of_a_town"]
 

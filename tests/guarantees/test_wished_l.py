@@ -26,7 +26,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.cli.app import app
 from sfumato.models.compiled import compile_rules
 from sfumato.table.folding import fold
-from sfumato.table.person_column import STEPS_OF_L, steps_of
+from sfumato.table.person_keys import STEPS_OF_L, steps_of
 from sfumato.table.schema import Kind
 
 QUASI = ("age", "city")

@@ -18,9 +18,7 @@ from series.test_grow import read
 from series_algorithms.small_releases import labelled, released
 from sfumato.cli.app import app
 from sfumato.errors import InputError
-from sfumato.series.attacked import TRACING, Traces, attack_releases
-from sfumato.series.attacked_composition import COMPOSITION, attack_with_keys, compose
-from sfumato.series.covering import Covering
+from sfumato.series.attacks import COMPOSITION, TRACING, Covering, Traces, attack_releases, attack_with_keys, compose
 
 Rows = list[tuple[int, int]]
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import sfumato as sf
 from series.tables import SCHEMA, write_csv
 from sfumato.cli.app import app
-from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.series.attacks import attack_with_keys
 from sfumato.series.ledger import ledger_kept
 from sfumato.table.person_keys import KINDS
 

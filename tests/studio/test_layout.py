@@ -6,10 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import sfumato as sf
-from sfumato.studio.answers import Answer, answered, answers
 from sfumato.studio.app import Opening, opening_app
 from sfumato.studio.draft import Draft
-from sfumato.studio.layout import tried
+from sfumato.studio.layout import Answer, answered, answers, tried
 from sfumato.studio.project import Project
 from studio.desks import OURS, PORT, opened, people
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.app import app
-from sfumato.studio.orders import release_order
+from sfumato.studio.jobs import release_order
 from studio.desks import opened
 
 SEED = "7"

@@ -10,10 +10,10 @@ import openpyxl
 import pytest
 
 import sfumato as sf
-from sfumato.table import announcing
+from sfumato.table import workbooks
 from sfumato.table.schema import Kind
-from sfumato.table.sources import other_files, workbook_sheets
-from sfumato.table.sources.workbook_sheets import CellRange, cell_name, column_letters, column_number
+from sfumato.table.sources import other_files, protocol
+from sfumato.table.workbooks import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
 ROWS = (
@@ -330,8 +330,8 @@ class TestOtherFiles:
 
 def test_how_long_it_takes_is_said_before(workbook, monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr(announcing, "listeners", [said.append])
-    monkeypatch.setattr(workbook_sheets, "_BYTES_A_SECOND", 10)
+    monkeypatch.setattr(protocol, "listeners", [said.append])
+    monkeypatch.setattr(workbooks, "_BYTES_A_SECOND", 10)
     sf.read_table(workbook([NAMES, *ROWS]), SCHEMA)
     assert len(said) == 1
     assert said[0].startswith("reading sheet 'Visits' takes about ")

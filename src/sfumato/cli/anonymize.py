@@ -272,8 +272,8 @@ def target_problems(
     out: str | Path | None, save_policy: Path | None, *, overwrite: bool, schema: str | None = None
 ) -> list[str]:
     """Check, before the work, whether its results can be written."""
-    from sfumato.release.folder import check_target
     from sfumato.release.stored import Shelf, check_shelf
+    from sfumato.release.transaction import check_target
 
     problems = [] if out or save_policy else ["--out: name a folder for the release"]
     if save_policy and save_policy.exists() and not overwrite:
@@ -399,7 +399,7 @@ def _release(
     table: str, policy: Policy, seed: int | None, *, bound: bool, quiet: bool, told: Told, read: Reader | None
 ) -> Release:
     from sfumato.release.anonymize import anonymize as make_release
-    from sfumato.release.passing import passing_notes
+    from sfumato.release.task import passing_notes
     from sfumato.table.reading import read_table
 
     _check_seed(seed)

@@ -22,8 +22,8 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
+    from sfumato.evaluation.attacks.play import Attacks
     from sfumato.evaluation.attacks.protocol import Attack
-    from sfumato.evaluation.attacks.results import Attacks
     from sfumato.policy.policy import Policy
     from sfumato.table.table import Table
 
@@ -278,8 +278,7 @@ def _table(
     meant: Policy, path: str, errors: list[SfumatoError], what: str, *, named: bool, drop: bool = False
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
-    from sfumato.table.person_column import number_people
-    from sfumato.table.person_keys import person_keys
+    from sfumato.table.person_keys import key_in, number_people, person_keys
     from sfumato.table.reading import read_table
     from sfumato.table.sources import open_source
 
@@ -287,21 +286,20 @@ def _table(
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
     layout, place = meant.source.layout(), meant.source.place()
     try:
-        if drop and columns.person is not None and columns.person not in open_source(path, layout, place).names:
+        if drop and not {*columns.key_columns} <= {*open_source(path, layout, place).names}:
             # People who are not in the data may lack a key; then every record is taken for another person.
             update["person"] = None
         if named:
             # Names and keys stay in the table, for a register to be compared with.
-            keys = [] if columns.person is None else [columns.person]
             update = {
-                "insensitive": (*columns.insensitive, *columns.identifying, *keys),
+                "insensitive": (*columns.insensitive, *columns.identifying, *columns.key_columns),
                 "identifying": (),
                 "person": None,
             }
         table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
         if not named:
             return table
-        own = None if columns.person is None else person_keys(table.frame[columns.person], columns.key_form)
+        own = person_keys(key_in(table.frame, columns.key_columns), columns.key_form) if columns.key_columns else None
         people = None if own is None else number_people(own)
         return replace(table, schema=meant.to_schema(), people=people, repeated=None)
     except SfumatoError as error:

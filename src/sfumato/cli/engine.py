@@ -93,7 +93,7 @@ def memory_taken(allowed: str | None) -> dict[str, Any]:
 def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:
     """Say why the disk engine cannot make this release, if it cannot."""
     from sfumato.release.on_disk import not_on_disk
-    from sfumato.table.large.opening import opened_file
+    from sfumato.table.large.batches import opened_file
 
     reasons = ["--bound compares all records with each other"] if bound else []
     reasons += not_on_disk(policy)

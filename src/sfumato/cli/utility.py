@@ -126,7 +126,7 @@ def _workload(
     seed: int | None,
 ) -> Workload:
     """Draw the queries; name the options in errors."""
-    from sfumato.evaluation.utility.workload import query_workload
+    from sfumato.evaluation.utility.answers import query_workload
 
     try:
         return query_workload(

@@ -91,7 +91,7 @@ def _refuse_audit_of_series(release: str) -> None:
     PolicyError
         When the release is one of a series.
     """
-    from sfumato.release.opening import mark_of
+    from sfumato.release.verify import mark_of
     from sfumato.series.description import SeriesPlace
     from sfumato.table.databases.address import is_database
 

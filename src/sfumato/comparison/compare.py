@@ -25,8 +25,8 @@ from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame,
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Metric, Plan, Run, Value, Way, metrics_of, plan
 from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, run_part, run_release
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
-from sfumato.evaluation.utility.splitting import hold_out
-from sfumato.evaluation.utility.views import Original
+from sfumato.evaluation.inputs import hold_out
+from sfumato.evaluation.utility.joint import Original
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
@@ -140,13 +140,13 @@ def compare(
     drawn = secrets.randbelow(2**31) if seed is None else seed
     kept = None
     if folder is not None:
-        told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
-        kept = _RunStore(Path(folder), _identity(*told))
+        identity = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
+        kept = _RunStore(Path(folder), _identity(*identity))
     used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
         used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
+    outcomes = beating(progress, "comparing", lambda beat: _Runs(laid, ground, kept, beat).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
@@ -292,10 +292,7 @@ class Agenda:
         self._lock = Lock()
 
     def begin(self) -> Run:
-        """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
-
-        Raises ``IndexError`` when none is left.
-        """
+        """Take a run of unknown times, else a long or a short one, whichever are fewer now; ``IndexError`` if none."""
         with self._lock:
             now = self._waiting[0].repetition
             own = [run for run in self._waiting if run.repetition == now]

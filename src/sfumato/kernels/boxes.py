@@ -51,8 +51,8 @@ def _widen(class_of: Int32s, codes: Codes, columns: Int64s, boxes: Codes) -> Non
 def class_sums(class_of: Int32s, codes: Codes, numbers: Floats, count: int) -> Floats:
     """Sum the numbers behind the codes of each class, in record order.
 
-    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns
-    float64 (count,). One pass, O(n).
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns float64
+    (count,). One pass, O(n).
     """
     sums = np.zeros(count, dtype=np.float64)
     for record in range(codes.shape[0]):
@@ -82,8 +82,8 @@ def class_starts(sizes: Int64s) -> Int64s:
 def group_by_class(class_of: Int32s, codes: Codes, columns: Int64s, starts: Int64s) -> Codes:
     """Lay the codes of some columns out class by class, in record order inside a class.
 
-    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64
-    (c + 1,). Returns the dtype of `codes`, (m, p), row-major: one write per record. O(n · p).
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64 (c
+    + 1,). Returns the dtype of `codes`, (m, p), row-major: one write per record. O(n · p).
     """
     place = starts[:-1].copy()
     grouped = np.empty((starts[-1], len(columns)), dtype=codes.dtype)

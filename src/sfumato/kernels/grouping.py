@@ -182,10 +182,10 @@ def count_values(
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the values of each class as compressed rows.
 
-    class_of : int32 (n,), −1 for suppressed records; codes : unsigned (n,); value_of : int32 (codes,), the value
-    ``0 .. v-1`` behind each code; totals : int64 (v,), records in a class that have the value.
-    Returns starts int64 (count + 1,), values int32 (z,) rising inside a class, counts int64 (z,). The records are laid
-    out by value first; taking them in that order hands every class its values in rising order. Cost O(n + v + count).
+    class_of : int32 (n,), −1 for suppressed records; codes : unsigned (n,); value_of : int32 (codes,), the value ``0 ..
+    v-1`` behind each code; totals : int64 (v,), records in a class that have the value. Returns starts int64 (count +
+    1,), values int32 (z,) rising inside a class, counts int64 (z,). The records are laid out by value first; taking
+    them in that order hands every class its values in rising order. Cost O(n + v + count).
     """
     by_value = _sorted_by_value(class_of, codes, value_of, totals)
     starts = _class_starts(class_of, count)

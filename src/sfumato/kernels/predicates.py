@@ -110,9 +110,9 @@ class Shared(NamedTuple):
 def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
 
-    counts : int64 (v,); may be empty when no rule looks at a sensitive attribute.
-    scratch : float64, at least ``rules.scratch_size`` entries; overwritten. One per thread.
-    An empty class satisfies nothing. Cost O(v + g) per rule; recursive l-diversity O(v · l).
+    counts : int64 (v,); may be empty when no rule looks at a sensitive attribute. scratch : float64, at least
+    ``rules.scratch_size`` entries; overwritten. One per thread. An empty class satisfies nothing. Cost O(v + g) per
+    rule; recursive l-diversity O(v · l).
     """
     if size <= 0:
         return False

@@ -16,8 +16,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.papers.hospital import HOSPITAL_SCHEMA
 from sfumato.progress import Progress, silent
 from sfumato.release.anonymize import anonymize
-from sfumato.series.attacked import SeriesAttacks, attack_releases
-from sfumato.series.attacked_composition import attack_present
+from sfumato.series.attacks import SeriesAttacks, attack_present, attack_releases
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import tags_of
 from sfumato.series.reading import ReadRelease
@@ -79,10 +78,8 @@ def monthly_study(
     `patients`: as :func:`~sfumato.papers.hospital.hospital` makes them, at least 300. `folder`: empty; gets the tables
     of each month, the releases, and the series with their ledgers. `seed`: for repeatable studies; None draws from the
     operating system. `progress`: called with (what, done, total). Raises ``InputError`` when there are too few
-    patients.
-
-    The attacker knows age, sex and zip of one person, and with which release the person came, or in which ones the
-    person is. Cost of twelve releases in each of five ways.
+    patients. The attacker knows age, sex and zip of one person, and with which release the person came, or in which
+    ones the person is. Cost of twelve releases in each of five ways.
     """
     if patients.height < FEWEST:
         raise InputError(f"patients: must be a whole number from {FEWEST} on, so that each month brings enough people")

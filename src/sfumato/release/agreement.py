@@ -1,4 +1,7 @@
-"""Whether ``policy.toml`` and ``release.json`` say the same: who reads the one must not be told otherwise by the other.
+"""The policy of a release as its recipient holds it, and whether ``policy.toml`` and ``release.json`` say the same.
+
+It is parsed plainly. A :class:`~sfumato.policy.policy.Policy` knows every algorithm, and who verifies a release must
+not need any.
 
 Both are compared as plain values, as nobody needs an algorithm to verify a release.
 """
@@ -6,16 +9,19 @@ Both are compared as plain values, as nobody needs an algorithm to verify a rele
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import PolicyError, SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS
 from sfumato.published.roles import Roles, named
+from sfumato.recoding import Recoding
 from sfumato.release.description import (
     Description,
     Own,
@@ -24,7 +30,66 @@ from sfumato.release.description import (
     describe_model,
     describe_own_model,
 )
-from sfumato.release.policy_text import FILE, PublishedPolicy
+from sfumato.whole_files import read_regular_text
+
+FILE = "policy.toml"
+
+
+@dataclass(frozen=True)
+class PublishedPolicy:
+    """What a release says of how it was made."""
+
+    text: str | None = None  # as TOML; None where the release says nothing
+
+    @classmethod
+    def of_folder(cls, folder: Path) -> PublishedPolicy:
+        """Read the file of a release folder, where there is one."""
+        path = folder / FILE
+        return cls(read_regular_text(path, errors="replace") if path.is_file() else None)
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        """Plain values, unchecked: who receives a release may have been sent anything.
+
+        Raises ``PolicyError`` when the text is no TOML.
+        """
+        try:
+            return tomllib.loads(self.text or "")
+        except (tomllib.TOMLDecodeError, RecursionError):
+            # Messages of the parser may quote a key, and keys of groups are values.
+            raise PolicyError(f"{FILE}: is damaged; it is not valid TOML") from None
+
+    def recoding(self) -> Recoding:
+        """Return how the release was published; other parts of the policy may be unknown here or withheld.
+
+        Raises ``PolicyError`` when it cannot be read.
+        """
+        damaged = PolicyError(f"{FILE}: is damaged; say how the table was published with recoding=")
+        try:
+            content = self.content
+        except PolicyError:
+            raise damaged from None
+        try:
+            return Recoding.from_policy(content.get("recoding", {}))
+        except (AttributeError, TypeError):
+            raise damaged from None
+
+    def rows_together(self) -> bool:
+        """Tell whether it says that all records of a person share one class; if it cannot be read, it does not."""
+        try:
+            rows = self.content.get("people", {}).get("rows", "together")
+            return bool(self.content["columns"]["person"]) and bool(rows == "together")
+        except (PolicyError, KeyError, TypeError, AttributeError):
+            return False
+
+    def algorithm(self) -> tuple[str, dict[str, Any]] | None:
+        """Return the name of the anonymizer and its settings, as a program writes them; None where none can be read."""
+        try:
+            settings = dict(self.content["anonymizer"])
+            return str(settings.pop("name")), {name.replace("-", "_"): value for name, value in settings.items()}
+        except (PolicyError, KeyError, TypeError, ValueError):
+            return None
+
 
 PROMISE = f"{FILE} says what release.json says"
 
@@ -58,11 +123,11 @@ def policy_checks(
 
 def table_differences(content: Mapping[str, Any], description: Description, roles: Roles) -> Iterator[Difference]:
     """Compare the policy of tables with their description, and with the `roles` that their columns have."""
-    said = [_known_model(entry) for entry in _listed(content.get("models", []))]
+    models = [_known_model(entry) for entry in _listed(content.get("models", []))]
     # Of a model that is not the library's own a policy says no more than the name.
-    bare = {model["name"] for model in said if set(model) == {"name"} and model["name"] not in MODELS}
+    bare = {model["name"] for model in models if set(model) == {"name"} and model["name"] not in MODELS}
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
-    yield from model_differences(said, (_known_model(entry) for entry in promised))
+    yield from model_differences(models, (_known_model(entry) for entry in promised))
     yield from _of_people(content["columns"].get("person"), description.people)
     yield from _of_pseudonyms(content.get("people", {}), description.structure.get("pseudonyms"))
     yield from _of_rows(content.get("people", {}), description)
@@ -70,23 +135,23 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from limit_differences(content, description.suppression_limit)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
-    for role, own, told in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
-        if role in content["columns"] and told not in description.structure:
+    for role, own, key in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
+        if role in content["columns"] and key not in description.structure:
             yield Difference("wishes", f"that people have {own} of their own", "nothing of what classes promise for it")
 
 
-def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
     """Name every field of which a steward's policy says something else than the one that a release was made from.
 
     Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
     so that a release of an earlier version fits.
     """
     differing = {
-        "models": _model_texts(said) != _model_texts(made),
-        "columns": _role_names(said) != _role_names(made),
-        **{part: _differ(said.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
-        "people": said.get("people", {}) != made.get("people", {}),
-        **{name: said.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
+        "models": _model_texts(content) != _model_texts(made),
+        "columns": _role_names(content) != _role_names(made),
+        **{part: _differ(content.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        "people": content.get("people", {}) != made.get("people", {}),
+        **{name: content.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
     }
     return [
         f"policy, {name}: not what the policy.toml of the release says; give the policy that it was made from"
@@ -104,24 +169,24 @@ def _role_names(policy: Mapping[str, Any]) -> list[set[str]]:
     return [set(role_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
 
 
-def _differ(said: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    return any(said[name] != made[name] for name in said if name in made)
+def _differ(content: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    return any(content[name] != made[name] for name in content if name in made)
 
 
 def model_differences(
     policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]
 ) -> Iterator[Difference]:
     """Compare what the policy promises with what the release says."""
-    said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
-    if said != promised:
-        yield Difference("models", _in_words(said), _in_words(promised))
+    models_of_policy, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
+    if models_of_policy != promised:
+        yield Difference("models", _in_words(models_of_policy), _in_words(promised))
 
 
 def _of_people(person: object, people: str | None) -> Iterator[Difference]:
     """Compare whom the promises are about: who takes people for records counts too few of them."""
-    said, told = ("records" if each is None else "people" for each in (person, people))
-    if said != told:
-        yield Difference("unit that promises count", said, told)
+    expected_unit, unit = ("records" if each is None else "people" for each in (person, people))
+    if expected_unit != unit:
+        yield Difference("unit that promises count", expected_unit, unit)
 
 
 def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iterator[Difference]:
@@ -129,21 +194,21 @@ def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -
     # Settings that are not said have their defaults.
     settings = {"known_values": 1, **_settings(people)}
     names = ("known_values", "fingerprint_k")
-    said = {name: settings[name] for name in names if name in settings}
-    published = said if settings.get("pseudonyms", "audit") == "published" else None
-    told = None if found is None else {name: found[name] for name in names if name in found}
-    if published != told:
-        shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, told))
+    expected = {name: settings[name] for name in names if name in settings}
+    published = expected if settings.get("pseudonyms", "audit") == "published" else None
+    content = None if found is None else {name: found[name] for name in names if name in found}
+    if published != content:
+        shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, content))
         yield Difference("pseudonyms", *map(_in_words, shown))
 
 
 def _of_rows(people: Mapping[str, Any], description: Description) -> Iterator[Difference]:
     """Compare whether records of a person may lie in different classes, and what is promised of all of them."""
     settings = _settings(people)
-    said = settings.get("rows", "together"), settings.get("all_records_k")
-    told = description.rows, description.all_records_k
-    if said != told:
-        shown = ([_as_text({"name": rows, "all_records_k": least or 1})] for rows, least in (said, told))
+    expected = settings.get("rows", "together"), settings.get("all_records_k")
+    facts = description.rows, description.all_records_k
+    if expected != facts:
+        shown = ([_as_text({"name": rows, "all_records_k": least or 1})] for rows, least in (expected, facts))
         yield Difference("rows of people", *map(_in_words, shown))
 
 
@@ -153,12 +218,14 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
     Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
     """
     for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
-        said = role_names(columns.get(role, []))
-        if not set(found) <= set(said) or (not chosen and set(found) != set(said)):
-            yield Difference(f"{role} columns", named(said) or "none", named(found) or "none")
-    said = tuple(dict.fromkeys([*role_names(columns.get("insensitive", [])), *role_names(columns.get("publish", []))]))
-    if columns.get("others") != "keep" and not set(roles.unprotected) <= set(said):
-        yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
+        of_policy = role_names(columns.get(role, []))
+        if not set(found) <= set(of_policy) or (not chosen and set(found) != set(of_policy)):
+            yield Difference(f"{role} columns", named(of_policy) or "none", named(found) or "none")
+    of_policy = tuple(
+        dict.fromkeys([*role_names(columns.get("insensitive", [])), *role_names(columns.get("publish", []))])
+    )
+    if columns.get("others") != "keep" and not set(roles.unprotected) <= set(of_policy):
+        yield Difference("unprotected columns", named(of_policy) or "none", named(roles.unprotected))
 
 
 def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
@@ -168,16 +235,16 @@ def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
         # The policy withholds what a hierarchy lists, never that there is one.
         if entry.hierarchy is not None and "hierarchy" not in settings.get(name, {}):
             yield Difference(f"hierarchy of {named([name])}", "none", "one")
-        said = settings.get(name, {}).get("kind", entry.kind)
-        if said != entry.kind:
-            yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": said})]), str(entry.kind))
+        kind = settings.get(name, {}).get("kind", entry.kind)
+        if kind != entry.kind:
+            yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": kind})]), str(entry.kind))
 
 
 def limit_differences(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
     """Compare the shares of records that may be left out."""
-    said = float(content.get("suppression-limit", 0.0))
-    if said != limit:
-        yield Difference("suppression limit", repr(said), repr(limit))
+    of_policy = float(content.get("suppression-limit", 0.0))
+    if of_policy != limit:
+        yield Difference("suppression limit", repr(of_policy), repr(limit))
 
 
 def _known_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -225,8 +292,8 @@ def _in_words(models: Iterable[str]) -> str:
 
 def _model_in_words(model: Mapping[str, Any]) -> str:
     name = str(model.get("name"))
-    told = ", ".join(f"{key}={value}" for key, value in model.items() if key != "name" and _is_short(value))
-    return named([name]) + (f" ({told})" if told else "")
+    parameters = ", ".join(f"{key}={value}" for key, value in model.items() if key != "name" and _is_short(value))
+    return named([name]) + (f" ({parameters})" if parameters else "")
 
 
 def _is_short(value: object) -> bool:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.metrics import Losses
-from sfumato.numbers import percent
+from sfumato.metrics.losses_html import loss_parts
+from sfumato.notebook import Cell, Markup, bar, lines, notebook_section, notebook_table
+from sfumato.numbers import figure, percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import PeopleFound
 from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
+from sfumato.published.checks.verification_html import check_table
+from sfumato.published.roles import roles_of
 from sfumato.release.kind_report import occasion_lines, promise_lines, record_line, section
+
+if TYPE_CHECKING:
+    from sfumato.release.kind_report import KindReport
+    from sfumato.release.release import Release
+
 
 WITHHELD = "Other losses are left out, as they depend on values that the classes hide: the data steward has them."
 
@@ -26,42 +35,26 @@ OF_CLASSES = ("records", "classes", "suppressed", "k", "discernibility", "averag
 class Report:
     """Figures of one generalized release.
 
-    Attributes
-    ----------
-    anonymizer : str
-        Name and options.
-    original, published, suppressed : int
-        Records before and after, and records that were left out or published as ``*``.
-    suppression_limit : float
-        Allowed fraction of the original records.
-    classes, smallest_class, largest_class : int
-    losses : Losses
-        Suppressed records are charged in every one.
-    verification : Verification
-        Every promise, recounted from the published table.
-    notes : tuple of str
-        What the steward should know of how this release came about. They may count what the release hides, and stay
-        out of its folder.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
-    counts : str
-        What the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
-    publishes_means : bool
-        Whether some attribute is published as class means, which do not show how far a class reaches.
-    pseudonyms : str
-        Where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or ``"published"``.
-    fingerprints : tuple
-        With published pseudonyms, what somebody finds who knows some sensitive values of a person; for the steward.
-    peoples_ncp : float or None
-        Normalized NCP over people, each the mean of its records; None where records are counted.
-    limits : tuple of str
-        What no promise of this release keeps.
-    lower_bound : float or None
-        Normalized NCP that no release of this table with this k can stay below, where it was asked for.
-    published_only : bool
-        Whether only losses are told that can be counted on the published table.
-    who_is_who : str
-        Where the steward keeps which records are of one person, where people may have several.
+    * `anonymizer`: name and options.
+    * `original`, `published`, `suppressed`: records before and after, and records that were left out or published as
+      ``*``.
+    * `suppression_limit`: allowed fraction of the original records.
+    * `losses`: suppressed records are charged in every one.
+    * `verification`: every promise, recounted from the published table.
+    * `notes`: what the steward should know of how this release came about. They may count what the release hides, and
+      stay out of its folder.
+    * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
+    * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
+    * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
+      ``"published"``.
+    * `fingerprints`: with published pseudonyms, what somebody finds who knows some sensitive values of a person; for
+      the steward.
+    * `peoples_ncp`: normalized NCP over people, each the mean of its records; None where records are counted.
+    * `limits`: what no promise of this release keeps.
+    * `lower_bound`: normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    * `published_only`: whether only losses are told that can be counted on the published table.
+    * `who_is_who`: where the steward keeps which records are of one person, where people may have several.
     """
 
     anonymizer: str
@@ -90,16 +83,16 @@ class Report:
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
 
-        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but
-        one could try every value for that one, and see which gives the same figures: the others depend on where values
-        lie inside the published ones, or on the range or the number of all values. What was counted of people is left
-        out as well, where they are not in the table.
+        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but one
+        could try every value for that one, and see which gives the same figures: the others depend on where values lie
+        inside the published ones, or on the range or the number of all values. What was counted of people is left out
+        as well, where they are not in the table.
         """
         hidden = self.counts == "people" and self.pseudonyms == "audit"
-        told = self.verification.without_people() if hidden else self.verification
+        verification = self.verification.without_people() if hidden else self.verification
         return dataclasses.replace(
             self,
-            verification=told.without_population(),
+            verification=verification.without_population(),
             notes=(WITHHELD,),
             fingerprints=(),
             peoples_ncp=None,
@@ -177,7 +170,6 @@ class Report:
     def _repr_html_(self) -> str:
         """Show notebooks the report."""
         from sfumato.notebook import card
-        from sfumato.release.report_html import counts, report_parts
 
         return card("Report", counts(self), *report_parts(self))
 
@@ -214,8 +206,8 @@ class Report:
         by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]
         found = [each if isinstance(each, str) else each.to_dict() for each in by_values]
         by_numbers = [each.to_dict() for each in self.fingerprints if isinstance(each, NumbersOfRecordsFound)]
-        told = {"fingerprints": found} if found else {}
-        return told | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
+        content = {"fingerprints": found} if found else {}
+        return content | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
 
     def _risk_line(self) -> str:
         if self.highest_risk is None or self.average_risk is None:
@@ -267,3 +259,60 @@ def _rounded(value: Any, digits: int) -> Any:
     if isinstance(value, Mapping):
         return {name: _rounded(part, digits) for name, part in value.items()}
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def report_parts(report: Report | KindReport) -> tuple[Markup, ...]:
+    """Return what a report says, as parts of a card."""
+    figures = _losses(report) if isinstance(report, Report) else _figures(report)
+    return (
+        notebook_table(("", ""), list(_facts(report))),
+        notebook_section("Promises, recounted from what is published", check_table(report.verification.checks)),
+        notebook_section("Not covered by any promise", lines(map(str, report.verification.uncovered))),
+        figures,
+        notebook_section("Notes", lines(report.notes)),
+        notebook_section("Limits", lines(report.limits)),
+    )
+
+
+def release_parts(release: Release) -> tuple[Markup, ...]:
+    """Return the published columns with their roles, and the report."""
+    roles = roles_of(release.published).to_dict()
+    columns = [(role.replace("_", "-"), ", ".join(names)) for role, names in roles.items() if names]
+    return (notebook_table(("", ""), columns), *report_parts(release.report))
+
+
+def counts(report: Report | KindReport) -> str:
+    """Count the records."""
+    sentence = f"{report.published:,} records"
+    return sentence if report.original is None else f"{sentence} of {report.original:,}"
+
+
+def _facts(report: Report | KindReport) -> Iterator[tuple[Cell, Cell]]:
+    for name, words in (("purpose", report.purpose), ("recipient", report.recipient)):
+        if words is not None:
+            yield name, words
+    yield "anonymizer", report.anonymizer
+    if report.original:
+        allowed = f" of at most {percent(report.suppression_limit)}"
+        yield "suppressed", f"{report.suppressed:,} records, {percent(report.suppressed / report.original, 3)}{allowed}"
+    if not isinstance(report, Report):
+        return
+    average = figure(report.published / report.classes, 3)
+    sizes = f"smallest {report.smallest_class:,}, average {average}, largest {report.largest_class:,}"
+    yield "classes", f"{report.classes:,}; {sizes}"
+    if report.people:
+        yield "people", str(report.people)
+    for wishes in report.verification.wishes:
+        yield wishes.promise, wishes.detail
+    for name, risk in (("highest", report.highest_risk), ("average", report.average_risk)):
+        if risk is not None:
+            yield f"{name} risk of {report.counts}", bar(risk)
+
+
+def _losses(report: Report) -> Markup:
+    return notebook_section("Losses", *loss_parts(report.losses, report.digits, of_classes=report.published_only))
+
+
+def _figures(report: KindReport) -> Markup:
+    rows = [(name.replace("_", " "), figure(value)) for name, value in report.figures.items()]
+    return notebook_section("Figures", notebook_table(("", ""), rows, (1,)))

@@ -18,12 +18,12 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
-from sfumato.release.folder import unportable
-from sfumato.table.csv_format import CsvFormat
+from sfumato.release.transaction import unportable
 from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import Codes, Format, sha256_of, write_data
 
 
@@ -50,12 +50,8 @@ def read_published_files(
 ) -> tuple[Published, tuple[Check, ...]]:
     """Read every table and put them together; tell of each file whether it is the one that was written.
 
-    Raises
-    ------
-    VerificationError
-        When a file is missing, or the tables contradict each other or the structure.
-    SfumatoError
-        When a file cannot be read as a table.
+    Raises ``VerificationError`` when a file is missing, or the tables contradict each other or the structure. Raises
+    ``SfumatoError`` when a file cannot be read as a table.
     """
     refuse_missing(folder, facts)
     tables = {name: _read_table(folder, entry, description) for name, entry in facts.items()}

@@ -12,8 +12,7 @@ from typing import Any, Self
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.release.description import is_format, unambiguous
-from sfumato.release.folder import MARK, SERIES
-from sfumato.release.transaction import interrupted
+from sfumato.release.transaction import MARK, SERIES, interrupted
 from sfumato.series.ways import APPEND
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text

@@ -95,8 +95,8 @@ class PeopleOfRelease:
         labels.
     pseudonyms : numpy.ndarray or None
         int32: where people have several records, a number of the person of each row that came, in the order of
-        :func:`~sfumato.series.appended.order_of_content`. As in an audit file it is valid in one class, and drawn: it
-        does not say who of the class it is. None: everybody has one row.
+        :func:`~sfumato.series.append_recount.order_of_content`. As in an audit file it is valid in one class, and
+        drawn: it does not say who of the class it is. None: everybody has one row.
     """
 
     tags: pl.Series

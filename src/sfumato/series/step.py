@@ -18,8 +18,8 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.registry import loaded
-from sfumato.release.folder import MARK, whole_folder
 from sfumato.release.loss_report import Report
+from sfumato.release.transaction import MARK, whole_folder
 from sfumato.series.acceptable import policy_changes, published_policy
 from sfumato.series.batch import Batch, read_batch, read_otherwise
 from sfumato.series.description import SeriesFolder, SeriesPlace

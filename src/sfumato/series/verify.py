@@ -16,8 +16,8 @@ from sfumato.errors import PolicyError, SfumatoError, VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
-from sfumato.release.folder import MARK
-from sfumato.release.opening import mark_of
+from sfumato.release.transaction import MARK
+from sfumato.release.verify import mark_of
 from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, SeriesPlace
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS, looked_back, recount_of, stands_in

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
@@ -15,19 +16,91 @@ from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.hierarchy.specification import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.release.folder import no_release
+from sfumato.release.transaction import no_release
 from sfumato.studio.draft import Draft, in_words
-from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
-from sfumato.studio.profile import ColumnProfile, profiled
-from sfumato.studio.project import Project, as_written
-from sfumato.table.person_keys import KINDS, spellings_asked
+from sfumato.studio.project import HistoryEntry, Project, as_written
+from sfumato.table.distinct import Distinct
+from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
-from sfumato.table.schema import Attribute, Schema
+from sfumato.table.schema import Attribute, Kind, Schema, is_measured
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
-    from sfumato.release.opening import OpenedRelease
+    from sfumato.release.verify import OpenedRelease
+
+
+BARS = 12
+FEWEST = 20
+"""Records from which on it says something that all values are different."""
+MOST_DRAFTED = 2_000
+"""Values from which on a hierarchy of listed values is not offered: nobody would group them by hand."""
+
+Looks = Literal["identifier", "code"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column at a glance; it holds no value."""
+
+    name: str
+    kind: Kind | None  # None where it cannot be read at all; `problem` then says why
+    # `distinct`, `missing`: different values, and records without one
+    distinct: int = 0
+    missing: int = 0
+    # heights from 0 to 1: how many records lie in each part of the range, or have each of the most frequent values
+    bars: tuple[float, ...] = ()
+    # ``"identifier"``: all values are different. ``"code"``: numbers that are written with the same number of digits,
+    # so that they probably name something and measure nothing.
+    looks: Looks | None = None
+    digits: int = 0  # how many those are
+    problem: str = ""  # what is wrong with it
+
+
+def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
+    """Look at one column, read as a kind; None reads the kind off it.
+
+    Cost O(d) for d distinct values once the preview knows them.
+    """
+    try:
+        distinct = preview.distinct(name, kind)
+        found = preview.kind(name, kind)
+    except SfumatoError as error:
+        return ColumnProfile(name, None, problem=" ".join(error.problems))
+    values = len(distinct.values)
+    known = int(distinct.counts.sum())
+    digits = _digits(distinct) if found is Kind.NUMERIC else 0
+    looks: Looks | None = None
+    if values == known >= FEWEST and not distinct.values.dtype.is_float():
+        looks = "identifier"
+    elif digits:
+        looks = "code"
+    return ColumnProfile(name, found, values, distinct.missing, _bars(distinct, found), looks, digits)
+
+
+def _digits(distinct: Distinct) -> int:
+    """Return the number of digits of whole numbers that all have as many, three at least; 0 for others."""
+    if not distinct.values.dtype.is_integer() or len(distinct.values) < 2:
+        return 0
+    lengths = text_of(distinct.values).str.len_chars().unique()
+    low = distinct.values[0]
+    is_code = len(lengths) == 1 and lengths[0] >= 3 and low >= 0
+    # Years have four digits, too, and are quantities.
+    is_year = is_code and lengths[0] == 4 and low >= 1800 and distinct.values[-1] <= 2100
+    return 0 if is_year or not is_code else int(lengths[0])
+
+
+def _bars(distinct: Distinct, kind: Kind) -> tuple[float, ...]:
+    if not len(distinct.values):
+        return ()
+    if is_measured(kind):
+        numbers = distinct.values.to_physical().cast(pl.Float64).to_numpy()
+        finite = np.isfinite(numbers)
+        heights = np.histogram(numbers[finite], BARS, weights=distinct.counts[finite])[0]
+    else:
+        heights = np.sort(distinct.counts)[::-1][:BARS]
+    top = float(heights.max(initial=0))
+    return tuple(float(height / top) for height in heights) if top else ()
 
 
 # Rows of a table as texts, a page at a time, for the grid.
@@ -40,20 +113,11 @@ BLANK = "•••"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TablePage:
-    """Columns that can be shown.
-
-    Attributes
-    ----------
-    names : tuple of str
-    height : int
-        Number of rows.
-    some : callable
-        Returns the values of a column, from a row on, of so many rows.
-    """
+    """Columns that can be shown."""
 
     names: tuple[str, ...]
-    height: int
-    some: Callable[[str, int, int], pl.Series]
+    height: int  # number of rows
+    some: Callable[[str, int, int], pl.Series]  # returns the values of a column, from a row on, of so many rows
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> TablePage:
@@ -95,29 +159,15 @@ def _texts(column: pl.Series, *, blank: bool) -> list[str | None]:
 
 @dataclass(eq=False)
 class Desk:
-    """One open project.
-
-    Attributes
-    ----------
-    project : Project
-    table : RawTable
-    source : Source
-        How the table was read.
-    preview : Preview
-    jobs : Jobs
-    is_blank : bool
-        Whether original values are kept off the screen.
-    lock : threading.RLock
-        Held while something is counted or changed.
-    """
+    """One open project."""
 
     project: Project
     table: RawTable
-    source: Source
+    source: Source  # how the table was read
     preview: Preview
     jobs: Jobs
-    is_blank: bool = False
-    lock: Any = field(default_factory=threading.RLock)
+    is_blank: bool = False  # whether original values are kept off the screen
+    lock: Any = field(default_factory=threading.RLock)  # held while something is counted or changed
     _sheet: TablePage | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
     _latest: int = 0
@@ -127,10 +177,7 @@ class Desk:
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
         """Open the table of a project, and begin its history.
 
-        Raises
-        ------
-        SfumatoError
-            When the table cannot be read, or the policy does not fit it.
+        Raises ``SfumatoError`` when the table cannot be read, or the policy does not fit it.
         """
         source = checked(Source, project.source)
         table = _whole_table(project.table, source)
@@ -184,8 +231,8 @@ class Desk:
 
     def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
         """Read the table anew where a draft says that it is read in another way; None where it is not."""
-        meant = checked(Source, draft.rest.get("source", {}))
-        return None if meant == self.source else (meant, _whole_table(self.project.table, meant))
+        source = checked(Source, draft.rest.get("source", {}))
+        return None if source == self.source else (source, _whole_table(self.project.table, source))
 
     def _take(self, fresh: tuple[Source, RawTable] | None) -> None:
         if fresh is None:
@@ -207,13 +254,13 @@ class Desk:
 
     def keys_asked(self) -> list[str]:
         """Say of which keys of people nobody has said yet whether they are the same person's, with counts."""
-        names, form = self.draft.of_role("person"), self.draft.key_form
+        names, form = self.draft.key_columns, self.draft.key_form
         if not names:
             return []
         with self.lock:
-            asked = (self.source, names[0], form)
+            asked = (self.source, tuple(names), form)
             if self._asked is None or self._asked[0] != asked:
-                found = spellings_asked(self.table.texts(names[0]), form)
+                found = spellings_asked(one_key([self.table.texts(name) for name in names]), form)
                 self._asked = (
                     asked,
                     [f"{many:,} differ from another only {KINDS[kind]}" for kind, many in found.items()],
@@ -246,7 +293,7 @@ class Desk:
         job = self.jobs.get(number)
         folder = self.release_folder(job)
         if number not in self._opened:
-            from sfumato.release.opening import open_release
+            from sfumato.release.verify import open_release
 
             # Only the last one looked at stays in memory.
             self._opened = {number: open_release(folder)}

@@ -1,4 +1,4 @@
-"""Jobs of the studio: commands, one at a time, each in a process that can be killed, with its record on disk."""
+"""Jobs of the studio: the words of each command, one at a time, each a process that can be killed, with its record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
+from sfumato.numbers import counted
+from sfumato.policy.policy import Policy
+from sfumato.studio.project import HistoryEntry, Project
 from sfumato.whole_files import PRIVATE, write_whole
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
@@ -32,51 +36,23 @@ LATER = 2.0
 
 @dataclass(frozen=True)
 class Job:
-    """One job, as its record says it.
-
-    Attributes
-    ----------
-    number : int
-    kind : str
-        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or
-        ``"report"``.
-    words : list of str
-        The words of the command, as the page shows them.
-    entry : int
-        The entry of the history that it was made from.
-    about : int or None
-        The release that it is about, where it is not one itself.
-    policy : str
-        The policy, in its canonical form.
-    table : str
-        The sha256 of the original.
-    state : str
-    title : str
-    begun, ended : str
-        When, in UTC.
-    code : int or None
-        The exit code of the command.
-    problems : list of str
-        What it said.
-    result : dict
-        What it printed, for machines.
-    seconds : float
-    """
+    """One job, as its record says it."""
 
     number: int
-    kind: str
-    words: list[str]
-    entry: int
+    kind: str  # ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or ``"report"``
+    words: list[str]  # the words of the command, as the page shows them
+    entry: int  # the entry of the history that it was made from
     title: str
-    about: int | None = None
-    policy: str = ""
-    table: str = ""
+    about: int | None = None  # the release that it is about, where it is not one itself
+    policy: str = ""  # the policy, in its canonical form
+    table: str = ""  # the sha256 of the original
     state: str = WAITING
+    # `begun`, `ended`: when, in UTC
     begun: str = ""
     ended: str = ""
-    code: int | None = None
-    problems: list[str] = field(default_factory=list)
-    result: Any = None
+    code: int | None = None  # the exit code of the command
+    problems: list[str] = field(default_factory=list)  # what it said
+    result: Any = None  # what it printed, for machines
     seconds: float = 0.0
 
     @property
@@ -98,12 +74,8 @@ class Progress:
 class Jobs:
     """The queue of a project's jobs, and the record of those that ended.
 
-    Parameters
-    ----------
-    folder
-        Of all jobs: each has one of its own there, named by its number.
-    spare
-        Whether a process is kept ready for the next job.
+    `folder`: of all jobs: each has one of its own there, named by its number. `spare`: whether a process is kept ready
+    for the next job.
     """
 
     def __init__(self, folder: Path, *, spare: bool = True) -> None:
@@ -142,8 +114,8 @@ class Jobs:
     def progress(self, number: int) -> Progress:
         """Return how far a job is; the clock is that of the studio, whatever the job's process is busy with."""
         with self._lock:
-            told, begun = self._progress.get(number, Progress()), self._begun.get(number)
-            return told if begun is None else replace(told, seconds=round(time.monotonic() - begun, 1))
+            progress, begun = self._progress.get(number, Progress()), self._begun.get(number)
+            return progress if begun is None else replace(progress, seconds=round(time.monotonic() - begun, 1))
 
     @property
     def under_way(self) -> bool:
@@ -256,33 +228,33 @@ class Jobs:
         with suppress(OSError):
             process.stdin.write(json.dumps([*job.words, "--progress", "json"]) + "\n")
             process.stdin.flush()
-        said = self._told(job.number, process)
+        problems = self._follow(job.number, process)
         out.join()
         code = process.wait()
         _close_pipes(process)
-        self._end(job, code, said, "".join(printed))
+        self._end(job, code, problems, "".join(printed))
 
-    def _told(self, number: int, process: subprocess.Popen[str]) -> list[str]:
+    def _follow(self, number: int, process: subprocess.Popen[str]) -> list[str]:
         """Follow what a job says of its progress, and return everything else that it says."""
-        said: list[str] = []
+        problems: list[str] = []
         assert process.stderr is not None
         for line in process.stderr:
             progress = _progress(line)
             if progress is not None:
                 with self._lock:
                     self._progress[number] = progress
-            elif line.strip() and len(said) < _MOST_LINES:
-                said.append(line.strip().removeprefix("sfumato: "))
-        return said
+            elif line.strip() and len(problems) < _MOST_LINES:
+                problems.append(line.strip().removeprefix("sfumato: "))
+        return problems
 
-    def _end(self, job: Job, code: int, said: list[str], printed: str) -> None:
+    def _end(self, job: Job, code: int, messages: list[str], printed: str) -> None:
         seconds = self.progress(job.number).seconds
         with self._lock:
             self._running = None
             self._begun.pop(job.number, None)
             if self._jobs[job.number].state == RUNNING:
                 state = DONE if code == 0 else FAILED
-                problems = said if code == 0 or said else [f"the process ended by itself (exit code {code})"]
+                problems = messages if code == 0 or messages else [f"the process ended by itself (exit code {code})"]
                 self._keep(
                     replace(
                         self._jobs[job.number],
@@ -335,8 +307,8 @@ def _progress(line: str) -> Progress | None:
     if not line.startswith('{"progress"'):
         return None
     try:
-        said = json.loads(line)
-        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]))
+        message = json.loads(line)
+        return Progress(str(message["progress"]), int(message["done"]), int(message["total"]))
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -374,3 +346,113 @@ def shown_command(words: Sequence[str]) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+Making = Callable[[int, Path], Job]
+REPORT, DECISIONS = "report.html", "decisions.json"
+HELD_OUT = 0.2
+
+
+def release_order(project: Project, entry: HistoryEntry, title: str, *, bound: bool = False) -> Making:
+    """Order a release of the draft of an entry. Raises ``PolicyError``: while the draft is no policy."""
+    policy = entry.draft.policy()
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["anonymize", str(project.table), "--policy", _written(policy, folder), "--out", str(folder / RELEASE)]
+        more = ["--bound"] if bound else []
+        job = _job(project, entry, policy, number, "release", title, [*words, *more, "--json"])
+        return job
+
+    return make
+
+
+def try_order(project: Project, entry: HistoryEntry, title: str, about: int) -> Making:
+    """Order a release of a draft that is only thrown away: whether it can be met, and what it would cost."""
+    making = release_order(project, entry, title)
+    return lambda number, folder: replace(making(number, folder), kind="try", about=about)
+
+
+def draft_attack_order(project: Project, entry: HistoryEntry) -> Making:
+    """Order attacks on what the draft would publish, with some people held out."""
+    policy = entry.draft.policy()
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["attack", str(project.table), "--policy", _written(policy, folder), "--hold-out", str(HELD_OUT)]
+        return _job(project, entry, policy, number, "attack", "attack on the draft", [*words, "--json"])
+
+    return make
+
+
+def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run: Path, earlier: Path | None) -> Making:
+    """Order attacks on a release; with an earlier one of the same people also the intersection of both."""
+    policy = Policy.from_file(folder_of_run / POLICY)
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
+        words += ["--policy", _written(policy, folder), *(["--earlier", str(earlier)] if earlier else [])]
+        named = f", beside {earlier.relative_to(project.table.parent).as_posix()}" if earlier else ""
+        title = f"attack on release {run.number}{named}"
+        job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
+        return replace(job, about=run.number)
+
+    return make
+
+
+def report_order(
+    project: Project, run: Job, folder_of_run: Path, edition: str, earlier: Sequence[Path], log: Sequence[Decision]
+) -> Making:
+    """Order the report on a release, in an edition, with what was decided on the way."""
+    if edition not in ("internal", "public"):
+        raise InputError("edition: choose the internal or the public one")
+    policy, entry = Policy.from_file(folder_of_run / POLICY), project.history.entry(run.entry)
+
+    def make(number: int, folder: Path) -> Job:
+        write_whole(folder / DECISIONS, json.dumps([decision.to_dict() for decision in log]), PRIVATE)
+        words = ["report", str(folder_of_run / RELEASE), "--original", str(project.table)]
+        words += ["--policy", _written(policy, folder), "--edition", edition, "--out", str(folder / REPORT), "--quiet"]
+        words += ["--decisions", str(folder / DECISIONS)]
+        words += [word for path in earlier for word in ("--earlier", str(path))]
+        job = _job(project, entry, policy, number, "report", f"{edition} report on release {run.number}", words)
+        return replace(job, about=run.number)
+
+    return make
+
+
+def compare_order(
+    project: Project, entry: HistoryEntry, methods: Sequence[str], values: str, kind: str = "compare"
+) -> Making:
+    """Order a comparison of methods over several k."""
+    policy = entry.draft.policy()
+    if not methods:
+        raise InputError("methods: choose at least one")
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["compare", str(project.table), "--policy", _written(policy, folder)]
+        words += ["--anonymizers", ",".join(methods), "-k", values, "--queries", "0"]
+        title = f"{counted(len(methods), 'method')}, k = {values.replace(',', ', ')}"
+        return _job(project, entry, policy, number, kind, title, [*words, "--json"])
+
+    return make
+
+
+def lattice_order(project: Project, entry: HistoryEntry) -> Making:
+    """Order a search of the levels that satisfy the draft's promises; nothing is published."""
+    policy = entry.draft.policy()
+
+    def make(number: int, folder: Path) -> Job:
+        words = ["lattice", str(project.table), "--policy", _written(policy, folder), "--json"]
+        return _job(project, entry, policy, number, "lattice", "levels that satisfy the promises", words)
+
+    return make
+
+
+def _job(
+    project: Project, entry: HistoryEntry, policy: Policy, number: int, kind: str, title: str, words: list[str]
+) -> Job:
+    return Job(number, kind, words, entry.number, title, policy=policy.to_toml(), table=project.sha256)
+
+
+def _written(policy: Policy, folder: Path) -> str:
+    path = folder / POLICY
+    policy.to_file(path)
+    return str(path)

@@ -1,10 +1,11 @@
-"""How a text file would be read in one way or another: its first rows, the row that breaks, and what fits better."""
+"""How a text file would be read in one way or another, and the questions that reading a table asks."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,9 +15,10 @@ from typing import Any, Literal
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.table.csv_file import CsvFile, open_csv
-from sfumato.table.csv_format import CsvFormat
+from sfumato.studio.draft import Draft
 from sfumato.table.raw_table import open_table
+from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.text_files import CsvFile, open_csv
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
 """Endings of files that are text, so that their layout is a question."""
@@ -31,43 +33,22 @@ _ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
 
 @dataclass(frozen=True)
 class Broken:
-    """The first row that does not fit.
+    """The first row that does not fit."""
 
-    Attributes
-    ----------
-    number : int
-        Of the record, from 1; 0 is the row of names.
-    cells : list of str
-    why : str
-    """
-
-    number: int
+    number: int  # of the record, from 1; 0 is the row of names
     cells: list[str]
     why: str
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What comes of reading a file in one way.
+    """What comes of reading a file in one way."""
 
-    Attributes
-    ----------
-    names : list of str
-        Of the columns.
-    rows : list of list of str
-        The first ones.
-    broken : Broken or None
-    problems : list of str
-        Why the file cannot be read in this way; empty if it can.
-    better : list of (str, dict)
-        Ways that seem to fit better: what is said of them, and what changes.
-    """
-
-    names: list[str]
-    rows: list[list[str]]
+    names: list[str]  # of the columns
+    rows: list[list[str]]  # the first ones
     broken: Broken | None
-    problems: list[str]
-    better: list[tuple[str, dict[str, str]]]
+    problems: list[str]  # why the file cannot be read in this way; empty if it can
+    better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
 
 
 def is_text_file(path: Path) -> bool:
@@ -78,8 +59,6 @@ def is_text_file(path: Path) -> bool:
 def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     """Read a text file in one way, and say what comes of it; no value stands in what is said.
 
-    Notes
-    -----
     Cost O(bytes): only a whole file shows whether it can be read.
     """
     layout, problems = checked(Source, source).layout(), _problems(path, source)
@@ -146,13 +125,85 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
         widths = {len(row) for row in rows}
         if len(widths) == 1 and (width := widths.pop()) > 1:
             found.append((f"{name}s part each of the first {len(rows)} rows into {width:,} fields", separator))
-    better = [(said, {"separator": separator}) for said, separator in found]
+    better = [(words, {"separator": separator}) for words, separator in found]
     for line in problems:
         named = "utf-8" if "the file is UTF-8" in line else (_ENCODING.search(line) or [""] * 2)[1]
         if named and named != layout.encoding:
             better.append((f"the letters read as {named}", {"encoding": named}))
-    return list({tuple(its.items()): (said, its) for said, its in better}.values())
+    return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
     return CsvFormat(separator, layout.encoding, layout.quote)
+
+
+_OPTION = re.compile(
+    r"--(decimal|thousands|dates|unit|categorical|numeric|strays-missing|encoding|separator)"
+    r" ('[^']*'|\"[^\"]*\"|[^\s,;()]+|,|;)"
+)
+OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator")
+"""Options that speak of the whole file unless they name a column."""
+OF_COLUMN = ("decimal", "thousands", "dates", "unit")
+_SAID = {
+    "decimal": "“{}” stands before fractions",
+    "thousands": "“{}” stands between thousands",
+    "dates": "dates are written {}",
+    "unit": "{} is the unit",
+    "encoding": "the file is written in {}",
+    "separator": "“{}” parts the fields",
+}
+_OF_KIND = {
+    "categorical": "it is text, or codes",
+    "numeric": "they are numbers",
+    "strays-missing": "what does not fit counts as missing",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to a question."""
+
+    option: str  # of the command line, without its dashes
+    column: str  # whose values it is about; empty: the whole file's
+    value: str  # what is said; empty where the option says all
+
+    @property
+    def words(self) -> str:
+        """What the button says."""
+        words = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
+        return f"{self.column}: {words}" if self.column else words
+
+
+def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
+    """Return the answers that problems with a table name, each once; `names` are those of its columns."""
+    found = [_answer(option, value, names) for line in problems for option, value in _OPTION.findall(line)]
+    return list(dict.fromkeys(answer for answer in found if answer is not None))
+
+
+def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
+    try:
+        value = "".join(shlex.split(reply))
+    except ValueError:
+        return None
+    if option in _OF_KIND:
+        return Answer(option, value, "") if value in names else None
+    column = next((name for name in names if option in OF_COLUMN and value.startswith(f"{name}=")), "")
+    value = value[len(column) + 1 :] if column else value
+    return Answer(option, column, value) if value and (column or option in OF_FILE) else None
+
+
+def answered(draft: Draft, answer: Answer) -> Draft:
+    """Return the draft that says what an answer says.
+
+    Raises ``InputError`` when it is no answer. Raises ``PolicyError`` when there is no such column.
+    """
+    if answer.option in ("categorical", "numeric"):
+        return draft.with_setting(answer.column, "kind", answer.option)
+    if answer.option == "strays-missing":
+        return draft.with_setting(answer.column, "strays", "missing")
+    if answer.column and answer.option in OF_COLUMN:
+        return draft.with_setting(answer.column, answer.option, answer.value)
+    if not answer.column and answer.option in OF_FILE:
+        source: dict[str, Any] = dict(draft.rest.get("source", {}))
+        return draft.with_rest("source", {**source, answer.option: answer.value})
+    raise InputError("option: is none of the answers")

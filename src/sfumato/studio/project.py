@@ -1,4 +1,4 @@
-"""A project of the studio: a private folder that holds everything, so that a killed server loses nothing."""
+"""A project of the studio: a private folder that holds everything, and the history of its setup, a tree of drafts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,116 @@ from sfumato.errors import InputError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft, in_words
-from sfumato.studio.history import History, made_private
 from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """One state of the setup."""
+
+    number: int  # from 1; the file is named after it
+    parent: int | None  # the entry that it was made from
+    note: str  # what changed, in words
+    made: str  # when, in UTC
+    draft: Draft
+
+
+class History:
+    """All entries of a project, and the one that stands.
+
+    Undo and redo move between entries; a change makes a child of the entry that it was made from. So nothing is lost
+    when somebody goes back and goes on in another way, or works in two tabs. `folder`: where the entries lie.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries = {int(path.stem): _entry_of(path) for path in sorted(folder.glob("[0-9]*.toml"))}
+        self._head = _read_head(folder / "head", self._entries)
+
+    @property
+    def head(self) -> HistoryEntry:
+        """The entry that stands."""
+        return self._entries[self._head]
+
+    @property
+    def entries(self) -> list[HistoryEntry]:
+        """All entries, the oldest first."""
+        return [self._entries[number] for number in sorted(self._entries)]
+
+    def __bool__(self) -> bool:
+        """Tell whether there is an entry."""
+        return bool(self._entries)
+
+    def entry(self, number: int) -> HistoryEntry:
+        """Return one entry, or raise InputError."""
+        if number not in self._entries:
+            raise InputError("history: there is no such entry; load the page again")
+        return self._entries[number]
+
+    def add(self, draft: Draft, note: str, parent: int | None) -> HistoryEntry:
+        """Write a new entry, which then stands."""
+        number = max(self._entries, default=0) + 1
+        entry = HistoryEntry(number, parent, note, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), draft)
+        entry_content: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
+        content = entry_content if parent is None else {"parent": parent, **entry_content}
+        write_whole(self._folder / f"{number:04}.toml", tomli_w.dumps(content), PRIVATE)
+        self._entries[number] = entry
+        self.go_to(number)
+        return entry
+
+    def go_to(self, number: int) -> HistoryEntry:
+        """Let an entry stand."""
+        entry = self.entry(number)
+        write_whole(self._folder / "head", str(number), PRIVATE)
+        self._head = number
+        return entry
+
+    def undone(self) -> int | None:
+        """Return the number of the entry before the one that stands."""
+        return self.head.parent
+
+    def redone(self) -> int | None:
+        """Return the number of the entry that was made last from the one that stands."""
+        return max((entry.number for entry in self._entries.values() if entry.parent == self._head), default=None)
+
+    def depths(self) -> dict[int, int]:
+        """Return in how many branches each entry lies: one branches off if its parent has an older child."""
+        first: dict[int | None, int] = {}
+        depths: dict[int, int] = {}
+        for entry in self.entries:
+            branches = entry.number != first.setdefault(entry.parent, entry.number)
+            depths[entry.number] = (depths.get(entry.parent, 0) if entry.parent is not None else 0) + branches
+        return depths
+
+
+def _entry_of(path: Path) -> HistoryEntry:
+    try:
+        content: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
+        return HistoryEntry(
+            int(path.stem), content.get("parent"), content["note"], content["made"], Draft.from_dict(content["draft"])
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{path.name}: is no entry of a history; take it out of the project's folder") from None
+
+
+def _read_head(path: Path, entries: Mapping[int, HistoryEntry]) -> int:
+    try:
+        number = int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        number = 0
+    return number if number in entries else max(entries, default=0)
+
+
+def made_private(folder: Path) -> Path:
+    """Make a folder that nobody else may read, and return it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if os.name == "posix":
+        folder.chmod(0o700)
+    return folder
+
 
 FORMAT = 1
 MARK = "studio.toml"
@@ -30,27 +136,14 @@ _PARTS = ("history", "hierarchies", "releases", "jobs")
 
 @dataclass(eq=False)
 class Project:
-    """A folder with the history of the setup, hierarchies, releases and reports.
-
-    Attributes
-    ----------
-    folder : Path
-    table : Path
-        The original; it stays where it is.
-    source : dict
-        How it is read, as a policy says it.
-    sha256 : str
-        Of the original, when the project was opened.
-    history : History
-    earlier : str or None
-        Name of the release of last time, beside the table; empty: there is none; None: nobody has said.
-    """
+    """A folder with the history of the setup, hierarchies, releases and reports."""
 
     folder: Path
-    table: Path
-    source: dict[str, Any]
-    sha256: str
+    table: Path  # the original; it stays where it is
+    source: dict[str, Any]  # how it is read, as a policy says it
+    sha256: str  # of the original, when the project was opened
     history: History
+    # name of the release of last time, beside the table; empty: there is none; None: nobody has said
     earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
     _seen: tuple[int, ...] = field(default=(), repr=False)
@@ -59,21 +152,12 @@ class Project:
     def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
         """Open a project, or begin one.
 
-        Parameters
-        ----------
-        folder
-        table
-            The original; None takes the one that the project was begun with.
-        source
-            How it is read, beside what the project says.
-
-        Raises
-        ------
-        InputError
-            When the folder is something else, of a newer version, or in use; or when there is no table.
+        `table`: the original; None takes the one that the project was begun with. `source`: how it is read, beside what
+        the project says. Raises ``InputError`` when the folder is something else, of a newer version, or in use; or
+        when there is no table.
         """
-        said = _read(folder)
-        place = table or (Path(said["table"]) if "table" in said else None)
+        content = _read(folder)
+        place = table or (Path(content["table"]) if "table" in content else None)
         if place is None:
             raise InputError(f"{folder}: is a new project; name the table that it is about")
         if not place.is_file():
@@ -81,10 +165,10 @@ class Project:
         made_private(folder)
         for part in _PARTS:
             made_private(folder / part)
-        layout = {**said.get("source", {}), **source}
+        layout = {**content.get("source", {}), **source}
         checked(Source, layout)
-        seen = _stamp(place)
-        kept = History(folder / "history"), said.get("earlier"), _locked(folder), seen
+        stamp = _stamp(place)
+        kept = History(folder / "history"), content.get("earlier"), _locked(folder), stamp
         project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
         _mark(project)
         return project
@@ -101,12 +185,12 @@ class Project:
     def is_another(self) -> bool:
         """The same, read in any case: before something is made of it."""
         try:
-            seen = _stamp(self.table)
+            stamp = _stamp(self.table)
             if _sha256(self.table) != self.sha256:
                 return True
         except OSError:
             return True
-        self._seen = seen
+        self._seen = stamp
         return False
 
     def begin(self, names: list[str], policy: Policy | None = None) -> None:
@@ -150,17 +234,17 @@ class Project:
 
 def as_written(source: Source) -> dict[str, Any] | None:
     """Return how a table is read as a policy writes it; None where nothing is said."""
-    said = source.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return None if source == Source() else said
+    settings = source.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None if source == Source() else settings
 
 
 def _mark(project: Project) -> None:
-    said = {} if project.earlier is None else {"earlier": project.earlier}
+    beside = {} if project.earlier is None else {"earlier": project.earlier}
     content = {
         "format": FORMAT,
         "table": str(project.table),
         "sha256": project.sha256,
-        **said,
+        **beside,
         "source": project.source,
     }
     write_whole(project.folder / MARK, tomli_w.dumps(content), PRIVATE)
@@ -176,12 +260,12 @@ def _read(folder: Path) -> dict[str, Any]:
     if not (folder / MARK).is_file():
         return {}
     try:
-        said = tomllib.loads(read_regular_text(folder / MARK))
+        content = tomllib.loads(read_regular_text(folder / MARK))
     except (OSError, ValueError):
         raise InputError(f"{folder / MARK}: is damaged; take the project from a copy") from None
-    if said.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
         raise InputError(f"{folder}: was written by another version of the studio; open it with that one")
-    return said
+    return content
 
 
 def _locked(folder: Path) -> int | None:

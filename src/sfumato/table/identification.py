@@ -1,6 +1,6 @@
 """What columns look like that identify people: by their names, by the pattern of their values, by how many they have.
 
-It looks at distinct values alone, tells of no value, and decides nothing: :mod:`sfumato.release.passing` does.
+It looks at distinct values alone, tells of no value, and decides nothing: :mod:`sfumato.release.task` does.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ import polars as pl
 
 from sfumato.errors import InputError
 from sfumato.table.columns import ValueReading, kept_column, typed_column
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
 from sfumato.table.reading import named_source, open_table_as, place_of, with_roles
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources import TableSource
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
 

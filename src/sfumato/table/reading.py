@@ -1,13 +1,15 @@
-"""Reading tables: from a file or frame and a schema to a checked table."""
+"""Reading tables: from a file or frame and a schema to a checked table, and a population with the same columns."""
 
 from __future__ import annotations
 
 import logging
 import os
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
@@ -23,16 +25,16 @@ from sfumato.table.columns import (
     read_attribute,
     with_missing,
 )
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
-from sfumato.table.header import Header, assign_roles, checked_header
-from sfumato.table.person_column import as_they_appear, number_people, read_wishes
-from sfumato.table.person_keys import person_keys
+from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.header import Header, assign_roles, checked_header, columns_of
+from sfumato.table.person_keys import as_they_appear, number_people, one_key, person_keys, read_wishes
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
 from sfumato.table.sources.frames import without_index
 from sfumato.table.sources.other_files import scheme_of
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
 from sfumato.table.written_forms import WrittenForm
@@ -312,8 +314,8 @@ def _table(
             from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
-        if schema.person is not None and schema.person in frame.columns:
-            key = with_missing(frame.drop_in_place(schema.person), reading)
+        if schema.key_columns and {*schema.key_columns} <= {*frame.columns}:
+            key = one_key([with_missing(frame.drop_in_place(name), reading) for name in schema.key_columns])
             people, keyless = as_they_appear(number_people(person_keys(key, schema.key_form))), key.is_null().to_numpy()
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))
@@ -373,3 +375,62 @@ def _typed(
     ]
     kinds = {column.values.name: column.kind for column in typed}
     return pl.DataFrame(series), kinds, tuple(remark for column in typed for remark in column.remarks)
+
+
+def read_population(source: object, table: Table, reading: Mapping[str, Any] = MappingProxyType({})) -> Table:
+    """Read a table of everybody who might be in `table`, with the same quasi-identifying columns.
+
+    Parameters
+    ----------
+    source
+        A table, or what :func:`sfumato.read_table` reads. Other columns are not loaded.
+    table
+        The table to publish; its kinds and hierarchies are the population's, too.
+    reading
+        How a file is read.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong: columns that are not there, values of another kind.
+    """
+    attributes = {
+        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy)
+        for name, attribute in table.schema.quasi_identifying.items()
+    }
+    try:
+        if isinstance(source, Table):
+            missing = [name for name in attributes if name not in source.frame.columns]
+            raise_all(InputError, [f"column {name!r} is not in it; give it a role" for name in missing])
+            source = columns_of(source.frame, list(attributes))
+        refuse_unending(source)
+        return read_table(source, Schema(quasi_identifying=attributes, others="drop"), **reading)
+    except SfumatoError as error:
+        raise population_problems(error) from None
+
+
+def refuse_unending(source: object) -> None:
+    """Raise InputError for a path that is a device, a pipe or a socket: these may never end."""
+    if not isinstance(source, (str, os.PathLike)) or is_database(source):
+        return
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError("it is a pipe, a device or a socket; save its content to a file, and name that")
+
+
+class PopulationError(InputError):
+    """Something is wrong with the table of a population."""
+
+
+def population_problems(error: SfumatoError) -> PopulationError:
+    """Name the population in the problems of an error."""
+    return PopulationError(*(f"population: {problem}" for problem in error.problems))
+
+
+def value_keys(attribute: EncodedAttribute) -> list[Any]:
+    """Return what the values of a code are compared by: numbers may be written in several ways."""
+    labels = attribute.labels.to_list()
+    return [float(label) for label in labels] if attribute.kind is Kind.NUMERIC else labels

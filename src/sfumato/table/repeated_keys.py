@@ -18,7 +18,7 @@ from sfumato.table.columns import is_plain
 from sfumato.table.distinct import private_categorical
 from sfumato.table.domain import LARGEST as LARGEST_NUMBER
 from sfumato.table.header import Header
-from sfumato.table.person_column import number_people
+from sfumato.table.person_keys import number_people
 from sfumato.table.schema import Schema
 
 FEW = 10

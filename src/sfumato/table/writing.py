@@ -1,4 +1,4 @@
-"""Writing frames as CSV, Parquet, or for Excel, SPSS and Stata."""
+"""Writing frames as CSV, Parquet, or for Excel, SPSS and Stata, and reading back what another program would change."""
 
 from __future__ import annotations
 
@@ -20,6 +20,47 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SfumatoError, said_of
 from sfumato.kernels.csv_lines import join_labels
 from sfumato.table.distinct import distinct_of
+from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
+
+
+def check_read_back(frame: pl.DataFrame, path: Path) -> None:
+    """Compare a frame with the file that was made of it, value by value; a missing text is an empty one.
+
+    Raises
+    ------
+    InputError
+        Naming the columns that the format cannot hold as they are. Cost: one reading of the file.
+    """
+    try:
+        source = open_source(path, CsvFormat(strip=False))
+        columns = {
+            column.name: column for column in source.read([name for name in frame.columns if name in source.names])
+        }
+    except SfumatoError as error:
+        raise InputError(*(f"cannot be written in this format: {problem}" for problem in error.problems)) from None
+    changed = [
+        repr(column.name)
+        for column in frame
+        if column.name not in columns or not _is_same(column, columns[column.name])
+    ]
+    if changed:
+        raise InputError(
+            f"column(s) {', '.join(changed)} would be changed by this format, which cannot hold their names or values "
+            "as they are; write csv or parquet"
+        )
+
+
+def _is_same(written: pl.Series, read: pl.Series) -> bool:
+    if len(written) != len(read):
+        return False
+    if written.dtype.is_numeric() and read.dtype.is_numeric():
+        return bool(written.cast(pl.Float64).eq_missing(read.cast(pl.Float64)).all())
+    if written.dtype == pl.Date and isinstance(read.dtype, pl.Datetime):
+        return bool(written.eq_missing(read.cast(pl.Date)).all())
+    texts = written.cast(pl.String).fill_null(""), read.cast(pl.String).fill_null("")
+    return bool((texts[0] == texts[1]).all())
+
 
 # The lines of a CSV file whose cells all come from lists of labels: each label is prepared once, then copied.
 
@@ -227,9 +268,8 @@ def write_data(frame: pl.DataFrame, path: Path, format: Format, codes: Codes = M
 
 
 def _write_foreign(frame: pl.DataFrame, path: Path, format: Format, codes: Codes) -> None:
-    from sfumato.table.writers.labelled import PROGRAMS, write_labelled
-    from sfumato.table.writers.read_back import check_read_back
-    from sfumato.table.writers.workbook import write_workbook
+    from sfumato.table.sources.statistical import PROGRAMS, write_labelled
+    from sfumato.table.workbooks import write_workbook
 
     # Here, where the reason of the system is known, and not in a library.
     path.write_bytes(b"")

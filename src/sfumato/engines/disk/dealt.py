@@ -27,9 +27,8 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.spill import PartFiles
-from sfumato.table.large.values import CodedColumn
+from sfumato.table.large.coding import CodedColumn, LargeTable
+from sfumato.table.large.memory import PartFiles
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import Kind, Schema
 
@@ -69,10 +68,8 @@ def ordered_columns(large: LargeTable, seed: int | None, *, by_sensitive_alone: 
 
     `large`: all records. `seed`: None: what is drawn is drawn from the operating system, so that the order before does
     not matter to who does nothing but draw. `by_sensitive_alone`: whether nothing but sensitive codes is looked at; see
-    :class:`~sfumato.anonymizers.dealt.Deals`.
-
-    What is left of the order of the input in ties of :func:`~sfumato.table.row_order.canonical_order` tells records
-    apart that are alike in all codes.
+    :class:`~sfumato.anonymizers.dealt.Deals`. What is left of the order of the input in ties of
+    :func:`~sfumato.table.row_order.canonical_order` tells records apart that are alike in all codes.
     """
     order = None if by_sensitive_alone and seed is None else canonical_order(large.encoded)
     encoded = large.encoded

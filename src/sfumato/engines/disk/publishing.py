@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import GeneralizedColumn, GeneralizedTable
 from sfumato.randomness import permutation
 from sfumato.recoding.notation import STAR
-from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.spill import PartFiles, mapped, write_out
-from sfumato.table.large.values import CodedColumn
+from sfumato.table.large.coding import CodedColumn, LargeTable
+from sfumato.table.large.memory import PartFiles, mapped, write_out
 from sfumato.table.schema import Kind, is_measured
 
 # Records in random order without holding them: each is dealt to a part, and every part is shuffled by itself.

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
-from sfumato.evaluation.attacks.classifiers import (
-    Answers,
-    NaiveBayes,
-    beliefs_of,
-    bins_of,
-    known_from_others,
-    usual_share,
-)
+from sfumato.evaluation.attacks.learners import Answers, NaiveBayes, beliefs_of, bins_of, known_from_others, usual_share
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -35,10 +27,10 @@ from sfumato.evaluation.attacks.original_values import (
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, nothing_shared
+from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import sum_by_code
-from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, allowed_guess, draw_curve
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.matchings import matching_chances
 from sfumato.options import Checked, Limit

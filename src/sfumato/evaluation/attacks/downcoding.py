@@ -21,12 +21,13 @@ from sfumato.evaluation.attacks.people import by_person
 from sfumato.evaluation.attacks.placement import (
     SEVERAL,
     Placement,
+    RegisterAttribute,
+    distinct_rows,
     pair_with_classes,
     place_people,
     require_generalized,
 )
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_rows
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.models import known_models

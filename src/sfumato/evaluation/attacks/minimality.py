@@ -15,21 +15,22 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
-from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
 from sfumato.evaluation.attacks.placement import Placement, place_people, require_generalized
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, sliced_values
-from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, allowed_guess, draw_curve
 from sfumato.evaluation.attacks.worlds import (
     Bundles,
     Cells,
+    SliceGame,
     WorldTally,
     bundled_count,
     every_bundled_world,
     every_world,
+    open_slice_game,
     people_cells,
     random_bundled_worlds,
     random_worlds,
+    sliced_values,
     survivors,
     world_cells,
     world_count,
@@ -44,8 +45,8 @@ from sfumato.options import Checked, Limit, Share
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.rates import Rate
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.release.folding import looked_at, unfolded
-from sfumato.release.people_behind import carried
+from sfumato.release.folding import unfolded, without_unread_columns
+from sfumato.release.people import carried
 from sfumato.table.encoding import EncodedTable, PeopleApart, encode
 from sfumato.table.folding import fold, numbered_by_content
 from sfumato.table.header import exactly
@@ -126,7 +127,7 @@ def rerun(solver: Solver, problem: Problem, behind: Behind | None = None) -> Par
     try:
         if behind is None:
             return _solved(solver, problem)
-        problem = replace(problem, table=looked_at(problem))
+        problem = replace(problem, table=without_unread_columns(problem))
         if not behind.together:
             numbers = numbered_by_content(problem.table, behind.numbers, (behind.carried, None))
             return _solved(solver, replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, None))))

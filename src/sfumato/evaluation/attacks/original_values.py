@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.evaluation.attacks.publication import (
+from sfumato.evaluation.attacks.placement import (
     PublishedClasses,
+    RegisterAttribute,
     coverage_of,
+    distinct_codes,
     entries_of,
     read_publication,
+    read_register_column,
     sum_by_code,
 )
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_codes, read_register_column
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import (
     covering_classes,

@@ -8,8 +8,18 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_chec
 
 import polars as pl
 
-from sfumato.evaluation.attacks.beliefs import BeliefCurve, curve_verdict, exceeds_promise, people_to_decide
-from sfumato.evaluation.attacks.verdicts import IN_WORDS, Certainty, Verdict, needed_in_words, people_needed, verdict_of
+from sfumato.evaluation.attacks.verdicts import (
+    IN_WORDS,
+    BeliefCurve,
+    Certainty,
+    Verdict,
+    curve_verdict,
+    exceeds_promise,
+    needed_in_words,
+    people_needed,
+    people_to_decide,
+    verdict_of,
+)
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
 from sfumato.rates import Rate
@@ -201,7 +211,7 @@ class AttackResult:
     def verdict(self) -> Verdict:
         """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
 
-        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.beliefs.curve_verdict`.
+        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`.
 
         ``"undecided"`` if the attack was not played.
         """

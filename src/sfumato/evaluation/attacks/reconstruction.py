@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import PolicyError
-from sfumato.evaluation.attacks.classifiers import usual_share
+from sfumato.evaluation.attacks.learners import usual_share
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -27,9 +27,9 @@ from sfumato.evaluation.attacks.original_values import (
     number_texts,
 )
 from sfumato.evaluation.attacks.people import nothing_shared
+from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import sum_by_code
 from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit

@@ -13,7 +13,7 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.adversaries import Keys
 from sfumato.hashing import GOLDEN, hashed
 from sfumato.kernels.risk import combination_counts, minimal_uniques
 from sfumato.numbers import counted, percent

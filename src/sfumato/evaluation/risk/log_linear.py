@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
-from sfumato.evaluation.risk.keys import Keys
+from sfumato.evaluation.risk.adversaries import Keys
 from sfumato.numbers import counted
 
 _Floats = NDArray[np.float64]

@@ -18,13 +18,17 @@ from sfumato.evaluation.inputs import generalized_file, generalized_table, posit
 from sfumato.evaluation.risk.adversaries import (
     DEFAULT,
     Adversary,
+    Keys,
+    PeopleAtRisk,
     Threshold,
     as_thresholds,
+    counted_in,
     household_risk,
     individual,
     individual_risk,
     journalist_of_population,
     journalist_of_sample,
+    keys_of,
     prosecutor,
 )
 from sfumato.evaluation.risk.combinations import (
@@ -37,7 +41,6 @@ from sfumato.evaluation.risk.combinations import (
     leave_out,
     measure_combinations,
 )
-from sfumato.evaluation.risk.keys import Keys, PeopleAtRisk, counted_in, keys_of
 from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.report import RiskReport
 from sfumato.models.starred_k_anonymity import WildcardKAnonymity
@@ -47,14 +50,13 @@ from sfumato.published.checks.population import covered_population
 from sfumato.published.checks.pseudonyms import numbers_of
 from sfumato.published.generalized import Pseudonyms
 from sfumato.recoding import Recoding
-from sfumato.release.folder import no_release
-from sfumato.release.opening import open_folder, open_release
 from sfumato.release.release import Release
+from sfumato.release.transaction import no_release
+from sfumato.release.verify import open_folder, open_release
 from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.identification import hint
-from sfumato.table.population import population_problems
-from sfumato.table.reading import read_table, read_written
+from sfumato.table.reading import population_problems, read_table, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 

@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 
 from sfumato.classes.population_uniqueness import PopulationUniqueness
 from sfumato.errors import PolicyError
-from sfumato.evaluation.risk.adversaries import TOLERANCE, AboveThreshold, Adversary, Threshold, as_thresholds
+from sfumato.evaluation.risk.adversaries import (
+    TOLERANCE,
+    UNNUMBERED,
+    AboveThreshold,
+    Adversary,
+    Keys,
+    PeopleAtRisk,
+    Threshold,
+    as_thresholds,
+)
 from sfumato.evaluation.risk.combinations import Combinations, LeftOut, SpecialUniques, leaving_out_lines
-from sfumato.evaluation.risk.keys import UNNUMBERED, Keys, PeopleAtRisk
 from sfumato.evaluation.risk.log_linear import LogLinearRisk
 from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import counted, figure, percent

@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
-from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.joint import Joint, drawn_records
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, coarse
 from sfumato.evaluation.utility.spreads import AttributeSpread, default_reading, read_labels
-from sfumato.evaluation.utility.views import drawn_records
 from sfumato.parallel import Once
 from sfumato.table.table import Table
 

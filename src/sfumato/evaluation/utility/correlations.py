@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
 from sfumato.evaluation.utility.joint import Joint, contingency_table, estimate_histogram, expected_by_label, factors_of
-from sfumato.evaluation.utility.queries import Query, Workload
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Query, Workload, coarse
 from sfumato.hierarchy.tree import Hierarchy
 
 _DISTRIBUTION_BINS = 256

@@ -16,8 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, ValueSets
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats
-from sfumato.evaluation.utility.queries import Predicate, Range
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Predicate, Range
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import Coverage, midpoints, parse, written_ends
 from sfumato.table.distinct import distinct_of

@@ -20,36 +20,24 @@ NOBODY = -1
 
 
 class Members(NamedTuple):
-    """Who is in which class; changed in place.
+    """Who is in which class; changed in place."""
 
-    * `codes`: unsigned (m, q).
-    * `values`: unsigned (m, s): sensitive values, as the rules number them.
-    * `record_of`: int32 (n,): distinct record of each record.
-    * `class_of`: int32 (n,): class of each record, −1 for none.
-    * `heads`: int64 (c,): first member, −1 in an empty class.
-    * `after`, `before`: int64 (n,): next and previous member of the same class, −1 at the ends.
-    * `sizes`: int64 (c,).
-    * `low`, `high`: int32 (c, q): smallest and largest code; `high` holds the number of values where these make a set.
-    * `lost`: float64 (c,): loss of each record of the class.
-    * `marks`: int64 (M + 1,): scratch; the last entry is the newest mark.
-    * `counts`: int64 (v,): scratch, all zero between calls.
-    * `scratch`: float64: scratch of the rules.
-    """
-
-    codes: NDArray[Any]
-    values: NDArray[Any]
-    record_of: Int32s
-    class_of: Int32s
-    heads: Int64s
+    codes: NDArray[Any]  # unsigned (m, q)
+    values: NDArray[Any]  # unsigned (m, s): sensitive values, as the rules number them
+    record_of: Int32s  # (n,): distinct record of each record
+    class_of: Int32s  # (n,): class of each record, −1 for none
+    heads: Int64s  # (c,): first member, −1 in an empty class
+    # `after`, `before`: (n,): next and previous member of the same class, −1 at the ends
     after: Int64s
     before: Int64s
-    sizes: Int64s
+    sizes: Int64s  # (c,)
+    # `low`, `high`: (c, q): smallest and largest code; `high` holds the number of values where these make a set
     low: Int32s
     high: Int32s
-    lost: Floats
-    marks: Int64s
-    counts: Int64s
-    scratch: Floats
+    lost: Floats  # (c,): loss of each record of the class
+    marks: Int64s  # (M + 1,): scratch; the last entry is the newest mark
+    counts: Int64s  # (v,): scratch, all zero between calls
+    scratch: Floats  # scratch of the rules
 
 
 @inlined

@@ -153,7 +153,6 @@ def join_nearest_class(
     codes : unsigned (m, q); record_of : int32 (n,); rows : int64, who joins, in this order; class_of : int32 (n,),
     changed in place, rows that have a class are passed over; full : clusters of so many records take nobody as long as
     there is another one; after, before : int64 (c + 1,), the clusters that take records, linked, see :func:`linked`.
-
     Cost O(c q) for each record, most of it cut short: distances are only summed up to the smallest one known.
     """
     last = int64(-1)
@@ -237,10 +236,7 @@ def linked(sizes: Int64s, full: int) -> tuple[Int64s, Int64s]:
 
 @kernel
 def own_distances(codes: Codes, record_of: Int32s, class_of: Int32s, loss: ClassLoss, centroids: Centroids) -> Int64s:
-    """Return how far each record is from the centroid of its cluster, in cells as ``ties`` has them.
-
-    record_of, class_of : int32 (n,), no −1; int64 (n,).
-    """
+    """Return how far each record is from the centroid of its cluster, in cells as of ``ties``; int64 (n,)."""
     found = np.empty(len(record_of), np.int64)
     for one in range(len(record_of)):
         record = int64(record_of[one])

@@ -188,8 +188,8 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk,
     """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
 
     Equally near records come in the order of their places, nodes value by value, the nearer first. As many are found as
-    `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already
-    further away than the furthest found are left out.
+    `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already further
+    away than the furthest found are left out.
     """
     nearest.size[0] = 0
     _offer(walk.path[depth], 0, depth, tree, measure, nearest)
@@ -484,9 +484,9 @@ def nearest_similar_classes(
 ) -> Int32s:  # fmt: skip
     """Return the class whose first record, as it measured when the class was made, is nearest to each record left over.
 
-    members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``.
-    left : int64 (r,), places of those left over. Everything else must be as before the first class. The first class
-    among equals. Returns int32 (r,). Cost O(r q) for each class, and that of its distances.
+    members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``. left
+    : int64 (r,), places of those left over. Everything else must be as before the first class. The first class among
+    equals. Returns int32 (r,). Cost O(r q) for each class, and that of its distances.
     """
     walk = new_walk(len(measure.own))
     found = np.zeros(len(left), np.int32)

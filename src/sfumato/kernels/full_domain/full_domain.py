@@ -160,8 +160,8 @@ def judge_sets(
 ) -> tuple[Int64s, Flags]:
     """Count the records of every class and decide whether it satisfies every rule.
 
-    class_of : int32 (m,). codes : int32 (m, p + s), `first` = p. weights : int64 (m,).
-    Returns sizes int64 (count,) and verdicts bool (count,). Cost O(m · s + count · r · v).
+    class_of : int32 (m,). codes : int32 (m, p + s), `first` = p. weights : int64 (m,). Returns sizes int64 (count,) and
+    verdicts bool (count,). Cost O(m · s + count · r · v).
     """
     starts, order = _sets_by_class(class_of, count)
     sizes = np.zeros(count, dtype=np.int64)
@@ -406,8 +406,8 @@ def lost_sums(
 ) -> Int64s:  # fmt: skip
     """Sum what it adds to each attribute, on each level, that the records of `lost` classes are suppressed.
 
-    low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them.
-    O(lost records · levels).
+    low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them. O(lost records
+    · levels).
     """
     sums = np.zeros((codes.shape[1], high.max() + 1), dtype=np.int64)
     for record in range(len(codes)):

@@ -118,8 +118,7 @@ def weigh_children(
 ) -> tuple[bool, float, int, int]:  # fmt: skip
     """Weigh the cut of a node into its children: whether it is allowable, what it saves, its smallest cell.
 
-    Last comes how many records it suppresses.
-    Cost O(records of the region), plus O(v) per cell that is cut.
+    Last comes how many records it suppresses. Cost O(records of the region), plus O(v) per cell that is cut.
     """
     everything = space.weights.sum()
     saved = 0.0

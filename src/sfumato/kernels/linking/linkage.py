@@ -199,10 +199,7 @@ def looking(people: Int32s, coverage: ClassCoverage, table: Words, *_: object) -
 
 @linear
 def covering_classes(coverage: ClassCoverage) -> Words:
-    """Tabulate which classes cover each code, or one of the codes that share a row; uint64 (rows, w).
-
-    Cost: the covered pairs of a class and a row.
-    """
+    """Tabulate which classes cover each code, or one of a row; uint64 (rows, w). Cost: pairs of a class and a row."""
     classes = coverage.label_of.shape[0]
     table = np.zeros((coverage.rows[-1], (classes + 63) // 64), dtype=np.uint64)
     for attribute in range(coverage.label_of.shape[1]):
@@ -269,9 +266,9 @@ def count_candidates(
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
-    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v.
-    Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
-    and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
+    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v. Returns the candidates int64
+    (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates), and the candidates that have
+    it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
     fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)

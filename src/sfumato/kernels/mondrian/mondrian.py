@@ -374,8 +374,8 @@ def narrow_ranges(
     """Narrow the range of every class by every cut.
 
     cuts : int64 (b, 4); tight : int64 (2, c, q), smallest and largest code of each class; heights : int32 (all codes),
-    how much speaks for ending a range after a code; offsets : int64 (q + 1,), where those of an attribute stand;
-    sizes : int64 (q,), code of the missing value; low, high : int32 (c, q), narrowed here, never below `tight`.
+    how much speaks for ending a range after a code; offsets : int64 (q + 1,), where those of an attribute stand; sizes
+    : int64 (q,), code of the missing value; low, high : int32 (c, q), narrowed here, never below `tight`.
     """
     for cut in range(len(cuts)):
         attribute, first, middle, last = cuts[cut]
@@ -423,10 +423,9 @@ def narrow_sets(
 ) -> None:  # fmt: skip
     """Narrow the value sets of one attribute by every cut of it.
 
-    A value on neither side goes to the side of fewer classes, where it costs least; one on both stays in both.
-
-    cuts : int64 (b, 4), of this attribute alone; found, allowed : bool (c, v), codes of each class, and those left to
-    it, narrowed here; left, right : bool (v,), overwritten.
+    A value on neither side goes to the side of fewer classes, where it costs least; one on both stays in both. cuts :
+    int64 (b, 4), of this attribute alone; found, allowed : bool (c, v), codes of each class, and those left to it,
+    narrowed here; left, right : bool (v,), overwritten.
     """
     for cut in range(len(cuts)):
         _, first, middle, last = cuts[cut]

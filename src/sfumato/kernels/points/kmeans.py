@@ -19,10 +19,9 @@ def assign_points(
     """Find the nearest centre of points ``low .. high-1``, the lowest on ties.
 
     points : float64 (m, d); home : int32 (m,), the centre of each point so far, −1 for none; apart : float64 (m,), its
-    squared distance to that centre before the last move. Both are set. `moved` holds the centres that moved last.
-
-    A point whose own centre did not move away from it can only be won by a centre that moved. One that is at no
-    distance from any has the first.
+    squared distance to that centre before the last move. Both are set. `moved` holds the centres that moved last. A
+    point whose own centre did not move away from it can only be won by a centre that moved. One that is at no distance
+    from any has the first.
     """
     for point in range(low, high):
         own = home[point]

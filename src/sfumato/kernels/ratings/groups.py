@@ -180,8 +180,8 @@ def _ones(word: Any) -> int:
 def greedy_cliques(table: NDArray[np.int16], k: int) -> Int64s:
     """Put the records of one pattern into groups: the first that is left with its k − 1 nearest; int64 (b,).
 
-    table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum
-    of the differences, then first. Records that are left when fewer than k are join the group that holds the nearest
+    table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum of
+    the differences, then first. Records that are left when fewer than k are join the group that holds the nearest
     record which is in one before them; with b < k, all are one group. Cost O(b² · c).
     """
     count = len(table)
@@ -240,7 +240,6 @@ def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]
     """Build groups of k around seeds, and put what is left where it costs least.
 
     There are no more groups than k records for each, and worths are finite: some record is free where one is taken.
-
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
     about b²/2 groups. Ends: seeds and sizes rise.
     """
@@ -331,8 +330,8 @@ def improve_groups(
     """Swap records between groups and move them to others while the sum of the scores grows; in place.
 
     left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
-    :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and
-    the passes that were made. Evaluates about 2 · b · c · k groups in a pass.
+    :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and the
+    passes that were made. Evaluates about 2 · b · c · k groups in a pass.
     """
     room = _room(block)
     count = groups.shape[1]

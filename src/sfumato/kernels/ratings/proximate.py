@@ -38,8 +38,8 @@ _WORTH = 0.95  # of the pairs of a query and a vector that are left by a cut
 def order_columns(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> Codes:
     """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
 
-    codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s.
-    Returns the codes in the same order of vectors. Cost O(z + b · s · w).
+    codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s. Returns the
+    codes in the same order of vectors. Cost O(z + b · s · w).
     """
     ordered = np.empty_like(codes)
     counts = np.zeros(size, dtype=np.int64)
@@ -106,8 +106,7 @@ def packed_rows(codes: Codes, order: Int64s, starts: Int64s, widths: Int64s, lan
     """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
 
     codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
-    bits of a code, and one that is left free.
-    Returns the words and the first word of each vector, int64 (v + 1,).
+    bits of a code, and one that is left free. Returns the words and the first word of each vector, int64 (v + 1,).
     """
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     places = np.zeros(starts[-1] + 1, dtype=np.int64)
@@ -313,10 +312,9 @@ def pairwise_balls(
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record from the distances of all pairs.
 
-    starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,).
-    Returns compressed rows, int64 (n + 1,) and rising records (found,), each with itself, and the number of
-    evaluations.
-    Cost O(n · z): whole distances, as for a matrix of them, but only proximate pairs are kept.
+    starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,). Returns compressed rows, int64
+    (n + 1,) and rising records (found,), each with itself, and the number of evaluations. Cost O(n · z): whole
+    distances, as for a matrix of them, but only proximate pairs are kept.
     """
     records = len(starts) - 1
     pairs = np.empty((1024, 2), dtype=np.int64)
@@ -388,8 +386,8 @@ def _cut(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Keep the candidates whose dissimilarity of one issue is small enough, in order.
 
-    Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after
-    this one.
+    Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after this
+    one.
     """
     kept, evaluated, following = 0, 0, np.iinfo(np.int32).max
     for place in range(left):

@@ -272,9 +272,9 @@ def summed_ratings(
     """Sum the sensitive ratings of the records of each vector.
 
     member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
-    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q.
-    Returns compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of
-    ratings, sum of codes, sum of their squares.
+    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q. Returns
+    compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of ratings,
+    sum of codes, sum of their squares.
     """
     vectors = len(member_starts) - 1
     capacity = 0

@@ -36,10 +36,10 @@ def measure_groups(
     """Count the records of each group and find the sensitive issue that deviates least.
 
     group_starts, members : compressed rows, int64 (c + 1,) and (entries,). weights : int64 (v,), records behind each
-    member. sum_starts, sum_issues, sums : as :func:`~sfumato.kernels.ratings.rows.summed_ratings` returns
-    them. count : q. nulls : one of the constants above. low, step : of the scale.
-    Returns sizes int64 (c,), smallest deviations float64 (c,), infinite where q is 0, and the first issue that has it,
-    int32 (c,), −1 where q is 0. Cost O(members and their sums).
+    member. sum_starts, sum_issues, sums : as :func:`~sfumato.kernels.ratings.rows.summed_ratings` returns them. count :
+    q. nulls : one of the constants above. low, step : of the scale. Returns sizes int64 (c,), smallest deviations
+    float64 (c,), infinite where q is 0, and the first issue that has it, int32 (c,), −1 where q is 0. Cost O(members
+    and their sums).
     """
     groups = len(group_starts) - 1
     sizes = np.zeros(groups, dtype=np.int64)
@@ -187,8 +187,8 @@ def group_worth(group: Any, members: int, block: Any, rules: Any, room: Any) -> 
 
     group : int32, its first `members` entries are records. block : ``(starts, columns, table, weights, hidden)``, the
     rated columns as :func:`rated_columns` returns them, the table, int64 (c,) weights of issues and the codes of the
-    sensitive issues, int16 (b, q). rules : ``(k, steps, size, invent, l, nulls, low, step, penalty)``. room :
-    ``(codes, counts, totals)``, int64 of at least g, int64 (c,) of zeros, int64 (q, 3).
+    sensitive issues, int16 (b, q). rules : ``(k, steps, size, invent, l, nulls, low, step, penalty)``. room : ``(codes,
+    counts, totals)``, int64 of at least g, int64 (c,) of zeros, int64 (q, 3).
     """
     if rules[3]:
         return _worth_of_most(group, members, block, rules, room)

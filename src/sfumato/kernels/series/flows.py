@@ -102,19 +102,15 @@ class Network(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Buffers of a search for a way to a place with room.
+    """Buffers of a search for a way to a place with room."""
 
-    * `queue`, `came_by`, `moved`: int64 (f,): places in the order in which they are met; the edge on which each is
-      reached, and the edge of the place before it that gives rows away.
-    * `met`: bool (f,), all False between searches.
-    * `changed`: int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not
-      listed.
-    """
-
+    # `queue`, `came_by`, `moved`: (f,): places in the order in which they are met; the edge on which each is reached,
+    # and the edge of the place before it that gives rows away
     queue: Int64s
     came_by: Int64s
     moved: Int64s
-    met: Flags
+    met: Flags  # (f,), all False between searches
+    # (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed
     changed: Int64s
 
 
@@ -122,10 +118,10 @@ class Search(NamedTuple):
 def rows_at_once(network: Network, groups: Int64s, together: Int64s, fixed: Int64s) -> int:
     """Count the rows that every edge can carry, and those of every newer place that are old whatever else happens.
 
-    groups : int64 (g + 1, 2), where the older and the newer places of each group start. together : int64 (e,) and
-    fixed : int64 (f,), written there: most rows on the edge, and fewest old rows in the place, in any flow that uses
-    all supply. Returns how many older rows find no place, 0 if all do; only then the counts are right.
-    Cost O(rows · edges) of the group for each of its edges and places, less where rows go in bulk.
+    groups : int64 (g + 1, 2), where the older and the newer places of each group start. together : int64 (e,) and fixed
+    : int64 (f,), written there: most rows on the edge, and fewest old rows in the place, in any flow that uses all
+    supply. Returns how many older rows find no place, 0 if all do; only then the counts are right. Cost O(rows · edges)
+    of the group for each of its edges and places, less where rows go in bulk.
     """
     size = len(network.room)
     flow, load = np.zeros(len(network.older), dtype=np.int64), np.zeros(size, dtype=np.int64)

@@ -215,8 +215,7 @@ def still_rare(combinations: Int32s, first: int, node_of: Int64s, bounds: Int64s
 
     combinations : int32 (c, size), of items. node_of : int64 (d,), the node that each item is generalized to, −1 where
     it is left out. One whose items have met in fewer nodes than there are items, or of which one is left out, is not
-    rare: smaller combinations have been dealt with. Returns
-    its place, c where there is none.
+    rare: smaller combinations have been dealt with. Returns its place, c where there is none.
     """
     size = combinations.shape[1]
     nodes = np.empty(size, dtype=np.int64)

@@ -55,10 +55,7 @@ def new_cut_buffers(longest: int, records: int, numbers: int, attributes: int) -
 
 @borrowing
 def bucket_widths(rows: Int64s, space: CutSpace, widths: Floats) -> None:
-    """Write the normalized width of a bucket along each attribute; 0 where it has one value.
-
-    rows : int64 (m,), records of the bucket.
-    """
+    """Write the normalized width of a bucket, rows : int64 (m,), along each attribute; 0 where it has one value."""
     for attribute in range(len(widths)):
         low = int64(space.codes[rows[0], attribute])
         high = low

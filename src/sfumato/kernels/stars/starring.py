@@ -383,9 +383,9 @@ def cheapest_patterns(
     """Search all assignments of units to patterns for one that costs less than `known`.
 
     record_of : int32 (u,), the distinct record of each unit, rising. least : float64 (u + 1,), what the units from each
-    on cost at least. extra : float64 (g,), what a member of a group costs in it above its own least, at least.
-    taken : int32 (u,), out: the patterns of the best assignment, where one better than `known` is found.
-    Returns the least cost found or known, the nodes visited, and whether the search came to its end.
+    on cost at least. extra : float64 (g,), what a member of a group costs in it above its own least, at least. taken :
+    int32 (u,), out: the patterns of the best assignment, where one better than `known` is found. Returns the least cost
+    found or known, the nodes visited, and whether the search came to its end.
 
     Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
     where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
@@ -639,8 +639,8 @@ def star_until_compatible(weights: Int64s, choices: Choices, counts: Int32s, wor
 
     weights : int64 (m,). counts : int32 (m, p), out, empty before. worthwhile : float64, falling to 0: in each sweep
     the groups are starred where that satisfies at least so many records for one unit of cost; with 0 everybody is
-    satisfied. first : the first group that is looked at; those from it on must have every record.
-    Cost O(z k) a sweep for z memberships.
+    satisfied. first : the first group that is looked at; those from it on must have every record. Cost O(z k) a sweep
+    for z memberships.
     """
     plain = weights.copy()
     compatible = weights.copy()

@@ -36,7 +36,7 @@ from sfumato.numbers import counted, figure
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, policy_checks
+from sfumato.release.agreement import Difference, PublishedPolicy, policy_checks
 from sfumato.release.description import (
     FORMAT,
     TableFacts,
@@ -47,7 +47,6 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import integrity, refuse_missing
 from sfumato.release.text_files import text_checks
 
@@ -66,29 +65,14 @@ def cells_of(names: Sequence[str], domains: Mapping[str, Domain]) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateMarginals:
-    """Noisy marginals. Letters: t tables, a columns.
-
-    Attributes
-    ----------
-    domains : mapping of str to Domain
-        Of every column in some marginal.
-    sets : tuple of tuple of str
-        Columns of each marginal.
-    noisy : tuple of numpy.ndarray
-        int64, t of them, one axis for each column: counts with noise, also negative.
-    counts : tuple of numpy.ndarray
-        float64, as `noisy`: not negative, and all marginals of one distribution.
-    sensitive : tuple of str
-        Sensitive columns.
-    records : numpy.ndarray or None
-        int64 (n, a): synthetic records as codes, columns in the order of `domains`.
-    """
+    """Noisy marginals. Letters: t tables, a columns."""
 
     domains: Mapping[str, Domain]
     sets: tuple[tuple[str, ...], ...]
-    noisy: tuple[NDArray[np.int64], ...]
-    counts: tuple[NDArray[np.float64], ...]
+    noisy: tuple[NDArray[np.int64], ...]  # int64, t of them, one axis for each column: counts with noise, also negative
+    counts: tuple[NDArray[np.float64], ...]  # float64, as `noisy`: not negative, and all marginals of one distribution
     sensitive: tuple[str, ...]
+    # int64 (n, a): synthetic records as codes, columns in the order of `domains`
     records: NDArray[np.int64] | None = None
 
     @property
@@ -136,10 +120,8 @@ class PrivateMarginals:
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateMarginals:
         """Put the tables of a release together.
 
-        Raises
-        ------
-        VerificationError
-            When a table does not have every cell of the declared domains once, or synthetic records lie outside.
+        Raises ``VerificationError`` when a table does not have every cell of the declared domains once, or synthetic
+        records lie outside.
         """
         domains: Mapping[str, Domain] = structure["domains"]
         noisy, counts = [], []
@@ -193,39 +175,21 @@ What = Literal["counts", "choice"]
 
 @dataclass(frozen=True)
 class BudgetStep:
-    """What was drawn at one scale.
+    """What was drawn at one scale."""
 
-    Attributes
-    ----------
-    what : str
-        ``"counts"``: noise was added to all cells of marginals. ``"choice"``: pairs of columns were chosen, each by
-        the noisy largest of scores that one record changes by at most 1.
-    times : int
-        How many marginals, or pairs.
-    scale : float
-        Of the noise: b of discrete Laplace, σ of discrete Gaussian, that of the noise on scores.
-    spent : float
-        Of the budget: ε of discrete Laplace, ρ of discrete Gaussian; as OpenDP worked it out.
-    """
-
+    # ``"counts"``: noise was added to all cells of marginals. ``"choice"``: pairs of columns were chosen, each by the
+    # noisy largest of scores that one record changes by at most 1.
     what: What
-    times: int
-    scale: float
-    spent: float
+    times: int  # how many marginals, or pairs
+    scale: float  # of the noise: b of discrete Laplace, σ of discrete Gaussian, that of the noise on scores
+    spent: float  # of the budget: ε of discrete Laplace, ρ of discrete Gaussian; as OpenDP worked it out
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How ε was spent.
+    """How ε was spent."""
 
-    Attributes
-    ----------
-    mechanism : str
-        Of the noise on counts.
-    steps : tuple of Step
-    """
-
-    mechanism: Mechanism
+    mechanism: Mechanism  # of the noise on counts
     steps: tuple[BudgetStep, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -265,11 +229,9 @@ def deviation(mechanism: Mechanism, scale: float) -> float:
 def step_cost(mechanism: Mechanism, step: BudgetStep, records: int) -> Fraction:
     """Return what a step costs, exactly: ε of discrete Laplace, ρ of discrete Gaussian.
 
-    Notes
-    -----
     A person has at most m records, each in one cell of every marginal. So t marginals change by t·m in sum (L1):
-    Laplace costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ².
-    A score changes by at most m, up or down: the noisy largest costs 2m / b, or (2m / b)² / 8 in ρ, each time.
+    Laplace costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ². A
+    score changes by at most m, up or down: the noisy largest costs 2m / b, or (2m / b)² / 8 in ρ, each time.
     """
     scale = Fraction(step.scale)
     if mechanism == "discrete Gaussian":
@@ -296,8 +258,6 @@ def is_within(budget: Budget, model: DifferentialPrivacy) -> bool:
 def epsilon_of(rho: float, delta: float) -> float:
     """Return an ε such that ρ-zero-concentrated differential privacy is (ε, `delta`)-differential privacy.
 
-    Notes
-    -----
     Every α > 1 gives one; the least of them is looked for by bisecting where they stop to fall. *Source.* C. Canonne,
     G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, Proposition 12.
     """
@@ -418,29 +378,15 @@ def _synthetic(published: PrivateMarginals) -> Iterator[Check]:
 
 @dataclass(frozen=True)
 class PrivateDescription:
-    """Everything that a verifier needs beside the tables.
-
-    Attributes
-    ----------
-    domains : mapping of str to Domain
-    sets : tuple of tuple of str
-        Columns of each marginal.
-    sensitive : tuple of str
-    budget : Budget
-    model : DifferentialPrivacy
-    synthetic : bool
-        Whether there are synthetic records.
-    series : SeriesSpent or None
-        What releases about the same people have spent, if that is told.
-    """
+    """Everything that a verifier needs beside the tables."""
 
     domains: Mapping[str, Domain]
-    sets: tuple[tuple[str, ...], ...]
+    sets: tuple[tuple[str, ...], ...]  # columns of each marginal
     sensitive: tuple[str, ...]
     budget: Budget
     model: DifferentialPrivacy
-    synthetic: bool
-    series: SeriesSpent | None = None
+    synthetic: bool  # whether there are synthetic records
+    series: SeriesSpent | None = None  # what releases about the same people have spent, if that is told
 
     @classmethod
     def of(
@@ -483,10 +429,7 @@ class PrivateDescription:
 def read_private_description(text: str) -> tuple[PrivateDescription, dict[str, TableFacts]]:
     """Parse ``release.json``; return the description and what it says of the files.
 
-    Raises
-    ------
-    VerificationError
-        When it is not one, or is of a later format.
+    Raises ``VerificationError`` when it is not one, or is of a later format.
     """
     return read_own_description(text, _read)
 
@@ -528,12 +471,8 @@ def _facts(tables: Mapping[str, Any], description: PrivateDescription) -> dict[s
 def verify_private_folder(folder: Path, text: str) -> Verification:
     """Recount what can be recounted of a release folder; `text` is its ``release.json``.
 
-    Raises
-    ------
-    VerificationError
-        When the folder is damaged so that nothing can be counted.
-    SfumatoError
-        When a file cannot be read as a table.
+    Raises ``VerificationError`` when the folder is damaged so that nothing can be counted. Raises ``SfumatoError`` when
+    a file cannot be read as a table.
     """
     description, facts = read_private_description(text)
     refuse_missing(folder, facts)

@@ -54,11 +54,10 @@ class _FittedTable:
 def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[_Floats], *, rounds: int = ROUNDS) -> _FittedTable:
     """Fit weights of combinations to count tables, one after the other, until all agree.
 
-    Letters: m combinations that can occur, c cells of a table.
-
-    `cells`: for each table, integers (m,): the cell that every combination falls into. `counts`: for each table,
-    float64 (c,): its counts, above 0; all tables count the same records. `rounds`: passes after which it gives up.
-    Returns: of tables whose sets form no circle after two passes; of others when the tolerance is reached.
+    Letters: m combinations that can occur, c cells of a table. `cells`: for each table, integers (m,): the cell that
+    every combination falls into. `counts`: for each table, float64 (c,): its counts, above 0; all tables count the same
+    records. `rounds`: passes after which it gives up. Returns: of tables whose sets form no circle after two passes; of
+    others when the tolerance is reached.
 
     Starts from equal weights, so that the limit has the largest entropy. Cost O(m) for each table and pass; memory
     O(m). *Source.* W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the
@@ -87,24 +86,9 @@ def _largest_difference(weights: _Floats, cells: Sequence[NDArray[np.integer]], 
 def inferred_joint(published: MarginalTables, *, most: int = _MOST_ROWS) -> pl.DataFrame:
     """Return the joint distribution of largest entropy, over the combinations that all tables allow.
 
-    That is what an attacker concludes who takes what is not published for independent.
-
-    Parameters
-    ----------
-    published
-        Count tables that agree on what they share.
-    most
-        Combinations at most.
-
-    Returns
-    -------
-    polars.DataFrame
-        All attributes, and ``expected``: records that a combination is expected to have.
-
-    Raises
-    ------
-    InputError
-        When there are more combinations than `most`, or the tables contradict each other.
+    That is what an attacker concludes who takes what is not published for independent. `published`: count tables that
+    agree on what they share. Returns: all attributes, and ``expected``: records that a combination is expected to have.
+    Raises ``InputError`` when there are more combinations than `most`, or the tables contradict each other.
     """
     joined: pl.DataFrame | None = None
     for place in ordered_sets(published.columns):
@@ -194,10 +178,9 @@ def make_agree(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
 
     Dykstra's alternating projections: onto counts that are not negative and have the estimated total, and onto counts
     that agree on what two marginals share. After :data:`_ROUNDS` they may still differ a little; what is published is
-    computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells).
-    *Source.* R. Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns
-    W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables",
-    2014.
+    computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells). *Source.* R.
+    Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns W. Qardaji,
+    W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables", 2014.
     """
     total = total_of(noisy)
     counts = [each.astype(np.float64) for each in noisy]

@@ -232,10 +232,9 @@ class SolvedMarginals:
 def solve_private(task: PrivateTask, progress: Progress = silent) -> SolvedMarginals:
     """Draw the noise, and fit one distribution to the noisy counts.
 
-    Raises ``InputError`` when OpenDP is not installed.
-
-    All that is known of the records passes through :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything
-    after that is computed from what they return. Cost that of noise, about 20 µs a cell, and of fitting.
+    Raises ``InputError`` when OpenDP is not installed. All that is known of the records passes through
+    :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything after that is computed from what they return. Cost
+    that of noise, about 20 µs a cell, and of fitting.
     """
     core = NoiseCore.of(task.model)
     drawing = _Drawing(core, task, core.budget(task.model))
@@ -360,11 +359,9 @@ def _published(task: PrivateTask, noisy: Mapping[_Names, _Counts]) -> PrivateMar
 def draw_records(joint: FittedJoint, names: Sequence[str], count: int) -> _Codes:
     """Draw records whose marginals in each clique differ from the fitted ones by little more than rounding.
 
-    Returns: int64 (count, a): codes of the columns `names`, in random order.
-
-    Clique by clique: records that are alike in what a clique shares with those before are drawn at even steps along its
-    cells, from a random start. Nothing of the table is used, so the order and steps need no secure randomness. Cost
-    O(count log count) for each clique.
+    Returns: int64 (count, a): codes of the columns `names`, in random order. Clique by clique: records that are alike
+    in what a clique shares with those before are drawn at even steps along its cells, from a random start. Nothing of
+    the table is used, so the order and steps need no secure randomness. Cost O(count log count) for each clique.
     """
     random = np.random.default_rng()
     drawn: dict[str, _Codes] = {}

@@ -29,10 +29,10 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.marginal import MarginalTables
 from sfumato.published.randomized import RandomizedTable
 from sfumato.published.roles import named
-from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas
 from sfumato.release.kind_report import occasion_lines, promise_lines, section
 from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
+from sfumato.release.transaction import whole_folder
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 
@@ -153,31 +153,16 @@ class PrivateRelease:
 
 @dataclass(frozen=True)
 class PrivateReport:
-    """Figures of one release under differential privacy; all but the notes may be published.
-
-    Attributes
-    ----------
-    model : DifferentialPrivacy
-    budget : Budget
-    marginals : tuple of tuple of str
-    synthetic : int
-        Synthetic records.
-    verification : Verification
-    notes : tuple of str
-        What the steward should know; not for the folder, as they count records without noise.
-    series : SeriesSpent or None
-        What all releases of its ledger have spent.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
-    """
+    """Figures of one release under differential privacy; all but the notes may be published."""
 
     model: DifferentialPrivacy
     budget: Budget
     marginals: tuple[tuple[str, ...], ...]
-    synthetic: int
+    synthetic: int  # synthetic records
     verification: Verification
-    notes: tuple[str, ...] = ()
-    series: SeriesSpent | None = None
+    notes: tuple[str, ...] = ()  # what the steward should know; not for the folder, as they count records without noise
+    series: SeriesSpent | None = None  # what all releases of its ledger have spent
+    # `purpose`, `recipient`: what the release is for and who gets it, as the policy says
     purpose: str | None = None
     recipient: str | None = None
 

@@ -21,10 +21,10 @@ from sfumato.published.roles import named
 from sfumato.release.agreement import Difference, known_own_model, model_differences, role_names
 from sfumato.release.description import TableFacts, describe_own_model
 from sfumato.release.table_files import has_rows
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 
 NOISY = "noisy"
 """Column of counts with noise, as they were drawn; ``count`` has those that were fitted to each other."""
@@ -34,20 +34,12 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of a column that are counted: declared, never read off the data.
+    """The values of a column that are counted: declared, never read off the data."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        One for each cell, in order.
-    borders : tuple of float or None
-        Of bins of numbers: rising, one more than labels. Numbers beyond the ends count in the first or last bin.
-    missing : bool
-        Whether one more cell, the last, counts missing values and, of texts, those that are not in the domain.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # one for each cell, in order
+    # Of bins of numbers: rising, one more than labels. Numbers beyond the ends count in the first or last bin.
     borders: tuple[float, ...] | None = None
+    # whether one more cell, the last, counts missing values and, of texts, those that are not in the domain
     missing: bool = True
 
     @property
@@ -96,17 +88,10 @@ class Domain:
 
 @dataclass(frozen=True)
 class SeriesSpent:
-    """What all releases about the same people have spent, up to one of them.
+    """What all releases about the same people have spent, up to one of them."""
 
-    Attributes
-    ----------
-    release : int
-        How many there are.
-    epsilon, delta : float
-        Their sums.
-    """
-
-    release: int
+    release: int  # how many there are
+    # `epsilon`, `delta`: their sums
     epsilon: float
     delta: float
 
@@ -153,10 +138,7 @@ def opendp_version() -> str:
 def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
     """Read a table: some columns as numbers, everything else as text.
 
-    Raises
-    ------
-    InputError
-        When it has other columns than expected.
+    Raises ``InputError`` when it has other columns than expected.
     """
     names = open_source(path, CsvFormat(strip=False)).names
     if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):

@@ -169,10 +169,8 @@ def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _alone(path: Path) -> Iterator[Path]:
     """Keep other runs out of the folder of a ledger, which could forget what this one spends; give where it lies.
 
-    Raises
-    ------
-    InputError
-        When it lies under two names, of which each could be spent anew, or the other run takes too long.
+    Raises ``InputError`` when it lies under two names, of which each could be spent anew, or the other run takes too
+    long.
     """
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import ValueSets
-from sfumato.evaluation.utility.domains import AttributeDomain
-from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
+from sfumato.evaluation.utility.joint import Joint, JointPart, Original, assemble
+from sfumato.evaluation.utility.queries import AttributeDomain
 from sfumato.evaluation.utility.spreads import CodeSpread
-from sfumato.evaluation.utility.views import Original
 from sfumato.kinds.noisy_counts.release import PrivateRelease
 from sfumato.kinds.private.check import Domain as Cells
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
@@ -23,7 +22,6 @@ def private_joint(release: _PrivateKind, original: Original) -> Joint:
     """Read fitted counts, or the records of a sample, each of which stands for 1 / share.
 
     A cell stands for the values of the original that fall into it, all alike; one that none falls into for nothing.
-
     Raises PolicyError when the original has other columns, or the sample no records.
     """
     if isinstance(release, PrivateRelease):

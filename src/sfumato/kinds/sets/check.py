@@ -28,6 +28,7 @@ from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles, named
 from sfumato.release.agreement import (
     Difference,
+    PublishedPolicy,
     known_own_model,
     limit_differences,
     model_differences,
@@ -44,14 +45,13 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import has_rows, integrity, refuse_missing
 from sfumato.release.text_files import text_checks
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import distinct_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 
 KIND = "sets"
 """As ``release.json`` says it."""
@@ -62,26 +62,13 @@ TABLE, RECORDS, RECORD, ITEM = "sets", "records", "record", "item"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedSets:
-    """Published sets. Letters: n records, d published items, z items in all sets.
+    """Published sets. Letters: n records, d published items, z items in all sets."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (n + 1,).
-    items : numpy.ndarray
-        int32 (z,): rising inside a record, below d.
-    names : tuple of str
-        Published items, sorted.
-    beside : polars.DataFrame or None
-        Labels of the quasi-identifying columns of each record, as text.
-    broader : mapping of str to str
-        For published items and what stands above them: the next coarser item.
-    """
-
-    starts: NDArray[np.int64]
-    items: NDArray[np.int32]
-    names: tuple[str, ...]
-    beside: pl.DataFrame | None = None
+    starts: NDArray[np.int64]  # (n + 1,)
+    items: NDArray[np.int32]  # (z,): rising inside a record, below d
+    names: tuple[str, ...]  # published items, sorted
+    beside: pl.DataFrame | None = None  # labels of the quasi-identifying columns of each record, as text
+    # for published items and what stands above them: the next coarser item
     broader: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -116,10 +103,7 @@ class PublishedSets:
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PublishedSets:
         """Put the tables of a release together.
 
-        Raises
-        ------
-        VerificationError
-            When they contradict each other or the structure.
+        Raises ``VerificationError`` when they contradict each other or the structure.
         """
         count, beside = structure["records"], tables.get(RECORDS)
         if beside is not None:
@@ -165,24 +149,12 @@ _LARGE = 40_000_000
 
 @dataclass(frozen=True)
 class SizeCount:
-    """Combinations of one number of items that occur in some record; within a class, where there are several.
-
-    Attributes
-    ----------
-    size : int
-        Items in each.
-    combinations : int
-        Different ones.
-    least : int or None
-        Records that hold the rarest one; None if no set is so large.
-    rare : int
-        Different ones that fewer than k records hold.
-    """
+    """Combinations of one number of items that occur in some record; within a class, where there are several."""
 
     size: int
-    combinations: int
-    least: int | None
-    rare: int
+    combinations: int  # different ones
+    least: int | None  # records that hold the rarest one; None if no set is so large
+    rare: int  # different ones that fewer than k records hold
 
     def to_dict(self) -> dict[str, int | None]:
         """Return plain values, for JSON."""
@@ -217,27 +189,10 @@ def count_combinations(
 ) -> tuple[SizeCount, ...]:
     """Count all combinations of 1 to `m` items, and in how many records of a class each occurs.
 
-    Parameters
-    ----------
-    starts
-        int64 (n + 1,).
-    items
-        int32 (z,): rising inside a record.
-    class_of
-        int64 (n,): combinations in different classes are different.
-    m
-    k
-        Below how many records a combination is rare.
-    threads
-
-    Raises
-    ------
-    InputError
-        When there are more than :data:`MOST_COMBINATIONS` of one size.
-
-    Notes
-    -----
-    Cost O(c log c) for c combinations in all sets; memory O(z) and a few million numbers for each thread.
+    `starts`: int64 (n + 1,). `items`: int32 (z,): rising inside a record. `class_of`: int64 (n,): combinations in
+    different classes are different. `k`: below how many records a combination is rare. Raises ``InputError`` when there
+    are more than :data:`MOST_COMBINATIONS` of one size. Cost O(c log c) for c combinations in all sets; memory O(z) and
+    a few million numbers for each thread.
     """
     base = int(items.max()) + 1 if len(items) else 1
     for size in range(1, m + 1):
@@ -340,10 +295,7 @@ ONE_MEANING = "no item stands beside one that it is part of"
 def set_verification(published: PublishedSets, models: Sequence[KmAnonymity], threads: int = 1) -> Verification:
     """Recount every promise of published sets.
 
-    Raises
-    ------
-    InputError
-        When there are more combinations than can be counted.
+    Raises ``InputError`` when there are more combinations than can be counted.
     """
     class_of = published.class_of
     members = np.bincount(class_of)
@@ -542,27 +494,13 @@ MOST_EMPTY = 20_000_000
 
 @dataclass(frozen=True)
 class SetDescription:
-    """Everything that a verifier needs beside the tables.
+    """Everything that a verifier needs beside the tables."""
 
-    Attributes
-    ----------
-    records : int
-        Published records; those with the empty set stand in no line of the sets.
-    quasi_identifying : tuple of str
-        Columns beside the sets.
-    broader : mapping of str to str
-        For published items and what stands above them: the next coarser item.
-    models : tuple of mapping
-        Name and parameters of every promised model.
-    suppression_limit : float
-        Share of the original records.
-    """
-
-    records: int
-    quasi_identifying: tuple[str, ...]
-    broader: Mapping[str, str]
-    models: tuple[Mapping[str, Any], ...]
-    suppression_limit: float = 0.0
+    records: int  # published records; those with the empty set stand in no line of the sets
+    quasi_identifying: tuple[str, ...]  # columns beside the sets
+    broader: Mapping[str, str]  # for published items and what stands above them: the next coarser item
+    models: tuple[Mapping[str, Any], ...]  # name and parameters of every promised model
+    suppression_limit: float = 0.0  # share of the original records
 
     @property
     def structure(self) -> dict[str, Any]:
@@ -590,10 +528,7 @@ class SetDescription:
 def read_set_description(text: str) -> tuple[SetDescription, dict[str, TableFacts]]:
     """Parse ``release.json``; return the description and what it says of the files.
 
-    Raises
-    ------
-    VerificationError
-        When it is not one, or is of a later format.
+    Raises ``VerificationError`` when it is not one, or is of a later format.
     """
     return read_own_description(text, _read)
 
@@ -626,12 +561,8 @@ def _description(content: Mapping[str, Any]) -> SetDescription:
 def verify_set_folder(folder: Path, text: str) -> Verification:
     """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
 
-    Raises
-    ------
-    VerificationError
-        When the folder is damaged so that nothing can be counted.
-    SfumatoError
-        When a file cannot be read as a table.
+    Raises ``VerificationError`` when the folder is damaged so that nothing can be counted. Raises ``SfumatoError`` when
+    a file cannot be read as a table.
     """
     description, facts = read_set_description(text)
     refuse_missing(folder, facts)

@@ -23,6 +23,7 @@ from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
+from sfumato.published.checks.coverage import Uncovered, uncovered_classes
 from sfumato.published.checks.people import (
     ATTESTED,
     NO_STEP,
@@ -37,7 +38,7 @@ from sfumato.published.roles import Roles
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
-from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
+from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -78,6 +79,7 @@ class Verification:
     * `roles`: the role of every published column, as the release itself says; None if no columns were judged.
     * `people`: the people of the classes, where records of one person are known to be.
     * `wishes`: what classes promise to those who wish for a k, or an l, of their own.
+    * `uncovered`: what no promise covers, such as sensitive columns without a model.
     """
 
     checks: tuple[Check, ...]
@@ -87,6 +89,7 @@ class Verification:
     roles: Roles | None = None
     people: PeopleFound | None = None
     wishes: tuple[WishesFound, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -109,13 +112,16 @@ class Verification:
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
-        raise_all(VerificationError, (_said(check) for check in self.checks if check.outcome is Outcome.BROKEN))
+        raise_all(
+            VerificationError, (_check_in_words(check) for check in self.checks if check.outcome is Outcome.BROKEN)
+        )
 
     def raise_unless_ok(self) -> None:
         """Raise VerificationError naming every promise that is broken or left undecided by the published data."""
         undecided = (Outcome.BROKEN, Outcome.UNDECIDABLE)
         raise_all(
-            VerificationError, (_said(check) for check in self.checks if check.required and check.outcome in undecided)
+            VerificationError,
+            (_check_in_words(check) for check in self.checks if check.required and check.outcome in undecided),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,6 +133,7 @@ class Verification:
             **({"people": self.people.to_dict()} if self.people else {}),
             **({"wishes": [each.to_dict() for each in self.wishes]} if self.wishes else {}),
             **({"roles": self.roles.to_dict()} if self.roles else {}),
+            **({"uncovered": [each.to_dict() for each in self.uncovered]} if self.uncovered else {}),
             "checks": [
                 {
                     "promise": check.promise,
@@ -143,12 +150,13 @@ class Verification:
         from sfumato.notebook import card, lines
         from sfumato.published.checks.verification_html import check_table, verdict
 
-        told = [
+        rows = [
             *([str(self.people)] if self.people else []),
             *map(str, self.wishes),
             *(self.roles.lines() if self.roles else []),
+            *(f"! {each}" for each in self.uncovered),
         ]
-        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(told))
+        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(rows))
 
     def _counts(self) -> str:
         return f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
@@ -157,7 +165,9 @@ class Verification:
         """Return the roles, and one line per promise."""
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
-        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks, *self.wishes))])
+        bare = [f"! {each}" for each in self.uncovered]
+        lines = (*people, *roles, *bare, *self.checks, *self.wishes)
+        return "\n".join([self._counts(), *(f"  {line}" for line in lines)])
 
 
 def _without_others(check: Check) -> Check:
@@ -166,7 +176,7 @@ def _without_others(check: Check) -> Check:
     return unknown_population(check.promise) if check.of_population else check
 
 
-def _said(check: Check) -> str:
+def _check_in_words(check: Check) -> str:
     return f"{check.promise}: {check.outcome}; {check.detail}"
 
 
@@ -197,14 +207,13 @@ def verify_table(
     * `population`: everybody who might be in the table, where it is at hand.
     * `records`: int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
 
-    Returns: one check per model. A missing value is a value of its own.
-
-    Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
+    Returns: one check per model. A missing value is a value of its own. Cost O(n · q). Suppressed records that are
+    published as ``*`` are one class and must satisfy the models too.
     """
-    looked_at = bool(speak_of("values", models))
+    by_value = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
     statistics = published_statistics(
-        data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised,
+        data, quasi_identifying, sensitive, values=by_value, people=numbers, promised=promised,
         population=population if of_population(models) else None, records=records,
     )  # fmt: skip
     if isinstance(people, str):
@@ -212,13 +221,15 @@ def verify_table(
     checks = tuple(check(model, statistics) for model in models)
     height = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     found = PeopleFound.of(statistics)
-    return Verification(checks, height, statistics.count, people=found, wishes=wishes_found(models, statistics))
+    wishes, bare = wishes_found(models, statistics), tuple(uncovered_classes(models, statistics))
+    return Verification(checks, height, statistics.count, people=found, wishes=wishes, uncovered=bare)
 
 
 def attested(models: Sequence[PrivacyModel], records: ClassStatistics) -> Verification:
     """Check what records alone decide about promises to people."""
-    wishes = wishes_found(models, records, attested=True)
-    return Verification(attested_checks(models, records), records.height, records.count, wishes=wishes)
+    wishes, bare = wishes_found(models, records, attested=True), tuple(uncovered_classes(models, records))
+    checks = attested_checks(models, records)
+    return Verification(checks, records.height, records.count, wishes=wishes, uncovered=bare)
 
 
 def published_statistics(
@@ -234,9 +245,9 @@ def published_statistics(
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
-    classes promise. `population` is everybody who might be in the table. `records` says how many records each row
-    stands for, where people do not count.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what classes
+    promise. `population` is everybody who might be in the table. `records` says how many records each row stands for,
+    where people do not count.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
@@ -330,8 +341,8 @@ def _with_categories(
     texts = _of_types(data, pl.String)
     compared = [name for name in quasi_identifying if name in texts and not _is_long(data[name])]
     categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
-    wanted = dict.fromkeys([*compared, *categorical])
-    return data.with_columns(as_categories([data[name] for name in wanted if name in texts]))
+    names = dict.fromkeys([*compared, *categorical])
+    return data.with_columns(as_categories([data[name] for name in names if name in texts]))
 
 
 def _of_types(data: pl.DataFrame, *types: type[pl.DataType]) -> set[str]:
@@ -371,13 +382,13 @@ def _some_blank(texts: pl.Series) -> bool:
 
 def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     """Judge one model by all classes."""
-    said = says(model)
-    if said.needs_population and statistics.population is None:
+    traits = says(model)
+    if traits.needs_population and statistics.population is None:
         return unknown_population(promise_words(model))
-    if said.needs_original:
+    if traits.needs_original:
         return unknown_original(promise_words(model))
-    judged = replace(_judged(model, statistics), of_population=said.needs_population, of_original=said.of_original)
-    return judged if judged.outcome is Outcome.BROKEN else replace(judged, detail=said.caveat)
+    judged = replace(_judged(model, statistics), of_population=traits.needs_population, of_original=traits.of_original)
+    return judged if judged.outcome is Outcome.BROKEN else replace(judged, detail=traits.caveat)
 
 
 def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:

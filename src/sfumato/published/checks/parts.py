@@ -27,6 +27,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.buckets import check_of_buckets
+from sfumato.published.checks.coverage import Uncovered, starred_columns, uncovered_classes
 from sfumato.published.checks.generalized import (
     STEPS_OF,
     Attested,
@@ -38,10 +39,11 @@ from sfumato.published.checks.generalized import (
 from sfumato.published.checks.people import PeopleFound, wishes_found
 from sfumato.published.checks.slices.slices import check_encoded_slices, schema_of_slices
 from sfumato.published.sliced import BUCKET, Columns
+from sfumato.recoding.notation import STAR
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.spill import let_go, write_out
+from sfumato.table.large.memory import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -92,15 +94,31 @@ def verify_parts(
     coding = Coding(schema, names, reading, folder, MOST_VALUES, "name", alike=alike)
     table = coded_table(source, coding)
     records = source.records if isinstance(source, CountedRows) else None
+    stars = tuple(_stars(table, records))
     if isinstance(people, np.ndarray):
         if len(people) != table.height:
             raise VerificationError("the published table has other rows than people were numbered for; it was changed")
-        return _of_people(table, people, models, folder, tuple(promised))
+        found = _of_people(table, people, models, folder, tuple(promised))
+        return replace(found, uncovered=(*found.uncovered, *stars))
     statistics = joined(list(statistics_in_parts(table, records, folder, tuple(promised))))
     if people is not None:
-        return attested(models, statistics)
+        found = attested(models, statistics)
+        return replace(found, uncovered=(*found.uncovered, *stars))
     checks, wishes = tuple(check(model, statistics) for model in models), wishes_found(models, statistics)
-    return Verification(checks, statistics.height, statistics.count, wishes=wishes)
+    bare = (*uncovered_classes(models, statistics), *stars)
+    return Verification(checks, statistics.height, statistics.count, wishes=wishes, uncovered=bare)
+
+
+def _stars(table: LargeTable, records: Records | None) -> Iterator[Uncovered]:
+    """Name the quasi-identifying columns that are ``*`` nearly everywhere."""
+    shares = {}
+    for place, column in enumerate(table.quasi_identifying):
+        found = (column.values == STAR).arg_true()
+        counts = column.occurrences
+        if records is not None and len(found):
+            counts = np.bincount(table.codes[:, place], weights=records, minlength=len(column.values))
+        shares[column.attribute.name] = float(counts[found.to_numpy()].sum() / max(counts.sum(), 1))
+    return starred_columns(shares)
 
 
 def _of_people(
@@ -122,8 +140,9 @@ def _of_people(
     assert statistics.people is not None
     checks = tuple(check(model, statistics) for model in models)
     records = int(statistics.people.records.sum())
-    wishes = wishes_found(models, statistics)
-    return Verification(checks, records, statistics.count, people=PeopleFound.of(statistics), wishes=wishes)
+    wishes, bare = wishes_found(models, statistics), tuple(uncovered_classes(models, statistics))
+    found = PeopleFound.of(statistics)
+    return Verification(checks, records, statistics.count, people=found, wishes=wishes, uncovered=bare)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,10 +246,8 @@ def verify_bucket_parts(
 
     `rows`, `counts`: the quasi-identifying and the sensitive table. `models`: what was promised. `folder`: an empty
     one, for files. Raises ``InputError`` when numbers are none, or the two tables do not count the same records in
-    every bucket.
-
-    Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the counts of all
-    buckets, some 20 bytes for each bucket and pair.
+    every bucket. Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the
+    counts of all buckets, some 20 bytes for each bucket and pair.
     """
     what, buckets = "bucketized tables", Schema(quasi_identifying={BUCKET: NUMBER}, others="drop")
     held = _sizes(_coded(rows, buckets, folder / "rows"), None, what)
@@ -238,8 +255,8 @@ def verify_bucket_parts(
     schema = replace(buckets, sensitive={name: sensitive[name]})
     counted = CountedRows((BUCKET, name), counts.is_text, lambda names: _with_counts(counts, names, held.records))
     table = _coded(counted, schema, folder / "counts")
-    told = _sizes(table, counted.records, what)
-    if not (held.buckets.equals(told.buckets) and np.array_equal(held.sizes, told.sizes)):
+    sizes = _sizes(table, counted.records, what)
+    if not (held.buckets.equals(sizes.buckets) and np.array_equal(held.sizes, sizes.sizes)):
         raise InputError(f"{what}: the two tables do not hold the same numbers of records in every bucket")
     statistics = joined(list(statistics_in_parts(table, counted.records, folder)))
     checks = tuple(check_of_buckets(model, statistics) for model in models)
@@ -258,9 +275,7 @@ def verify_slice_parts(
 
     `columns`: attributes of each column, every one of them in one column. `hidden`: the sensitive and the insensitive
     among them. `sensitive`, `models`, `folder`: as :func:`verify_bucket_parts` takes them. Raises ``InputError`` when
-    buckets are no whole numbers.
-
-    Memory: the codes of all rows, and numbers of their combinations; no values.
+    buckets are no whole numbers. Memory: the codes of all rows, and numbers of their combinations; no values.
     """
     schema = schema_of_slices(columns, *hidden, sensitive)
     schema = replace(schema, quasi_identifying={BUCKET: NUMBER, **schema.quasi_identifying})

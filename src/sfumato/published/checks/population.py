@@ -19,7 +19,7 @@ from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of
-from sfumato.table.population import PopulationError, population_problems
+from sfumato.table.reading import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 

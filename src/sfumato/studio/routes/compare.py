@@ -14,8 +14,7 @@ from sfumato.errors import InputError
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import method_names
-from sfumato.studio.jobs import FAILED, Job
-from sfumato.studio.orders import compare_order, lattice_order
+from sfumato.studio.jobs import FAILED, Job, compare_order, lattice_order
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 
@@ -150,10 +149,10 @@ def take(request: Request, sent: FormData) -> str:
 
     def changed(draft: Draft) -> Draft:
         models = [model for model in draft.rest.get("models", ()) if model.get("name") != "k-anonymity"]
-        said: Mapping[str, Any] = next(
+        entry: Mapping[str, Any] = next(
             (its for its in draft.rest.get("models", ()) if its["name"] == "k-anonymity"), {}
         )
-        promised = [{**said, "name": "k-anonymity", "k": k}, *models]
+        promised = [{**entry, "name": "k-anonymity", "k": k}, *models]
         return draft.with_rest("anonymizer", {"name": method}).with_rest("models", promised)
 
     _, branches = desk.change(page_entry(sent), changed)

@@ -8,8 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError
-from sfumato.studio.pages import answering, desk_of, page, reading, text, whole
-from sfumato.studio.wording import difference
+from sfumato.studio.pages import answering, desk_of, difference, page, reading, text, whole
 
 
 def history(request: Request) -> Response:

@@ -17,7 +17,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def _open(given: Given) -> TableSource:
-    from sfumato.table.sources.workbook_sheets import open_sheet
+    from sfumato.table.workbooks import open_sheet
 
     return open_sheet(given)
 

@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.sources.other_files import scheme_of
-from sfumato.table.sources.protocol import library
+from sfumato.table.sources.protocol import CsvFormat, library
 from sfumato.table.sources.spark import SparkSource, asking_spark, spark_source
 
 REMOTE = "SPARK_REMOTE"

@@ -14,8 +14,8 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.header import Header, repeated
-from sfumato.table.sources.csv_text import CsvSource, csv_source
 from sfumato.table.sources.protocol import Family, Given
+from sfumato.table.sources.text_files import CsvSource, csv_source
 
 # Anything that streams Arrow: relations of DuckDB, readers of ADBC and pyarrow, and whatever comes after them.
 
