@@ -3,8 +3,8 @@
 ``PYTHONPATH=tests python -m mutations --other CHECKOUT`` draws 60 places among functions of the other checkout that
 stand in this one, too (:mod:`mutations.places`), and mutates them here. It first runs the short tests once to see which
 lines each reaches, and keeps that in ``--reach``. Then each mutant meets the tests that reach its line, those of files
-with few such tests first, until one fails. ``--mutate CHECKOUT`` mutates another checkout at the same places, so that two
-versions are compared; give it a ``--reach`` of its own.
+with few such tests first, until one fails. ``--mutate CHECKOUT`` mutates another checkout at the same places, so that
+two versions are compared; give it a ``--reach`` of its own.
 
 A mutant is *found* where a test fails, or takes longer than ``--seconds``. One that no test reaches is not found.
 """
