@@ -182,7 +182,9 @@ def test_text_of_a_frame_is_asked_about_only_in_forms_that_are_no_text() -> None
         {"born": ["06.08.2000", "31.12.1999"] * 5, "code": ["12", "13"] * 5, "iso": ["2000-01-01", "2000-01-02"] * 5}
     )
     schema = sf.Schema(quasi_identifying=["born", "code", "iso"])
-    with pytest.raises(sf.InputError, match=r"^table: every value of column 'born' .*--set source\.dates=dd\.mm\.yyyy") as found:
+    with pytest.raises(
+        sf.InputError, match=r"^table: every value of column 'born' .*source\.dates=dd\.mm\.yyyy"
+    ) as found:
         sf.read_table(frame, schema)
     assert len(found.value.problems) == 1
     kinds = {name: str(kind) for name, kind in sf.read_table(frame, schema, dates="dd.mm.yyyy").kinds.items()}

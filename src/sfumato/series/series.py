@@ -159,8 +159,7 @@ def interrupted_series(series: Series) -> str | None:
     if not found:
         return None
     more: list[str | Path] = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
-    if series.ledger_key:
-        more += ["--ledger-key", series.ledger_key]
+    more += ["--ledger-key", series.ledger_key] if series.ledger_key else []
     return line_of(series.folder, *more)
 
 
