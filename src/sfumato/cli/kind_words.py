@@ -32,28 +32,12 @@ class Checks(Protocol[Policy]):
 class KindWords:
     """What the options say; None means that they say nothing."""
 
-    Attributes
-    ----------
-    policy : Path or None
-        Policy file to start from.
-    top : mapping
-        Keys of the policy's top level.
-    parts : mapping of str to mapping
-        Keys of its other parts.
-    problems : sequence of str
-        Already found in the options.
-    meant : mapping or None
-        What the policy file says, if it was read before; None: it is read here.
-    settings : sequence of str or Setting
-        What ``--set`` sets.
-    """
-
-    policy: Path | None
-    top: Mapping[str, Any]
-    parts: Mapping[str, Mapping[str, Any]]
-    problems: Sequence[str] = field(default=())
-    meant: Mapping[str, Any] | None = None
-    settings: Sequence[str | Setting] = ()
+    policy: Path | None  # policy file to start from
+    top: Mapping[str, Any]  # keys of the policy's top level
+    parts: Mapping[str, Mapping[str, Any]]  # keys of its other parts
+    problems: Sequence[str] = field(default=())  # already found in the options
+    meant: Mapping[str, Any] | None = None  # what the policy file says, if it was read before; None: it is read here
+    settings: Sequence[str | Setting] = ()  # what ``--set`` sets
 
 
 def kind_policy_of(
