@@ -22,12 +22,10 @@ from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.roles import named
-from sfumato.release.agreement import policy_contradictions
-from sfumato.release.folder import no_release
-from sfumato.release.opening import open_release
-from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.release import Release
-from sfumato.release.verify import verify
+from sfumato.release.transaction import no_release
+from sfumato.release.verify import open_release, verify
 from sfumato.table.databases.address import is_database
 from sfumato.table.table import Table
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
@@ -256,8 +254,8 @@ def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not attacks:
         return None
-    kept = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
-    results = [{key: result[key] for key in kept if key in result} for result in attacks["results"]]
+    keys = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
+    results = [{key: result[key] for key in keys if key in result} for result in attacks["results"]]
     return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
 
 
@@ -273,6 +271,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
     """Return a few sentences: promises, risk, attacks, loss."""
     return [
         *_promises(content),
+        *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
         *_unprotected(content.get("unprotected", ())),
         *_risk(content["risk"], content.get("repeated")),
         *_risk_of_people(content.get("people")),
@@ -287,6 +286,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     beyond = any(not _is_harmless(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
+    beyond = beyond or bool(content.get("uncovered"))
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
 

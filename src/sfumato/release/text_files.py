@@ -18,10 +18,10 @@ from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import named
+from sfumato.release.agreement import FILE
 from sfumato.release.description import TableFacts, is_own_kind, unambiguous
-from sfumato.release.folder import MARK
 from sfumato.release.formulas import formula_problems
-from sfumato.release.policy_text import FILE
+from sfumato.release.transaction import MARK
 from sfumato.table.writing import PLAIN, Format, sha256_of, write_data
 from sfumato.whole_files import read_regular_text
 
@@ -31,10 +31,7 @@ from sfumato.whole_files import read_regular_text
 def wrong_types(
     release: object, kind: type, made_by: str, policy: object, policy_kind: type, format: object, formulas: object
 ) -> list[str]:
-    """Name the arguments of a call that writes a folder that are not what they must be.
-
-    made_by : the function of ``sfumato`` that makes such a release.
-    """
+    """Name the arguments that are not what they must be. made_by : the function of ``sfumato`` that makes it."""
     problems = []
     if not isinstance(release, kind):
         problems.append(f"release is not a {kind.__name__}; make one with sfumato.{made_by}(...)")
@@ -208,13 +205,15 @@ def _claims(report: Mapping[str, Any], limit: float, counted: Mapping[str, Any],
         yield "the roles"
     if "wishes" in verification and not _same_wishes(verification["wishes"], counted.get("wishes", [])):
         yield "the wishes"
+    if "uncovered" in verification and verification["uncovered"] != counted.get("uncovered", []):
+        yield "what no promise covers"
     outcomes, found = _outcomes(verification["checks"]), _outcomes(counted["checks"])
     more = [each for each in outcomes if each not in found]
     if len(more) != unknown or len(outcomes) - len(more) != len(found):
         yield "the promises"
 
 
-_COMMON = {"ok", "records", "roles", "wishes", "checks"}
+_COMMON = {"ok", "records", "roles", "wishes", "uncovered", "checks"}
 
 
 def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> bool:
@@ -223,10 +222,12 @@ def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping
     def without_kept(wishes: Mapping[str, Any]) -> dict[str, Any]:
         return {name: figure for name, figure in wishes.items() if name != "classes_that_keep_it"}
 
-    kept = [
+    outcomes = [
         {wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(of_report, found, strict=False)
     ]
-    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
+    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(
+        len(each) < 2 for each in outcomes
+    )
 
 
 def _sets(roles: Mapping[str, list[str]]) -> dict[str, set[str]]:

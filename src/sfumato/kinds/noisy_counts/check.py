@@ -36,7 +36,7 @@ from sfumato.numbers import counted, figure
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, policy_checks
+from sfumato.release.agreement import Difference, PublishedPolicy, policy_checks
 from sfumato.release.description import (
     FORMAT,
     TableFacts,
@@ -47,7 +47,6 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import integrity, refuse_missing
 from sfumato.release.text_files import text_checks
 
@@ -428,10 +427,7 @@ class PrivateDescription:
 
 
 def read_private_description(text: str) -> tuple[PrivateDescription, dict[str, TableFacts]]:
-    """Parse ``release.json``; return the description and what it says of the files.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``: the description, and what it says of the files; ``VerificationError`` if it is none."""
     return read_own_description(text, _read)
 
 

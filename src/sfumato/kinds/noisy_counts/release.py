@@ -29,10 +29,10 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.marginal import MarginalTables
 from sfumato.published.randomized import RandomizedTable
 from sfumato.published.roles import named
-from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas
 from sfumato.release.kind_report import occasion_lines, promise_lines, section
 from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
+from sfumato.release.transaction import whole_folder
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 

@@ -21,10 +21,10 @@ from sfumato.published.roles import named
 from sfumato.release.agreement import Difference, known_own_model, model_differences, role_names
 from sfumato.release.description import TableFacts, describe_own_model
 from sfumato.release.table_files import has_rows
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 
 NOISY = "noisy"
 """Column of counts with noise, as they were drawn; ``count`` has those that were fitted to each other."""
@@ -136,10 +136,7 @@ def opendp_version() -> str:
 
 
 def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Read a table: some columns as numbers, everything else as text.
-
-    Raises ``InputError`` when it has other columns than expected.
-    """
+    """Read a table: some columns as numbers, everything else as text; ``InputError`` for unexpected columns."""
     names = open_source(path, CsvFormat(strip=False)).names
     if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")

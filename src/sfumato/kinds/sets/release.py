@@ -18,10 +18,10 @@ from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.description import describe_own_model
-from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
+from sfumato.release.transaction import whole_folder
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
