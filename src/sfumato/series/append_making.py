@@ -69,10 +69,7 @@ if TYPE_CHECKING:
 def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     """Make a release of everybody: the rows of the older one, and classes of the newcomers by themselves.
 
-    Raises
-    ------
-    UnsatisfiableError
-        When the newcomers alone cannot satisfy the models.
+    Raises ``UnsatisfiableError`` when the newcomers alone cannot satisfy the models.
     """
     refuse_too_few(batch)
     how, older = work.how, earlier[-1] if earlier else None
@@ -112,13 +109,7 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
 
 
 def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
-    """Read a table just as it was written: every cell of CSV as its text, and every label as text.
-
-    Raises
-    ------
-    VerificationError
-        When it was changed.
-    """
+    """Read a table just as it was written, cells and labels as text; ``VerificationError`` when it was changed."""
     return byte_rows(series_content(older, format), format, older.published.quasi_identifying)
 
 

@@ -48,13 +48,7 @@ key of one column begins with it."""
 
 
 def read_key_form(form: str | None) -> dict[str, Answer]:
-    """Read ``exact``, ``fold``, or answers for kinds alone, such as ``fold:capitals,exact:zeros``.
-
-    Raises
-    ------
-    SchemaError
-        When it is none of these.
-    """
+    """Read ``exact``, ``fold``, or answers such as ``fold:capitals,exact:zeros``; else ``SchemaError``."""
     answers: dict[str, Answer] = {}
     for part in [] if form is None else form.split(","):
         answer, _, kind = part.strip().partition(":")
@@ -111,12 +105,8 @@ def whole_form(form: str | None) -> str:
 def person_keys(column: pl.Series, form: str | None, name: PersonKey = None) -> pl.Series:
     """Return keys as text in which those of one person are equal; null where there is none. Cost O(n).
 
-    A key of several columns comes as :func:`one_key` puts it together, and becomes one text.
-
-    Raises
-    ------
-    InputError
-        When keys differ only in spellings of a kind that nobody has answered for; says how many of each.
+    A key of several columns comes as :func:`one_key` puts it together, and becomes one text. Raises ``InputError`` when
+    keys differ only in spellings of a kind that nobody has answered for; says how many of each.
     """
     keys, distinct = _settled(column, form)
     if not plain_only(distinct) and (asked := keys_asked(distinct, form)):
@@ -148,10 +138,7 @@ def kinds_that(form: str | None) -> tuple[list[str], list[str]]:
 def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: PersonKey = None) -> list[pl.Series]:
     """Return keys of several tables as :func:`person_keys` those of one, in which those of one person are equal.
 
-    Raises
-    ------
-    InputError
-        As of :func:`person_keys`, also where keys of two tables are alike.
+    Raises ``InputError`` as of :func:`person_keys`, also where keys of two tables are alike.
     """
     named = columns_in(columns[0])
     split = [column.struct.unnest().get_columns() if len(named) > 1 else [column] for column in columns]
@@ -404,10 +391,7 @@ def _without_sign(text: str) -> str:
 
 
 def keys_asked(keys: pl.Series, form: str | None) -> dict[str, int]:
-    """Count the keys that equal another once kinds without an answer are folded, by the kinds that tell them apart.
-
-    They have to be folded as was answered.
-    """
+    """Count, by kinds that tell them apart, the keys (folded as answered) that equal others once the rest is folded."""
     already, folds = kinds_that(form)
     if already == folds:
         return {}
@@ -494,10 +478,7 @@ def as_they_appear(people: NDArray[np.int32]) -> NDArray[np.int32]:
 def read_wishes(column: pl.Series, what: str = "a k") -> NDArray[np.int64]:
     """Return the k, or l, that each record's person wishes for, int64 (n,); 1 where nothing is wished.
 
-    Raises
-    ------
-    InputError
-        Counting the values that are no whole numbers of 1 or more, with the row of the first.
+    Raises ``InputError``: counting the values that are no whole numbers of 1 or more, with the row of the first.
     """
     numbers, strange = numbers_wished(column)
     if strange.any():

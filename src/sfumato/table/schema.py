@@ -375,11 +375,7 @@ OTHERS = {
 def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Markup:
     """Return a table of all columns that have a role.
 
-    Parameters
-    ----------
-    schema
-    kinds
-        As they were read off the columns, where there is a table; else those that the schema declares.
+    `kinds`: as they were read off the columns, where there is a table; else those that the schema declares.
     """
     settings = {**schema.quasi_identifying, **schema.sensitive}
     rows = [

@@ -374,10 +374,9 @@ def branching_belief(shares: _Shares, child_of: NDArray[np.integer], records: in
 def uncut_belief(shares: _Shares, records: int, smallest: int) -> _Shares:
     """Use, besides tight ends, that no cut leaves `smallest` records on both sides.
 
-    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If
-    the class has fewer than twice `smallest` records this says nothing, and only the tight ends remain.
-
-    Cost O(w · smallest²).
+    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If the
+    class has fewer than twice `smallest` records this says nothing, and only the tight ends remain. Cost O(w ·
+    smallest²).
     """
     if records < 2 * smallest:
         return tight_belief(shares, records)

@@ -134,11 +134,9 @@ _BINS = 32
 class NaiveBayes:
     """The trained classifier, and the people to judge.
 
-    Letters: m people, q attributes, a answers, d values or ranges of an attribute.
-
-    `prior`: float64 (a,): records that have each answer. `counts`: float64 (d, a) for each attribute: expected records
-    with value and answer. `codes`: int64 (m,) for each attribute: value of each person, −1 where nothing is known of
-    it.
+    Letters: m people, q attributes, a answers, d values or ranges of an attribute. `prior`: float64 (a,): records that
+    have each answer. `counts`: float64 (d, a) for each attribute: expected records with value and answer. `codes`:
+    int64 (m,) for each attribute: value of each person, −1 where nothing is known of it.
     """
 
     answers: Answers
@@ -169,9 +167,7 @@ def naive_bayes(published: Published, people: Table, sensitive: str, *, recoding
     `published`: A release of any kind with that sensitive attribute. `people`: Only their quasi-identifying values are
     read. `recoding`: How a generalized table was published. `ranges`: If there are more distinct numbers than this,
     they are predicted in as many ranges. Raises InputError when the release and the people share no quasi-identifying
-    attribute.
-
-    Cost O((n + codes · a) · q) for n published records.
+    attribute. Cost O((n + codes · a) · q) for n published records.
     """
     numeric = people.frame.schema[sensitive].is_numeric()
     if isinstance(published, PublishedTable):
@@ -315,10 +311,7 @@ _FEWEST_TO_STOP = 1000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoostedTrees:
-    """What trained trees say of the people to judge.
-
-    `chances`: float64 (m, a): how likely each answer is for each of m people, sums of 1.
-    """
+    """What trained trees say: `chances`, float64 (m, a), of each answer for each of m people, sums of 1."""
 
     answers: Answers
     chances: Floats
@@ -429,10 +422,8 @@ def known_from_others(
 
     `cohort`: Everybody on whom the attack is tried. `ranges`: If there are more distinct numbers than this, as many
     equally filled ranges of the control group are named. `trees`: If given, gradient-boosted trees are trained instead,
-    with its draws. Result: Of the people in the data; None without a control group.
-
-    It is the learner that attackers train on a release, :mod:`sfumato.evaluation.attacks.learners`, on values as
-    they are. Cost O((n + m · a) · q).
+    with its draws. Result: Of the people in the data; None without a control group. It is the learner that attackers
+    train on a release, :mod:`sfumato.evaluation.attacks.learners`, on values as they are. Cost O((n + m · a) · q).
     """
     if not cohort.outsiders:
         return None

@@ -232,10 +232,9 @@ def widened(
 
     `known`: What is known of r records, one entry for each attribute. `owner`: int64 (r,): the person of each record.
     `people`: Number of people m. `known`: Of m people; `UNKNOWN` fills up. Where everybody has one record, the same as
-    before. `publication`: With a label of each class for each of them.
-
-    Where each label covers one run of codes, the lowest and the highest code stand for all of a person. Cost O(r log r)
-    for each attribute, and memory m times the most different values that somebody has.
+    before. `publication`: With a label of each class for each of them. Where each label covers one run of codes, the
+    lowest and the highest code stand for all of a person. Cost O(r log r) for each attribute, and memory m times the
+    most different values that somebody has.
     """
     repeated, places = [], []
     for place, one in enumerate(known):
@@ -529,8 +528,8 @@ _STEPS = 1 << 27
 class CoveringPairs:
     """All pairs of a distinct vector of values and a class that covers it.
 
-    `vector_of`: int32 (m,): the vector of each person. `vectors`: int32 (v, q): codes, `UNKNOWN` where
-    nothing is known. `vector`, `owner`: int64 (p,), sorted: the vector and the class of each pair.
+    `vector_of`: int32 (m,): the vector of each person. `vectors`: int32 (v, q): codes, `UNKNOWN` where nothing is
+    known. `vector`, `owner`: int64 (p,), sorted: the vector and the class of each pair.
     """
 
     vector_of: NDArray[np.int32]
@@ -586,12 +585,11 @@ class ClassChances:
 def spread_originals(reading: LinkReading, pairs: CoveringPairs) -> ClassChances:
     """Spread original records over the classes that fit them; for scoring alone.
 
-    `reading`: The release, read against all original records, with the keys of these.
-
-    Published and original records are never matched one to one. Where several classes fit a record, its chances are
-    those of the most even spread that agrees with everything published: each record is somewhere, and each class has
-    as many records of a key as it shows (iterative proportional fitting). Where keys tell records apart, that is the
-    truth. Records that were left out are spread, too. Nothing of what the attacker believes enters.
+    `reading`: The release, read against all original records, with the keys of these. Published and original records
+    are never matched one to one. Where several classes fit a record, its chances are those of the most even spread that
+    agrees with everything published: each record is somewhere, and each class has as many records of a key as it shows
+    (iterative proportional fitting). Where keys tell records apart, that is the truth. Records that were left out are
+    spread, too. Nothing of what the attacker believes enters.
 
     Cost O(p) for each of at most 500 rounds, fewer where pairs are many. Each ends with as many records in each class
     as it shows.

@@ -246,12 +246,8 @@ def accepted(
     """Count the members and outsiders whose scores pass when at most a given share of the outsiders may.
 
     Of those with the score at which the share would be exceeded, a part is counted, as if a coin were thrown for each,
-    so that the share is reached exactly: both counts are sums of chances.
-
-    `members`, `outsiders`: float64 scores, at least one each. `false_positives`: Share of the outsiders that may pass,
-    from 0 to 1.
-
-    Cost O(n log n).
+    so that the share is reached exactly: both counts are sums of chances. `members`, `outsiders`: float64 scores, at
+    least one each. `false_positives`: Share of the outsiders that may pass, from 0 to 1. Cost O(n log n).
     """
     # A product such as 0.29 · 100 falls short of the whole number that it stands for.
     allowed = false_positives * len(outsiders) + 1e-9
@@ -273,9 +269,9 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
 
     *Generalized*: a class of n' records whose labels cover shares p₁, p₂ … of all records counts n' ÷ (n p₁ p₂ …), and
     the classes that cover a person are added up. *Sliced* (with it bucketized tables, marginals and randomized tables,
-    see `original_values`): the matching degree of the person's values over all buckets, as Li,
-    Li, Zhang and Molloy (2012) define it, divided by the product of the shares of the single values; an attribute in
-    several columns counts once.
+    see `original_values`): the matching degree of the person's values over all buckets, as Li, Li, Zhang and Molloy
+    (2012) define it, divided by the product of the shares of the single values; an attribute in several columns counts
+    once.
     """
     if isinstance(published, PublishedTable):
         names = shared_names(published, people, sensitive=sensitive)
@@ -369,9 +365,8 @@ def _nearness(published: RandomizedTable, people: Table, *, sensitive: bool, thr
 
     `published`: n records. `people`: m people with original values. `sensitive`: Whether the sensitive values of the
     people are known, too. Result: float64 (m,): 0 if a record is equal, otherwise below 0. Raises InputError when
-    release and people share no attribute.
-
-    Distances are those of :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
+    release and people share no attribute. Distances are those of
+    :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
     """
     settings = {**people.schema.quasi_identifying, **(people.schema.sensitive if sensitive else {})}
     names = [name for name in settings if name in published.data.columns and name in people.frame.columns]

@@ -451,10 +451,7 @@ class Minimality(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _WorldBeliefs:
-    """What the worlds say.
-
-    `belief`: float64 (g, w). `left`: How many of them brought a class or bucket back, on average.
-    """
+    """What the worlds say: `belief`, float64 (g, w); `left`, how many brought a class or bucket back, on average."""
 
     cells: Cells
     belief: NDArray[np.float64]
@@ -534,10 +531,7 @@ class _ClassGame:
         return Bundles.of(self.classes, owner, self.bundled)
 
     def cells(self, values: NDArray[np.int64]) -> Cells | None:
-        """Set up what is believed of a sensitive attribute; None if that is too much to keep.
-
-        values : int64 (n,).
-        """
+        """Set up what is believed of a sensitive attribute; None if that is too much to keep. values : int64 (n,)."""
         codes, width = self.problem.table.codes, int(values.max()) + 1
         if self.behind is not None:
             return people_cells(self.bundles, codes, values) if len(self.bundles.sizes) * width <= _MOST_CELLS else None

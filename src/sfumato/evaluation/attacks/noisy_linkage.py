@@ -309,10 +309,9 @@ class AgreementWeights:
         than of anybody. `fits`: bool (b, c).
 
         Fellegi and Sunter's m and u follow from one number. A wrong value is anybody's, so it agrees with a class by
-        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is
-        log(m ÷ u) = log((1 − w) ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown
-        weighs nothing. As u is the share of the people whom the very label covers, rare values and narrow labels weigh
-        more. Cost O(b · c · q).
+        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is log(m ÷ u) = log((1 − w)
+        ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown weighs nothing. As u is the
+        share of the people whom the very label covers, rare values and narrow labels weigh more. Cost O(b · c · q).
         """
         weight = np.zeros((len(people), len(self.sizes)))
         fits = np.ones(weight.shape, dtype=np.bool_)
@@ -334,9 +333,7 @@ class AgreementWeights:
         """Estimate the share of wrong values of each attribute by expectation maximization.
 
         `people`: int64: some people, of whom at most 200 are looked at. Result: float64 (q,), at least `FEWEST_WRONG`
-        and at most one half.
-
-        Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
+        and at most one half. Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
         """
         some = people[:: max(1, len(people) // _SAMPLE)][:_SAMPLE]
         wrong = np.full(len(self.attributes), 0.1)

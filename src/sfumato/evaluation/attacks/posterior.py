@@ -56,10 +56,8 @@ from sfumato.table.table import Table
 class ValueWeights:
     """Weights of sensitive values for each person.
 
-    Letters: m people, v published values.
-
-    `weights`: float64 (m, v), not yet scaled to a sum of 1. `candidates`: float64 (m,): records that fit. `counts`:
-    float64 (v,): records of the release that have each value.
+    Letters: m people, v published values. `weights`: float64 (m, v), not yet scaled to a sum of 1. `candidates`:
+    float64 (m,): records that fit. `counts`: float64 (v,): records of the release that have each value.
     """
 
     values: tuple[str | None, ...]
@@ -78,11 +76,10 @@ def generalized_weights(
 ) -> ValueWeights:
     """Count the sensitive values of the records that fit each person: all their values cover the person's.
 
-    Class means cover nobody: for them, the nearest records are counted.
-
-    `published`, `people`, `sensitive`, `recoding`: The release; what is known of people; the attribute; how it was
-    published. `owner`: int64: the person of each of the `people`, if they are records of `count` persons whose rows lie
-    together: then those fit whose class covers all records of a person. None: each is another person.
+    Class means cover nobody: for them, the nearest records are counted. `published`, `people`, `sensitive`, `recoding`:
+    The release; what is known of people; the attribute; how it was published. `owner`: int64: the person of each of the
+    `people`, if they are records of `count` persons whose rows lie together: then those fit whose class covers all
+    records of a person. None: each is another person.
     """
     shared = register_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)
@@ -107,10 +104,7 @@ def generalized_weights(
 
 
 def candidate_sets(published: PublishedTable, people: Table, recoding: Recoding) -> NDArray[np.int64]:
-    """Give people whom the same classes fit the same number, from 0; int64 (people,).
-
-    Sets are told apart by sums of random numbers, one for each class.
-    """
+    """Give people whom the same classes fit one number from 0, by sums of random numbers; int64 (people,)."""
     shared = register_attributes(published.data, people.frame, people.schema)
     known = read_register(people.frame, people.schema, shared)
     vectors, vector_of = distinct_codes(known)
@@ -583,10 +577,7 @@ class RecordGroups:
     group_of: NDArray[np.int64]
 
     def believed(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """Return the chance that each value is among the person's, float64 (m, v).
-
-        out : bool (m, v), values that the person certainly does not have.
-        """
+        """Return the chance of each value, float64 (m, v). out : bool (m, v), values that a person cannot have."""
         shares, candidates = self.shares, self.candidates
         if out is not None:
             shares = np.where(out[self.person], 0.0, shares)

@@ -434,10 +434,9 @@ _Read = TypeVar("_Read")
 class _RiskInputs:
     """Everything from which risks are computed.
 
-    Letters: n records, c classes.
-
-    `weight`: float64 (n,): sampling weight of each record. `household_of`: Integers (n,): household of each record,
-    from 0. `population`: int64 (c,): records of the population in each class, never fewer than the table's.
+    Letters: n records, c classes. `weight`: float64 (n,): sampling weight of each record. `household_of`: Integers
+    (n,): household of each record, from 0. `population`: int64 (c,): records of the population in each class, never
+    fewer than the table's.
     """
 
     keys: Keys

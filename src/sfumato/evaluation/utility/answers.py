@@ -275,9 +275,7 @@ def estimated_answers(
     else tables are independent given what they share, which is iterative proportional fitting where the sets of
     attributes have no cycle. A randomized table is taken unchanged.
 
-    Suppressed records do not count.
-
-    Cost O(rows) for each query and each part of the tables that it involves.
+    Suppressed records do not count. Cost O(rows) for each query and each part of the tables that it involves.
     """
     return _estimated(workload, read_joint(published, _asked(workload, table), recoding, weights))
 
@@ -286,10 +284,8 @@ def estimated_answers(
 class Questions:
     """Queries about an original with their exact answers, computed once for any number of releases.
 
-    Letters: q queries.
-
-    `exact`: float64 (q,): answers from the original; NaN for an average over nobody. `least`: float64 (q,): 0.1% of the
-    answer over all records, the smallest divisor of an error.
+    Letters: q queries. `exact`: float64 (q,): answers from the original; NaN for an average over nobody. `least`:
+    float64 (q,): 0.1% of the answer over all records, the smallest divisor of an error.
     """
 
     workload: Workload
@@ -349,10 +345,7 @@ def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table:
 
 
 def summarize(errors: Floats) -> QueryErrors:
-    """Return the spread of relative errors, without queries that have no answer.
-
-    Raises InputError when no query has one.
-    """
+    """Return the spread of relative errors, without queries that have no answer; InputError when none has."""
     known = errors[~np.isnan(errors)]
     if not len(known):
         raise InputError("query errors: no query has an answer in the original; draw others")
@@ -410,20 +403,12 @@ def _relative(exact: Floats, estimated: Floats, least: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Closed intervals that hold the exact answers.
+    """Closed intervals that hold the exact answers."""
 
-    Attributes
-    ----------
-    count : int
-        Records that satisfy the predicate; exact.
-    sum_low, sum_high : float
-    average_low, average_high : float
-        NaN if no record does.
-    """
-
-    count: int
+    count: int  # records that satisfy the predicate; exact
     sum_low: float
     sum_high: float
+    # `average_low`, `average_high`: NaN if no record does
     average_low: float
     average_high: float
 

@@ -146,10 +146,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class RegressionKept:
-    """A linear regression before and after.
-
-    `records_before`, `records_after`: Records without a missing value among these columns.
-    """
+    """A linear regression before and after, each of so many `records` without a missing value in its columns."""
 
     target: str
     on: tuple[str, ...]
@@ -162,20 +159,11 @@ class RegressionKept:
 class Descriptives:
     """Columns of a release, and pairs of them, held against the original. It has values: it is for the data steward.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of the release, as in ``release.json``.
-    records, published : int
-        Records of the original, and in the release.
-    weights : str or None
-        The column by which records were weighted.
-    columns : tuple of ColumnDescription
-        Published ones.
-    tables : tuple of ContingencyTable
-        Of the pairs that were asked for.
-    regressions : tuple of RegressionKept
-        Those that were asked for.
+    * `kind`: kind of the release, as in ``release.json``.
+    * `weights`: the column by which records were weighted.
+    * `columns`: published ones.
+    * `tables`: of the pairs that were asked for.
+    * `regressions`: those that were asked for.
     """
 
     kind: str

@@ -83,10 +83,7 @@ class ReleaseView:
         recoding: Recoding | None = None,
         weights: str | None = None,
     ) -> ReleaseView:
-        """Read a release, and its column of weights if one is named.
-
-        Raises InputError when it cannot be read against the original.
-        """
+        """Read a release, and its weights if named; InputError when it cannot be read against the original."""
         opened = open_release(release)
         chosen, published = recoding or opened.policy.recoding(), order_by_content(opened.published)
 
@@ -388,24 +385,15 @@ _MOST_PAIRS = 5
 class Utility:
     """How useful a release is, measured against its original. It is for the data steward.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of the release, as in ``release.json``.
-    records, published : int
-        Records of the original, and in the release (marginals: as many as the largest table counts).
-    queries : mapping of str to QueryErrors
-        Errors of counts, sums and averages, under the name of the aggregate.
-    correlations : Correlations
-        Single attributes, and pairs of them.
-    classifiers : tuple of Accuracy
-        Empty without held-out records.
-    trade_offs : tuple of TradeOff
-        One for each sensitive attribute.
-    unmeasured : mapping of str to str
-        What was not measured, and why.
-    weights : str or None
-        The column by which records were weighted.
+    * `kind`: kind of the release, as in ``release.json``.
+    * `records`, `published`: records of the original, and in the release (marginals: as many as the largest table
+      counts).
+    * `queries`: errors of counts, sums and averages, under the name of the aggregate.
+    * `correlations`: single attributes, and pairs of them.
+    * `classifiers`: empty without held-out records.
+    * `trade_offs`: one for each sensitive attribute.
+    * `unmeasured`: what was not measured, and why.
+    * `weights`: the column by which records were weighted.
     """
 
     kind: str

@@ -220,10 +220,7 @@ def ratings_of(
     layout: Reading,
     key_form: str | None = None,
 ) -> Ratings:
-    """Read ratings as the options say.
-
-    Raises ``SfumatoError`` with everything that is wrong in the options or the file.
-    """
+    """Read ratings as the options say; ``SfumatoError`` with everything that is wrong in the options or the file."""
     from sfumato.cli.words import all_names, key_named
     from sfumato.kinds.ratings.ratings import SensitiveIssues
     from sfumato.kinds.ratings.reading import read_ratings

@@ -39,19 +39,9 @@ SOURCES: tuple[Family, ...] = (
 def open_source(source: object, layout: CsvFormat, place: Place | None = None) -> TableSource:
     """Open a file or frame as named columns; values are read later.
 
-    Parameters
-    ----------
-    source
-        What any of the :data:`SOURCES` recognises.
-    layout
-        How text is laid out.
-    place
-        What only some sources need to be told.
-
-    Raises
-    ------
-    InputError
-        When it is none, cannot be opened, or is told what means nothing to it.
+    `source`: what any of the :data:`SOURCES` recognises. `layout`: how text is laid out. `place`: what only some
+    sources need to be told. Raises ``InputError`` when it is none, cannot be opened, or is told what means nothing to
+    it.
     """
     try:
         given = Given.of(source, layout, place or Place())
