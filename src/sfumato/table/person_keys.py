@@ -110,7 +110,7 @@ def person_keys(column: pl.Series, form: str | None, name: PersonKey = None) -> 
     A key of several columns comes as :func:`one_key` puts it together, and becomes one text. Raises ``InputError`` when
     keys differ only in spellings of a kind that nobody has answered for; says how many of each.
     """
-    keys, distinct = _settled(column, form)
+    keys, distinct = _in_one_form(column, form)
     if not plain_only(distinct) and (asked := keys_asked(distinct, form)):
         raise key_question(name or columns_in(column), asked)
     return keys
@@ -118,13 +118,13 @@ def person_keys(column: pl.Series, form: str | None, name: PersonKey = None) -> 
 
 def spellings_asked(column: pl.Series, form: str | None) -> dict[str, int]:
     """Return what :func:`person_keys` asks: how many keys differ from another in a spelling alone, by kind."""
-    _, distinct = _settled(column, form)
+    _, distinct = _in_one_form(column, form)
     return {} if plain_only(distinct) else keys_asked(distinct, form)
 
 
 def keys_with_buckets(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys as :func:`person_keys`, asking nothing; and texts that all keys share which would be asked about."""
-    keys, distinct = _settled(column, form)
+    keys, distinct = _in_one_form(column, form)
     return keys, _replaced(keys, distinct, folded(distinct, kinds_that(form)[1]))
 
 
@@ -150,11 +150,11 @@ def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: PersonK
     return [keys.slice(end - len(column), len(column)) for end, column in zip(ends, columns, strict=True)]
 
 
-def _settled(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
+def _in_one_form(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys, merged and folded as was answered; and the different ones."""
     if column.dtype == pl.Struct:
         parts = column.struct.unnest().get_columns()
-        keys = _joined([_settled(part, form)[0] for part in parts]).alias(column.name)
+        keys = _joined([_in_one_form(part, form)[0] for part in parts]).alias(column.name)
         return keys, keys.drop_nulls().unique(maintain_order=True)
     texts = _texts(column)
     distinct = texts.drop_nulls().unique(maintain_order=True)

@@ -390,9 +390,9 @@ def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Mark
 def _settings(attribute: Attribute, kind: Kind | None) -> tuple[str, str]:
     """Return the kind, and what else is declared. A domain and a hierarchy may list values, which are not shown."""
     hierarchy = attribute.hierarchy
-    told = [
+    rows = [
         *([f"hierarchy of {hierarchy.to_policy().get('kind', 'its own')}"] if hierarchy is not None else []),
         *(["declared domain"] if attribute.domain is not None else []),
         *([f"weight {attribute.weight:g}"] if attribute.weight != 1 else []),
     ]
-    return str(kind or attribute.kind or ""), ", ".join(told)
+    return str(kind or attribute.kind or ""), ", ".join(rows)

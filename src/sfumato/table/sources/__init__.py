@@ -57,6 +57,6 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
 
 
 def _meaningless(names: Collection[str]) -> list[str]:
-    meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
+    advice = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
     # What is asked of a database means nothing to a file that is read with the same policy.
-    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names) if name in meant]
+    return [f"{name} is only for {advice[name]}; leave it out" for name in sorted(names) if name in advice]
