@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from sfumato.release.description import (
     own_kind,
 )
 from sfumato.release.opening import ReleaseFolder, mark_of, opened_folder
+from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.stored import Shelf, StoredRelease, stored_release
@@ -54,17 +55,8 @@ Engine = Literal["auto", "memory", "spark"]
 LOG = logging.getLogger("sfumato.release")
 
 
-@runtime_checkable
-class RecountedRelease(Protocol):
-    """A release in memory that is no table of records; see :mod:`sfumato.kinds`."""
-
-    def recount(self) -> Verification:
-        """Recount every promise from what is published alone."""
-        ...
-
-
 def verify(
-    release: str | Path | Release | RecountedRelease,
+    release: str | Path | Release | OwnRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
@@ -175,7 +167,7 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
-        if not isinstance(release, RecountedRelease):
+        if not isinstance(release, OwnRelease):
             raise InputError("release: is neither a release nor the path or address of one")
         return release.recount()
     if is_database(release):
@@ -226,7 +218,7 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
     mark = mark_of(folder)
     kind = own_kind(mark)
     if kind is not None:
-        found: Verification = OWN_KINDS[kind](folder, mark)
+        found: Verification = OWN_KINDS[kind].verify_folder(folder, mark)
         return found
     opened = opened_folder(folder, mark)
     if not whole and population is None and any(entry.parts for entry in opened.files.values()):

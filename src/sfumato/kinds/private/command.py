@@ -370,7 +370,7 @@ def sample(
     from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.kinds.private_sample.make import publish_private_sample
-    from sfumato.kinds.private_sample.release import sample_formulas, sample_report, save_private_sample
+    from sfumato.kinds.private_sample.release import save_private_sample
     from sfumato.table.reading import read_table
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
@@ -382,11 +382,11 @@ def sample(
             release = publish_private_sample(read_table(table, meant), meant, ledger=ledger, progress=progress)
         save_private_sample(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
         if meant.output.format == "csv":
-            say_formulas(sample_formulas(release), formulas)
+            say_formulas(release.cells_like_formulas(), formulas)
         if as_json:
-            say_json(sample_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not quiet:
-            say(str(sample_report(release)))
+            say(str(release.report))
             complain([f"release written to {out}; check it with: sfumato verify {out}"])
     if save_policy is not None:
         meant.to_file(save_policy)
@@ -449,7 +449,7 @@ def publish(
     """
     from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.kinds.noisy_counts.make import publish_privately
-    from sfumato.kinds.noisy_counts.release import formula_labels, private_report, save_private
+    from sfumato.kinds.noisy_counts.release import save_private
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.table.reading import read_table
 
@@ -462,11 +462,11 @@ def publish(
             release = publish_privately(read_table(table, meant), meant, ledger=ledger, progress=progress)
         save_private(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
         if meant.output.format == "csv":
-            say_formulas(formula_labels(release), formulas)
+            say_formulas(release.cells_like_formulas(), formulas)
         if as_json:
-            say_json(private_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not quiet:
-            say(str(private_report(release)))
+            say(str(release.report))
             complain([f"release written to {out}; check it with: sfumato verify {out}"])
     if save_policy is not None:
         meant.to_file(save_policy)

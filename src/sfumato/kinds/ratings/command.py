@@ -336,7 +336,7 @@ def anonymize(
     from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.kinds.ratings.make import anonymize_ratings
     from sfumato.kinds.ratings.reading import read_ratings
-    from sfumato.kinds.ratings.release import formula_ratings, rating_report, save_ratings
+    from sfumato.kinds.ratings.release import save_ratings
 
     words = words_of(
         {**locals(), "invent": invent or None},
@@ -352,8 +352,8 @@ def anonymize(
             )
         save_ratings(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
         if meant.output.format == "csv":
-            say_formulas(formula_ratings(release), formulas)
-        _report(release, rating_report(release), out, quiet=quiet, as_json=as_json)
+            say_formulas(release.cells_like_formulas(), formulas)
+        _report(release, release.report, out, quiet=quiet, as_json=as_json)
     if save_policy is not None:
         meant.to_file(save_policy)
 

@@ -248,7 +248,7 @@ def anonymize(
     from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.cli.kind_words import seed_problem
     from sfumato.kinds.sets.make import anonymize_sets
-    from sfumato.kinds.sets.release import formula_items, save_sets, set_report
+    from sfumato.kinds.sets.release import save_sets
     from sfumato.kinds.sets.sets import read_sets
 
     problems = [*seed_problem(seed), *target_problems(out, save_policy, overwrite=overwrite)]
@@ -259,9 +259,9 @@ def anonymize(
             release = anonymize_sets(read_sets(sets, **meant.reading()), meant, seed=seed, progress=progress)
         save_sets(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
         if meant.output.format == "csv":
-            say_formulas(formula_items(release), formulas)
+            say_formulas(release.cells_like_formulas(), formulas)
         if as_json:
-            say_json(set_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not quiet:
             say(str(release))
             complain([f"release written to {out}; check it with: sfumato verify {out}"])
