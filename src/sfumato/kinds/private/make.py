@@ -355,11 +355,6 @@ def call_problems(
     return problems
 
 
-def is_settings(value: Any) -> bool:
-    """Tell whether this is nothing, or a mapping of names."""
-    return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
-
-
 def misfits(table: Table, policy: DeclaredPolicy) -> list[str]:
     """Name the roles that the policy and the table that was read give to other columns."""
     said, read = policy.columns, table.schema

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ from sfumato.kinds.ratings.reading import read_ratings
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
+from sfumato.options import check_arguments
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
@@ -764,6 +765,7 @@ SEARCHES: dict[SearchName, Search] = {"masks": by_masks, "slicing": slicing_sear
 """Searches by name; all find the same answer."""
 
 
+@check_arguments
 def check_ratings(
     ratings: Ratings,
     model: RatingAnonymity,
@@ -803,14 +805,6 @@ def check_ratings(
     Cost: that of the search, see :mod:`sfumato.kinds.ratings.check`. With l = 0 (and ``group="ball"``)
     counting around a record stops at k.
     """
-    problems = []
-    if not isinstance(ratings, Ratings):
-        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
-    if not isinstance(model, RatingAnonymity):
-        problems.append("model must be a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
-    if search not in SEARCHES:
-        problems.append(f"search must be one of {', '.join(get_args(SearchName))}")
-    raise_all(PolicyError, problems)
     if model.l > 0 and not ratings.sensitive.any():
         raise PolicyError("l asks how far sensitive ratings deviate, but no issue is sensitive; choose some, or drop l")
     question = ProximityQuery(ratings, model, threads=thread_count(threads), progress=progress or silent)

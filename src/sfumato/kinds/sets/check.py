@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
+from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.kernels.ratings.rows import rows_of
 from sfumato.kernels.sets.support import combination_keys, relabelled_rows
 from sfumato.kinds.sets.sets import Sets, named_items
@@ -20,6 +20,7 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.models.protocol import Achieved
 from sfumato.numbers import counted, figure
+from sfumato.options import Count, check_arguments
 from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
@@ -457,7 +458,8 @@ class SetCheck:
         return f"  m = {size.size}: k = {self.k_of(size.size):,}; {told} in a single record"
 
 
-def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetCheck:
+@check_arguments
+def check_sets(sets: Sets, m: Count = 3, *, threads: int | None = None) -> SetCheck:
     """Say which k sets have for 1 to `m` items that an attacker may know.
 
     Parameters
@@ -484,10 +486,6 @@ def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetChec
     Cost O(c log c) for c combinations of at most `m` items in all sets. Beyond 4 billion they are not counted, which
     the result says.
     """
-    problems = [] if isinstance(sets, Sets) else ["sets are not a Sets object; read them with sfumato.read_sets(...)"]
-    if not isinstance(m, int) or isinstance(m, bool) or m < 1:
-        problems.append("m must be a whole number of at least 1")
-    raise_all(PolicyError, problems)
     class_of = _classes_beside(sets)
     # Larger combinations than the largest set there are none.
     m = min(m, max(1, int(sets.sizes.max())))
