@@ -71,9 +71,10 @@ test-all: $(VENV)/.dev
 
 # Every kernel with bounds checked over generated tables; a tenth of them interpreted, with indexes below zero refused.
 bounds: TABLES ?= 100000
+bounds: PROCESSES ?= $(shell getconf _NPROCESSORS_ONLN)
 bounds: $(VENV)/.dev
-	PYTHONPATH=tests SFUMATO_KERNELS=checked $(BIN)/python -m bounds $(TABLES)
-	PYTHONPATH=tests SFUMATO_KERNELS=interpreted $(BIN)/python -m bounds $$(( $(TABLES) / 10 ))
+	PYTHONPATH=tests SFUMATO_KERNELS=checked $(BIN)/python -m bounds $(TABLES) 0 $(PROCESSES)
+	PYTHONPATH=tests SFUMATO_KERNELS=interpreted $(BIN)/python -m bounds $$(( $(TABLES) / 10 )) 0 $(PROCESSES)
 
 # A system's package, where there is none and the system has packages: the tests download nothing themselves.
 browser: $(VENV)/.dev

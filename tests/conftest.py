@@ -66,6 +66,45 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+LONGEST = 25
+"""Files of tests whose seconds every run prints."""
+seconds_of: Counter[str] = Counter()
+processor_seconds_of: Counter[str] = Counter()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Count what a test takes of the processor, its child processes with it, whatever else runs on the machine."""
+    before = sum(os.times()[:4])
+    item.user_properties.append(("before", before))
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    """Write what was counted into the last report of a test, which also reaches whoever runs several at once."""
+    report = yield
+    if call.when == "teardown":
+        before = next(value for name, value in item.user_properties if name == "before")
+        report.user_properties = [("processor", sum(os.times()[:4]) - before)]
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the seconds of each file."""
+    file = report.nodeid.partition("::")[0]
+    seconds_of[file] += report.duration  # type: ignore[assignment]
+    processor_seconds_of[file] += sum(value for name, value in report.user_properties if name == "processor")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the files that took longest, for whoever wonders where the time goes."""
+    used = processor_seconds_of.total()
+    terminalreporter.section(f"seconds by file: {seconds_of.total():.0f}, of the processor {used:.0f}")
+    for file, seconds in seconds_of.most_common(LONGEST):
+        terminalreporter.write_line(f"{seconds:8.1f}  {processor_seconds_of[file]:8.1f}  {file}")
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector what lives until the end: modules, and some ten thousand tests."""
     gc.collect()

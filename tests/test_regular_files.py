@@ -13,11 +13,12 @@ from sfumato.errors import SfumatoError
 from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
+from sfumato.series.encryption import cipher_of
 from sfumato.whole_files import MOST_BYTES, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")
 
-_READERS = (read_policy, read_hierarchy, PrivacyLedger.read)
+_READERS = (read_policy, read_hierarchy, PrivacyLedger.read, cipher_of)
 
 
 def _pipe(folder: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import secrets
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.whole_files import PUBLIC, write_whole
+from sfumato.whole_files import PUBLIC, lock_folder, write_whole
+
+fcntl = pytest.importorskip("fcntl", reason="files are not locked there")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files have other rights there")
 
@@ -98,3 +102,64 @@ def test_through_a_link_over_a_leftover_and_into_a_pipe(tmp_path):
     assert mode(path) == 0o644
     write_whole("/dev/null", "text")
     assert not Path("/dev/null").is_file()
+    assert sorted(os.listdir(tmp_path)) == ["file", "link"]
+
+
+def test_it_is_on_the_disk_before_it_has_its_name_and_the_name_afterwards(tmp_path, monkeypatch):
+    done = []
+    replace = Path.replace
+
+    def flushed(descriptor: int) -> None:
+        done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+
+    def replaced(part: Path, target: Path) -> Path:
+        assert mode(part) == 0o600
+        done.append("replace")
+        return replace(part, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(Path, "replace", replaced)
+    write_whole(tmp_path / "file", "text")
+    assert done[1:] == ["replace", tmp_path.name]
+    assert re.fullmatch(r"\.file\.[0-9a-f]{8}\.part", done[0])
+
+
+def test_what_a_killed_run_left_goes_and_what_another_run_writes_stays(tmp_path):
+    ours, used = tmp_path / ".file.01234567.part", tmp_path / ".file.89abcdef.part"
+    others = [tmp_path / name for name in (".file.0123.part", ".files.01234567.part", "file.01234567.part")]
+    for path in (ours, used, *others):
+        path.write_text("half")
+    (tmp_path / ".file.fedcba98.part").symlink_to(others[0])
+    lock = lock_folder(used)
+    try:
+        write_whole(tmp_path / "file", "text")
+        left = {path.name for path in tmp_path.iterdir()}
+        assert left == {"file", ".file.fedcba98.part", used.name, *(path.name for path in others)}
+        assert "no run was interrupted here" in settled(tmp_path / "file")
+    finally:
+        os.close(lock)
+    assert "a run was interrupted here; what it had put aside was removed" in settled(tmp_path / "file")
+    assert not used.exists()
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def settled(path: Path) -> str:
+    done = CliRunner().invoke(app, ["settle", str(path)])
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_a_part_that_is_taken_away_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    names = iter(["01234567", "01234567", "89abcdef"])
+    monkeypatch.setattr(secrets, "token_hex", lambda _: next(names))
+    locked = fcntl.flock
+
+    def late(descriptor: int, how: int) -> None:
+        (tmp_path / ".file.01234567.part").unlink(missing_ok=True)
+        locked(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    write_whole(tmp_path / "file", "text")
+    assert next(names, None) is None
+    assert (tmp_path / "file").read_text() == "text"
+    assert os.listdir(tmp_path) == ["file"]

@@ -29,7 +29,6 @@ ATTACKS = (
     "attribute-inference",
     "membership-inference",
     "singling-out",
-    "record-order",
     "downcoding",
 )
 

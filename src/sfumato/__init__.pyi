@@ -65,6 +65,8 @@ from sfumato.evaluation.utility.queries import Range as Range
 from sfumato.evaluation.utility.queries import Workload as Workload
 from sfumato.evaluation.utility.splitting import hold_out as hold_out
 from sfumato.evaluation.utility.workload import query_workload as query_workload
+from sfumato.findings.review import Review as Review
+from sfumato.findings.review import review as review
 from sfumato.hierarchy import Hierarchy as Hierarchy
 from sfumato.hierarchy import dates as dates
 from sfumato.hierarchy import flat as flat

@@ -123,11 +123,11 @@ def notebook_mark(words: str, kind: str) -> Markup:
 def bar(share: float, words: str | None = None, *, kind: str = PLAIN) -> Markup:
     """Return a bar of a share from 0 to 1, and the share in words behind it."""
     width = _WIDEST * min(max(share, 0.0), 1.0)
-    told = percent(share, 3) if words is None else words
+    label = percent(share, 3) if words is None else words
     if not width:
-        return Markup(notebook_text(told))
+        return Markup(notebook_text(label))
     return Markup(
-        f'<span class="sf-bar" style="width:{width:.1f}px;background:{_COLOURS[kind]}"></span>{notebook_text(told)}'
+        f'<span class="sf-bar" style="width:{width:.1f}px;background:{_COLOURS[kind]}"></span>{notebook_text(label)}'
     )
 
 

@@ -40,9 +40,7 @@ def beating(progress: Progress, what: str, work: Callable[[Progress], Result]) -
     `progress`: called in the thread of the caller, so that it may raise: the caller then goes on at once, and the work
     ends where it next tells something. Of :func:`silent` and :func:`shown` outside of notebooks nothing is made.
     `what`: what is being done until the work says it. `work`: takes a callback of its own, for its steps; it runs in
-    another thread.
-
-    While a kernel is compiled, which holds the interpreter, the calls come late.
+    another thread. While a kernel is compiled, which holds the interpreter, the calls come late.
     """
     if progress is silent or (progress is shown and "IPython" not in sys.modules):
         return work(silent)

@@ -14,16 +14,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Rate:
-    """How often an attack succeeds.
+    """How often an attack succeeds."""
 
-    * `successes`: people for whom it does; a sum of chances counts as well.
-    * `people`: people that were tried.
-    * `baseline`: share that is reached by guessing, without the published link between people and sensitive values.
-    """
-
-    successes: float
-    people: int
-    baseline: float
+    successes: float  # people for whom it does; a sum of chances counts as well
+    people: int  # people that were tried
+    baseline: float  # share that is reached by guessing, without the published link between people and sensitive values
 
     @property
     def share(self) -> float:

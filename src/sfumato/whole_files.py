@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import stat
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
 PRIVATE, PUBLIC = 0o600, 0o666
+
+PART, SPILL = "part", "spill"
+"""How names of unfinished work end: of files and folders that are to take a place, and of what only a run needs."""
 
 MOST_BYTES = 4 * 2**30
 """What a file beside the table may hold: far more than any hierarchy or audit file of a real table."""
@@ -55,7 +61,9 @@ def _too_large(path: str | os.PathLike[str], most: int) -> OSError:
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = PRIVATE) -> None:
-    """Write bytes, or a text as UTF-8, beside their place first.
+    """Write bytes, or a text as UTF-8, beside their place, and move them there once they are on the disk.
+
+    What killed runs have left beside the same place is removed.
 
     `path`: what a link leads to is replaced; pipes and the like are written as they are. `content`: line ends of a text
     stay as they are. `mode`: who may read the file, as far as the user's mask allows it. Raises ``OSError``.
@@ -65,21 +73,79 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes, mode: int = 
     if target.exists() and not target.is_file():
         target.write_bytes(written)
         return
-    part = target.with_name(f".{target.name}.part")
-    with suppress(FileNotFoundError):
-        part.unlink()
+    for left in unfinished(target):
+        if left.is_file():
+            remove_unless_used(left)
+    part, descriptor = _new_part(target, mode)
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with open(descriptor, "wb") as file:
             file.write(written)
-        part.replace(target)
+            file.flush()
+            os.fsync(file.fileno())
+            if sys.platform == "win32":
+                # Nobody can rename an open file there. Elsewhere it is locked for as long as it is open.
+                file.close()
+            part.replace(target)
+        sync(target.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
 
 
+def _new_part(target: Path, mode: int) -> tuple[Path, int]:
+    """Make a file beside its place, and lock it, so that nobody takes it for the rest of a killed run."""
+    while True:
+        part = beside(target)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        if sys.platform == "win32":
+            return part, descriptor
+        import fcntl
+
+        with suppress(OSError):  # there are no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Until its lock was there, somebody may have taken it away.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(part), os.fstat(descriptor)):
+                return part, descriptor
+        os.close(descriptor)
+
+
+def beside(path: Path, ending: str = PART) -> Path:
+    """Return a name for unfinished work beside its place, which nobody has."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.{ending}")
+
+
+def unfinished(path: Path) -> list[Path]:
+    """Return the unfinished work beside a place, of runs that go on or were killed; links are none of it."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.({PART}|{SPILL})")
+    earlier = f".{path.name}.{PART}"  # files alone, of earlier versions
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        found = [Path(each) for each in entries if each.name == earlier or name.fullmatch(each.name)]
+        return sorted(each for each in found if not each.is_symlink() and (each.name != earlier or each.is_file()))
+    return []
+
+
+def remove_unless_used(file: Path) -> bool:
+    """Remove an unfinished file unless a program that is running writes it; tell whether it is gone."""
+    if (lock := lock_folder(file)) is None:
+        return False
+    file.unlink(missing_ok=True)
+    os.close(lock)
+    return True
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, put on the disk, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def lock_folder(folder: Path) -> int | None:
-    """Lock a folder until the program ends, or what is returned is closed.
+    """Lock a folder, or a file, until the program ends, or what is returned is closed.
 
     None where another program has it, or there are no locks.
     """
@@ -95,4 +161,20 @@ def lock_folder(folder: Path) -> int | None:
             os.close(descriptor)
             raise
         return descriptor
+    return None
+
+
+def new_locked_folder(folder: Path) -> int | None:
+    """Make a folder for its owner alone and lock it; return the lock, or None where the system has none."""
+    for _ in range(5):
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        # Until its lock is there, whoever ends interrupted runs may take it for the work of one, and away.
+        lock = lock_folder(folder)
+        if lock is not None and folder.exists():
+            return lock
+        if lock is not None:
+            os.close(lock)
+        time.sleep(0.01)
+    folder.mkdir(mode=0o700, exist_ok=True)
     return None

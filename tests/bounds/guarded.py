@@ -24,7 +24,7 @@ LOWERED = {
     "sfumato.anonymizers.mondrian": {"_FEWEST_RECORDS": 8, "_FEWEST_CLASSES": 2, "_CLASSES_MEANT": 2, "_APART_TASK": 8},
     "sfumato.kinds.ratings.make": {"_BLOCK": 8},
     "sfumato.evaluation.attacks.minimality": {"_SETTLING": 3, "_SWEEPS": 2},
-    "sfumato.kernels.mondrian.items": {"MOST": 8, "BITMAP_CODES": 12},
+    "sfumato.kernels.mondrian.items": {"MOST": 8, "RUNS": 4, "BITMAP_CODES": 12},
     "sfumato.kernels.mondrian.mondrian": {"SAMPLE": 16},
     "sfumato.kernels.mondrian.scores": {"PLANES": 1},
     "sfumato.kernels.points.point_tree": {"LEAF": 2},
@@ -34,7 +34,15 @@ LOWERED = {
 }
 """Sizes from which on other kernels run, and what they are lowered to, by the module that defines them."""
 
+LIMITS = {"sfumato.anonymizers.cell_suppression": {"_WORK_PER_RECORD": 300, "MOST_NODES": 1000}}
+"""What searches may spend, much less than usual for every table: they end earlier, in the same kernels."""
+
 _USUAL: dict[tuple[str, str], int] = {}
+
+WHOLE = " on whole arrays"
+"""Behind the name of a kernel that has another form where it is interpreted."""
+
+_WRITTEN: dict[str, dict[str, FunctionType]] = {}
 
 RAN: set[str] = set()
 """Names of the kernels that ran so far."""
@@ -58,14 +66,25 @@ def name_of(kernel: jit.Kernel) -> str:
     return f"{kernel.__module__}.{kernel.__qualname__}"
 
 
-def guard() -> None:
-    """Write all kernels of this process anew; it must run them interpreted."""
+def guard(*, whole: bool = False) -> None:
+    """Write all kernels of this process anew; it must run them interpreted. whole : as forms on whole arrays."""
     jit._namespaces.clear()
     for name, kernel in kernels().items():
-        kernel.python = guarded(kernel.function, name)
+        if name not in _WRITTEN:
+            forms = {name: guarded(kernel.function, name)}
+            if kernel.python is not kernel.function:
+                forms[name + WHOLE] = guarded(kernel.python, name + WHOLE)
+            _WRITTEN[name] = forms
+            # The names of a module are those that its kernels see, and theirs of each other.
+            kernel.function.__globals__.update(_guarded_index=_guarded_index, _guarded_ran=RAN.add)
+        forms = _WRITTEN[name]
+        kernel.python = forms.get(name + WHOLE, forms[name]) if whole else forms[name]
         vars(kernel).pop("plain", None)
-        # The names of a module are those that its kernels see, and theirs of each other.
-        kernel.function.__globals__.update(_guarded_index=_guarded_index, _guarded_ran=RAN.add)
+
+
+def names() -> set[str]:
+    """Return the names of all kernels, and of their forms on whole arrays, once they are guarded."""
+    return {name for forms in _WRITTEN.values() for name in forms}
 
 
 def lower(is_low: bool) -> None:
@@ -80,6 +99,12 @@ def lower(is_low: bool) -> None:
                     setattr(module, name, low if is_low else usual)
                     # Interpreted kernels see names as they were when the first one ran.
                     jit._namespaces.get(module.__name__, {})[name] = getattr(module, name)
+
+
+def limit() -> None:
+    """Let searches spend less."""
+    for module, values in LIMITS.items():
+        vars(import_module(module)).update(values)
 
 
 def guarded(function: Any, name: str) -> FunctionType:
@@ -133,6 +158,8 @@ def _guarded_index(index: Any) -> Any:
     elif isinstance(index, slice):
         for end in (index.start, index.stop):
             _guarded_index(end)
+    elif isinstance(index, list):
+        _guarded_index(np.array(index))
     elif index is not None and index < 0:
         raise BelowZero(f"index {index} below zero")
     return index

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from sfumato.cli.app import app
+from sfumato.table.large import memory
 
 COLUMNS = ["--quasi", "age,zip", "--sensitive", "disease", "--others", "drop"]
 
@@ -28,9 +32,13 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(people: Path, out: Path, *words: object) -> tuple[int, str]:
+def anonymize(people: Path, out: Path, *words: object) -> Result:
     told = ["anonymize", people, *COLUMNS, "--out", out, *(["-k", 5] if "-k" not in words else []), *words]
-    result = CliRunner().invoke(app, [str(word) for word in told], prog_name="sfumato")
+    return CliRunner().invoke(app, [str(word) for word in told], prog_name="sfumato")
+
+
+def run(people: Path, out: Path, *words: object) -> tuple[int, str]:
+    result = anonymize(people, out, *words)
     return result.exit_code, result.stderr
 
 
@@ -70,6 +78,35 @@ def test_what_the_disk_cannot_is_done_in_memory_and_said(people: Path, tmp_path:
     code, said = run(people, tmp_path / "out", "--memory", "256MiB", "--refine", 2)
     assert code == 0
     assert "it is done in memory anyway: refine compares" in said
+
+
+@pytest.mark.parametrize("engine", ["disk", "auto"])
+def test_what_a_run_took_beyond_its_memory_is_said(engine: str, people: Path, tmp_path: Path, monkeypatch):
+    words = ["--memory", "1GB", "--engine", engine, "--json"]
+    for peak, beyond in ((1_234_000_000, True), (900_000_000, False), (None, False)):
+        monkeypatch.setattr(memory, "peak_memory", lambda peak=peak: peak)
+        done = anonymize(people, tmp_path / f"{peak}", *words)
+        assert done.exit_code == 0
+        said = "the run took 1,234 MB of memory at its peak, more than the 1,000 MB of --memory; where that is too much"
+        assert (said in done.stderr) == beyond
+        assert json.loads(done.stdout)["memory"] == {"allowed": 1_000_000_000, "peak": peak}
+        assert b"peak" not in (tmp_path / f"{peak}" / "report.json").read_bytes()
+    assert "memory" not in json.loads(anonymize(people, tmp_path / "out", "--json").stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a program alone is counted on Linux")
+def test_the_peak_is_what_the_program_held_at_once():
+    program = """if True:
+        import sys, sfumato.table.large.memory as memory
+        before = memory.peak_memory()
+        bytearray(200 << 20)[::4096] = bytes(200 << 8)
+        print(before, memory.peak_memory())"""
+    # Whoever starts it holds more.
+    around = f"import subprocess, sys; held = b'x' * (400 << 20); subprocess.run([sys.executable, '-c', {program!r}])"
+    done = subprocess.run([sys.executable, "-c", around], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert 190 << 20 <= after - before < 220 << 20
+    assert before < 400 << 20
 
 
 WRONG = {

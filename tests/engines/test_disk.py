@@ -226,7 +226,7 @@ def test_spilled_files_are_private_and_go_with_the_run(
     seen: list[int] = []
 
     def stopped(what: str, done: int, total: int) -> None:
-        for path in tmp_path.glob(".sfumato-spill-*"):
+        for path in tmp_path.glob(".*.spill"):
             seen.append(stat.S_IMODE(path.stat().st_mode))
         if what == "writing":
             raise Killed
@@ -254,7 +254,7 @@ sf.anonymize_on_disk(sys.argv[1], policy, sys.argv[2], progress=kill)
 def test_the_next_run_takes_away_what_a_killed_one_left(town_file: Path, tmp_path: Path):
     killed = subprocess.run([sys.executable, "-c", KILL, town_file, tmp_path / "out"], env=os.environ, check=False)
     assert killed.returncode == -signal.SIGKILL
-    (left,) = tmp_path.glob(".sfumato-spill-*")
+    (left,) = tmp_path.glob(".*.spill")
     assert any(left.iterdir())
     assert stat.S_IMODE(left.stat().st_mode) == 0o700
     policy = policy_of(sf.Schema(quasi_identifying=["age", "zip"], others="drop"), [sf.KAnonymity(5)])

@@ -6,12 +6,16 @@ child ended. Each flow writes below a folder of its own.
 
 from __future__ import annotations
 
+import base64
 import ctypes
+import gc
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -20,22 +24,36 @@ import polars as pl
 
 import sfumato as sf
 from series.tables import SCHEMA, people
+from sfumato.engines.disk import publishing
 from sfumato.kinds.private.make import opendp
+from sfumato.policy.people import People
+from sfumato.release.on_spark import anonymize_on_spark
+from sfumato.studio.routes.sign import copy_release
+from sfumato.table.sources.spark_server import client
+from sfumato.whole_files import write_whole
 
 SEVERAL = sf.Schema(quasi_identifying=["age"], sensitive=["disease"], person="who")
 DOMAINS = sf.Schema(quasi_identifying={"sex": sf.Attribute("categorical", domain=("f", "m"))})
 
 
-def release(shift: int) -> sf.Release:
-    """Make a release of people with two records each."""
-    frame = pl.DataFrame(
+SERVER = [""]
+"""The URL of a database of a PostgreSQL server."""
+
+
+def table(shift: int) -> pl.DataFrame:
+    """Return people with two records each."""
+    return pl.DataFrame(
         {
             "who": [row // 2 for row in range(40)],
             "age": [row // 2 % 4 + shift for row in range(40)],
             "disease": ["flu", "cold"] * 20,
         }
     )
-    return sf.anonymize(sf.read_table(frame, SEVERAL), [sf.KAnonymity(3)], seed=1)
+
+
+def release(shift: int) -> sf.Release:
+    """Make a release of them."""
+    return sf.anonymize(sf.read_table(table(shift), SEVERAL), [sf.KAnonymity(3)], seed=1)
 
 
 def save(place: Path, shift: int) -> None:
@@ -49,10 +67,60 @@ def save_apart(place: Path, shift: int) -> None:
     release(shift).save(place / "out", format="parquet", audit=audit, overwrite=shift > 0)
 
 
+def place_in(kind: str, place: Path) -> tuple[str, str]:
+    """Return the URL of a database and the schema for one run."""
+    if kind == "postgresql":
+        return SERVER[0], f"{place.parent.name} {place.name}"
+    return f"{kind}:///{place}/held.db", "r"
+
+
 def store(place: Path, kind: str, shift: int) -> None:
     """Write such a release into a database, its audit file beside it."""
-    audit = place / "private" / "who.json"
-    release(shift).save(f"{kind}:///{place}/held.db", schema="r", audit=audit, overwrite=shift > 0)
+    url, schema = place_in(kind, place)
+    release(shift).save(url, schema=schema, audit=place / "private" / "who.json", overwrite=shift > 0)
+
+
+def source(place: Path) -> str:
+    """Write the table of such a release into a file."""
+    table(0).write_parquet(place / "in.parquet")
+    return str(place / "in.parquet")
+
+
+def save_parts(place: Path, seed: int, **how: str) -> None:
+    """Write such a release in several parts, its codes on disk meanwhile; or on Spark, where it is said who writes."""
+    publishing.PART = 15
+    policy = sf.Policy.of(SEVERAL, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+    make = partial(anonymize_on_spark, **how) if how else sf.anonymize_on_disk
+    make(str(place / "in.parquet"), policy, place / "out", seed=seed, overwrite=seed > 1)
+
+
+def save_by_spark(place: Path, written_by: str) -> None:
+    """Start a server in this process, and write a release with it."""
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    os.environ["SPARK_REMOTE"] = f"sc://127.0.0.1:{server.listening_address[1]}"
+    save_parts(place, 2, written_by=written_by)
+
+
+def encrypt(place: Path, name: str) -> None:
+    """Encrypt the ledger of a series."""
+    key = place / "private" / "key"
+    sf.Series.open(place / "s", ledger_key=key if name == "other" else None).encrypt(place / "private" / name)
+
+
+def start_and_keys(place: Path) -> None:
+    """Start a series, and make two keys."""
+    start(place, "append")
+    for name in ("key", "other"):
+        write_whole(place / "private" / name, base64.urlsafe_b64encode(name.ljust(32).encode()))
+
+
+def save_policy(place: Path, k: int) -> None:
+    """Write a policy."""
+    policy = sf.Policy.of(SEVERAL, [sf.KAnonymity(k)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
+    policy.to_file(place / "policy.toml")
 
 
 def save_ratings(place: Path, best: int) -> None:
@@ -127,6 +195,15 @@ BEFORE: dict[str, Callable[[Path], object]] = {
     "sample": lambda place: (start_ledger(place), sample(place, 1)),
     "sqlite": lambda place: store(place, "sqlite", 0),
     "duckdb": lambda place: store(place, "duckdb", 0),
+    "postgresql": lambda place: store(place, "postgresql", 0),
+    "disk": lambda place: (source(place), save_parts(place, 1)),
+    "new-disk": source,
+    "spark": lambda place: (source(place), save_parts(place, 1)),
+    "workers": lambda place: (source(place), save_parts(place, 1)),
+    "hand-over": lambda place: release(0).save(place / "made", audit=place / "private" / "who.json"),
+    "policy": lambda place: save_policy(place, 3),
+    "encrypt": start_and_keys,
+    "other-key": lambda place: (start_and_keys(place), encrypt(place, "key")),
     "append": lambda place: start(place, "append"),
     "wait": lambda place: start(place, "append"),
     "withdraw": lambda place: start(place, "append"),
@@ -147,6 +224,16 @@ RUNS: dict[str, Callable[[Path], object]] = {
     "duckdb": lambda place: store(place, "duckdb", 7),
     "new-sqlite": lambda place: store(place, "sqlite", 0),
     "new-duckdb": lambda place: store(place, "duckdb", 0),
+    "postgresql": lambda place: store(place, "postgresql", 7),
+    "new-postgresql": lambda place: store(place, "postgresql", 0),
+    "disk": lambda place: save_parts(place, 2),
+    "new-disk": lambda place: save_parts(place, 1),
+    "spark": lambda place: save_by_spark(place, "here"),
+    "workers": lambda place: save_by_spark(place, "workers"),
+    "hand-over": lambda place: copy_release(place / "made", place / "out", place / "out-receipt.html"),
+    "policy": lambda place: save_policy(place, 4),
+    "encrypt": lambda place: encrypt(place, "key"),
+    "other-key": lambda place: encrypt(place, "other"),
     "start": lambda place: start(place, "append"),
     "refused": refuse,
     "append": lambda place: sf.Series.open(place / "s").append(month(9, 300), threads=1),
@@ -163,21 +250,31 @@ def main() -> None:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     # What is loaded before the fork is not loaded by each child.
-    for driver in ("adbc_driver_sqlite.dbapi", "duckdb", "pyarrow"):
+    for driver in ("adbc_driver_sqlite.dbapi", "adbc_driver_postgresql.dbapi", "duckdb", "pyarrow"):
         import_module(driver)
     opendp()
+    with suppress(sf.InputError):
+        client()
     shim = ctypes.CDLL(None)
-    shim.kill_below.argtypes, shim.last_request.restype = (ctypes.c_char_p, ctypes.c_long), ctypes.c_char_p
+    shim.kill_below.argtypes, shim.last_request.restype = (
+        (ctypes.c_char_p, ctypes.c_long, ctypes.c_int),
+        ctypes.c_char_p,
+    )
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # What no collection looks at is not copied for each child.
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
-        flow, place, at = json.loads(line)
-        shim.kill_below(os.fsencode(place), at)
+        flow, place, at, SERVER[0] = json.loads(line)
+        shim.kill_below(os.fsencode(place), at, "postgresql" in flow)
         if not (child := os.fork()):
             code = 1
             try:
                 RUNS[flow](Path(place))
                 code = 0
+            except BaseException:
+                traceback.print_exc()
             finally:
                 os._exit(code)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

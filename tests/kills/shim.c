@@ -11,12 +11,14 @@ Loaded before the C library, so that requests of Python, Rust, SQLite and DuckDB
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 struct shared { long count; long at; char last[256]; };
+static int sockets;
 static struct shared *state;
 static char base[PATH_MAX];
 
@@ -26,7 +28,9 @@ __attribute__((constructor)) static void begin(void) {
     state->at = -1;
 }
 
-void kill_below(const char *folder, long at) {
+/* Where `talks` is set, what is sent to a server is a request, too. */
+void kill_below(const char *folder, long at, int talks) {
+    sockets = talks;
     snprintf(base, sizeof base, "%s", folder);
     state->count = 0;
     state->at = at;
@@ -65,7 +69,7 @@ static void opened(const char *what, int file) {
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
     if ((length = readlink(link, path, sizeof path - 1)) < 0) return;
     path[length] = 0;
-    if (below(path)) count(what, path);
+    if (below(path) || (sockets && !strncmp(path, "socket:", 7))) count(what, path);
 }
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -97,9 +101,12 @@ NAMED(int, chmod, (const char *path, mode_t mode), (path, mode), AT_FDCWD, path)
 NAMED(int, truncate64, (const char *path, off64_t length), (path, length), AT_FDCWD, path)
 OPENED(int, ftruncate, (int file, off_t length), (file, length), file)
 OPENED(int, ftruncate64, (int file, off64_t length), (file, length), file)
-OPENED(int, fsync, (int file), (file), file)
-OPENED(int, fdatasync, (int file), (file), file)
+/* Nobody takes the power away: what is asked for is counted, and no disk is waited for. */
+int fsync(int file) { opened("fsync", file); return 0; }
+int fdatasync(int file) { opened("fdatasync", file); return 0; }
 OPENED(ssize_t, write, (int file, const void *bytes, size_t length), (file, bytes, length), file)
 OPENED(ssize_t, writev, (int file, const struct iovec *parts, int number), (file, parts, number), file)
 OPENED(ssize_t, pwrite, (int file, const void *bytes, size_t length, off_t place), (file, bytes, length, place), file)
 OPENED(ssize_t, pwrite64, (int file, const void *bytes, size_t length, off64_t place), (file, bytes, length, place), file)
+OPENED(ssize_t, send, (int file, const void *bytes, size_t length, int flags), (file, bytes, length, flags), file)
+OPENED(ssize_t, sendto, (int file, const void *bytes, size_t length, int flags, const struct sockaddr *to, socklen_t size), (file, bytes, length, flags, to, size), file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -150,6 +152,23 @@ def test_settling_leaves_a_run_alone_that_goes_on(place: Path) -> None:
         for path in (place / "out", place / "who.json"):
             assert "no run was interrupted here" in CliRunner().invoke(app, ["settle", str(path)]).output
         assert secret.exists()
+
+
+def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
+    several, private = place / "two words" / "s", place / "private" / "of s"
+    several.parent.mkdir()
+    driver.release(0).save(several.with_name("out"))
+    sf.Series.start(several, driver.SCHEMA, [sf.KAnonymity(4)], table=driver.month(12), ledger=private, threads=1)
+    for words in (["verify", several.with_name("out")], ["series", "verify", several, "--ledger", private]):
+        left = several.with_name(f".{words[-1 if words[0] == 'verify' else 2].name}.01234567.part")
+        left.mkdir()
+        said = CliRunner().invoke(app, [str(word) for word in words]).output
+        _, *named = shlex.split(re.search(r"(sfumato settle .*) finishes it or takes it back", said)[1])
+        done = CliRunner().invoke(app, named)
+        assert done.exit_code == 0
+        assert "a run was interrupted here; " in done.output
+        assert not left.exists()
+        assert "interrupted" not in CliRunner().invoke(app, [str(word) for word in words]).output
 
 
 @pytest.mark.parametrize(

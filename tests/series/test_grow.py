@@ -289,6 +289,25 @@ def test_new_values_and_missing_ones_come_later(tmp_path: Path) -> None:
     assert any("D" in row["city"] for row in read(series.releases[-1]))
 
 
+@pytest.mark.parametrize("count", [2, 12])
+@pytest.mark.parametrize("started", [False, True])
+def test_huge_numbers_are_refused_before_a_label_hides_them(started: bool, count: int, tmp_path: Path) -> None:
+    """Beside missing values all of them are published as ``*``, which two releases can be compared by; later not."""
+    series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(3), way="grow", key="name", seed=1)
+    if started:
+        series.grow(write_csv(tmp_path / "0.csv", people(40)))
+    ages = [2**53 if number % 3 else None for number in range(count)]
+    rows = [(name, age, city, ill) for age, (name, _, city, ill) in zip(ages, people(count, first=100), strict=True)]
+    with pytest.raises(sf.InputError, match=r"column\(s\) 'age': newcomers have numbers of 2\^53 or more") as refused:
+        series.grow(pl.DataFrame(rows, schema=list(HEADER), orient="row"))
+    assert str(2**53) not in str(refused.value)
+    assert len(series.releases) == started
+    # Nobody of them waits.
+    step = series.grow(write_csv(tmp_path / "1.csv", people(20, first=200)))
+    assert (step.published, step.waiting) == (20, 0)
+    assert series.verify(ledger=True).ok
+
+
 def test_what_the_ledger_keeps_is_private_and_checked(grown: sf.Series, tmp_path: Path) -> None:
     (kept,) = grown.ledger.glob("kept-*")
     assert kept.stat().st_mode & 0o077 == 0

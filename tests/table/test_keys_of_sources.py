@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from databases import on_server
 from table.test_person_keys import ASKED, MERGED
 
 duckdb = pytest.importorskip("duckdb")
@@ -56,19 +57,39 @@ def _dta(frame: pl.DataFrame, folder: Path) -> object:
     return folder / "t.dta"
 
 
+def _columns(frame: pl.DataFrame) -> str:
+    return ", ".join(f"{name} {'TEXT' if dtype == pl.String else 'INTEGER'}" for name, dtype in frame.schema.items())
+
+
+def _marks(frame: pl.DataFrame) -> str:
+    return ", ".join("?" * frame.width)
+
+
 def _sqlite(frame: pl.DataFrame, folder: Path) -> object:
     with sqlite3.connect(folder / "t.sqlite") as database:
-        database.execute("CREATE TABLE t (id TEXT, age INTEGER)")
-        database.executemany("INSERT INTO t VALUES (?, ?)", frame.rows())
+        database.execute(f"CREATE TABLE t ({_columns(frame)})")
+        database.executemany(f"INSERT INTO t VALUES ({_marks(frame)})", frame.rows())
     database.close()
     return f"sqlite:///{folder}/t.sqlite"
 
 
 def _duckdb(frame: pl.DataFrame, folder: Path) -> object:
     with duckdb.connect(str(folder / "t.duckdb")) as database:
-        database.execute("CREATE TABLE t (id VARCHAR, age INTEGER)")
-        database.executemany("INSERT INTO t VALUES (?, ?)", frame.rows())
+        database.execute(f"CREATE TABLE t ({_columns(frame)})")
+        database.executemany(f"INSERT INTO t VALUES ({_marks(frame)})", frame.rows())
     return f"duckdb:///{folder}/t.duckdb"
+
+
+def in_postgresql(frame: pl.DataFrame, server: Any) -> object:
+    def written(value: object) -> str:
+        return (
+            "'" + value.replace("'", "''") + "'" if isinstance(value, str) else "NULL" if value is None else str(value)
+        )
+
+    database = on_server(server)
+    rows = ", ".join(f"({', '.join(map(written, row))})" for row in frame.rows())
+    database.run(f"CREATE TABLE t ({_columns(frame)})", f"INSERT INTO t VALUES {rows}")
+    return database.url
 
 
 SOURCES: dict[str, Callable[[pl.DataFrame, Path], object]] = {
@@ -96,7 +117,16 @@ def people(source: object, form: str | None) -> int:
 @pytest.mark.parametrize("pair", PAIRS)
 def test_no_spelling_is_another_person_in_silence(pair: str, kind: str, tmp_path: Path) -> None:
     frame = pl.DataFrame({"id": [*PAIRS[pair], "other"], "age": [1, 2, 3]})
-    source = SOURCES[kind](frame, tmp_path)
+    _never_silent(pair, SOURCES[kind](frame, tmp_path))
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_no_spelling_in_postgresql_is_another_person_in_silence(pair: str, postgresql: Any) -> None:
+    frame = pl.DataFrame({"id": [*PAIRS[pair], "other"], "age": [1, 2, 3]})
+    _never_silent(pair, in_postgresql(frame, postgresql))
+
+
+def _never_silent(pair: str, source: object) -> None:
     assert people(source, "fold") == 2
     if pair.startswith("merged"):
         assert people(source, None) == 2

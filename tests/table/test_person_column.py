@@ -109,7 +109,7 @@ def test_numbers_of_people_do_not_say_how_often_they_occur_or_who_was_first():
         ({"person": "ill"}, ["'ill'", "person and sensitive"]),
         ({"person": "id", "identifying": ["id"]}, ["'id'", "person and identifying"]),
         ({"person": "id", "insensitive": ["id"]}, ["'id'", "person and insensitive"]),
-        ({"person": ["id"], "insensitive": 3}, ["person must be the name", "insensitive must be"]),
+        ({"person": {"id": 1}, "insensitive": 3}, ["person must be the name", "insensitive must be"]),
         ({"person": 3, "others": "?"}, ["person must be the name", "others must be"]),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_person_column_that_is_not_there():
     assert "'zip'" in str(error.value)
 
 
-@pytest.mark.parametrize("person", [3, True, ["id"], {"id": 1}, [], 1.5, "age", "ill"])
+@pytest.mark.parametrize("person", [3, True, ["id", 3], {"id": 1}, [], 1.5, "age", "ill"])
 def test_policies_that_say_it_wrongly(person: Any):
     columns = {"quasi-identifying": ["age"], "sensitive": ["ill"], "person": person, "others": "maybe"}
     with pytest.raises(sf.PolicyError, match="person") as error:

@@ -115,6 +115,42 @@ def test_columns_are_folded_as_texts_are_one_by_one() -> None:
         assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys]
 
 
+def test_every_letter_is_folded_as_by_itself() -> None:
+    letters = [chr(code) for code in range(1, 0x10000, 3) if not 0xD800 <= code < 0xE000]
+    drawn = random.Random(7)
+    # Signs that are folded one by one are no reason for others to be.
+    for some in (
+        letters,
+        [letter for letter in letters if letter.isalpha()],
+        [*"aB7 \u00df\u03a3\u0391\u03c2\u0130\u0915\u094d"],
+    ):
+        keys = ["".join((drawn.choice("aE0 "), drawn.choice(some), letter)) for letter in letters[: 12 * len(some)]]
+        kinds = [*KINDS]
+        assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys]
+
+
+def test_naive_definition_of_folding_in_every_script() -> None:
+    drawn = random.Random(11)
+    scripts = [
+        "\u00e4\u00c4\u00df\u00e9 E01.",
+        "\u03b1\u0391\u03a3\u03c3\u03c2 1",
+        "\u0431\u0411\u0439\u0419 0",
+        "\u4e00\u5b57\u304b\uff21 7",
+    ]
+    scripts += [
+        "\u0915\u094d\u093e\u093c 0",
+        "\u05d0\u05b0\u05b1\u200f1",
+        "\uac00\u1100\u1161\u11a8",
+        "i\u0131I\u0130\u0307",
+        "e\u0301\u0323E",
+    ]
+    for trial in range(180):
+        script = scripts[trial % len(scripts)]
+        keys = ["".join(drawn.choices(script, k=drawn.randint(1, 7))) for _ in range(40)]
+        kinds = [kind for kind in KINDS if drawn.random() < 0.6]
+        assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys], script
+
+
 @pytest.mark.parametrize(
     ("pair", "form"), [(pair, None) for pair in MERGED] + [(ASKED[kind], "fold") for kind in ASKED]
 )

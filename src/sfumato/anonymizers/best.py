@@ -48,18 +48,12 @@ _MOST_BOUNDED = 100_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Trial:
-    """One anonymizer's solution.
+    """One anonymizer's solution."""
 
-    * `said`: the anonymizer and its options, as on the command line.
-    * `partition`: None where it does not admit the table or the models, or where time was up.
-    * `loss`: under the objective; infinite without a solution.
-    * `why`: why there is no solution.
-    """
-
-    said: str
-    partition: Partition | None
-    loss: float = float("inf")
-    why: str = ""
+    said: str  # the anonymizer and its options, as on the command line
+    partition: Partition | None  # None where it does not admit the table or the models, or where time was up
+    loss: float = float("inf")  # under the objective; infinite without a solution
+    why: str = ""  # why there is no solution
 
 
 @dataclass(frozen=True)
@@ -132,15 +126,15 @@ class Best(Checked):
 
         def tried(place: int) -> _Trial:
             name, options = TRIED[place]
-            said = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
+            words = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
             try:
                 timed = alone if until is None or place == 0 else replace(alone, progress=_Deadline(until))
                 partition = _solution(ANONYMIZERS[name](**options), timed)
             except _TimeIsUp:
-                return _Trial(said, None, why="time was up")
+                return _Trial(words, None, why="time was up")
             except (PolicyError, UnsatisfiableError):
-                return _Trial(said, None, why="does not admit the table or the models")
-            return _Trial(said, partition, self._loss(problem, partition))
+                return _Trial(words, None, why="does not admit the table or the models")
+            return _Trial(words, partition, self._loss(problem, partition))
 
         for done, (place, trial) in enumerate(as_done(tried, range(len(TRIED)), problem.threads), start=1):
             problem.progress("trying anonymizers", done, len(TRIED))

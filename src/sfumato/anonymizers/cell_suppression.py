@@ -218,7 +218,7 @@ class _Solver:
         chosen = _chosen_patterns(found.counts, situation.distinct, seed)
         if self.start.ruled:
             nothing = np.full(len(chosen), -1, dtype=np.int32)
-            further = [_all_settled(situation, chosen), _all_settled(situation, nothing)]
+            further = [_choose_patterns(situation, chosen), _choose_patterns(situation, nothing)]
             chosen = min(further, key=lambda each: (int((each < 0).sum()), situation.cost(each)))
         if self.start.kept is None:
             return chosen
@@ -645,7 +645,7 @@ def _chosen_patterns(counts: NDArray[np.int32], distinct: DistinctRows, seed: in
     return chosen
 
 
-def _all_settled(situation: _StarringProblem, chosen: _Chosen) -> _Chosen:
+def _choose_patterns(situation: _StarringProblem, chosen: _Chosen) -> _Chosen:
     """Star further until every class satisfies every model; −1 for those of strata where that is impossible.
 
     Classes that satisfy the models stay. The other records try every pattern in order of cost, and a group of them is
@@ -654,54 +654,51 @@ def _all_settled(situation: _StarringProblem, chosen: _Chosen) -> _Chosen:
     two parts of one class that satisfy them do so together.
     """
     groups = situation.group_of(chosen).astype(np.int64)
-    settled = np.where(situation.holding(groups) & (chosen >= 0), chosen, _UNSETTLED).astype(np.int32)
+    choices = np.where(situation.holding(groups) & (chosen >= 0), chosen, _UNSETTLED).astype(np.int32)
     for pattern in range(len(situation.patterns.starred)):
-        waiting = settled < 0
+        waiting = choices < 0
         if not waiting.any():
-            return settled
-        settled[_hold_all(situation, settled, waiting, pattern)] = pattern
-    return _with_company(situation, settled)
+            return choices
+        choices[_hold_all(situation, choices, waiting, pattern)] = pattern
+    return _with_company(situation, choices)
 
 
 def _hold_all(
-    situation: _StarringProblem, settled: _Chosen, waiting: NDArray[np.bool_], pattern: int
+    situation: _StarringProblem, choices: _Chosen, waiting: NDArray[np.bool_], pattern: int
 ) -> NDArray[np.bool_]:
     groups = situation.patterns.choices.group_of[situation.distinct.record_of, pattern].astype(np.int64)
     possible = waiting & (groups >= 0)
     # Settled classes keep even numbers, candidates odd ones, and all that wait elsewhere are one class beside them.
-    numbers = np.where(possible, 2 * groups + 1, 2 * situation.group_of(settled).astype(np.int64))
+    numbers = np.where(possible, 2 * groups + 1, 2 * situation.group_of(choices).astype(np.int64))
     satisfied: NDArray[np.bool_] = situation.holding(numbers) & possible
     return satisfied
 
 
-def _with_company(situation: _StarringProblem, settled: _Chosen) -> _Chosen:
+def _with_company(situation: _StarringProblem, choices: _Chosen) -> _Chosen:
     """Send whole classes along with what is left, the cheapest first, doubling their number until it suffices."""
     last = len(situation.patterns.starred) - 1
     top = situation.patterns.choices.group_of[situation.distinct.record_of, last]
-    for stratum in np.unique(top[settled < 0]):
+    for stratum in np.unique(top[choices < 0]):
         inside = top == stratum
-        settled = _stratum_settled(situation, settled, inside, last)
-    return settled
+        choices = _choose_in_stratum(situation, choices, inside, last)
+    return choices
 
 
-def _stratum_settled(situation: _StarringProblem, settled: _Chosen, inside: NDArray[np.bool_], last: int) -> _Chosen:
-    groups = situation.group_of(settled)
-    classes = _cheapest_first(situation, settled, inside & (settled >= 0) & (settled < last))
+def _choose_in_stratum(situation: _StarringProblem, choices: _Chosen, inside: NDArray[np.bool_], last: int) -> _Chosen:
+    groups = situation.group_of(choices)
+    classes = _cheapest_first(situation, choices, inside & (choices >= 0) & (choices < last))
     taken = 0
     while True:
-        joined = np.where(inside & ((settled < 0) | np.isin(groups, classes[:taken])), last, settled).astype(np.int32)
+        joined = np.where(inside & ((choices < 0) | np.isin(groups, classes[:taken])), last, choices).astype(np.int32)
         if situation.holding(situation.group_of(joined).astype(np.int64))[inside & (joined == last)].all():
             return joined
         if taken == len(classes):
-            return np.where(inside, _UNSETTLED, settled).astype(np.int32)
+            return np.where(inside, _UNSETTLED, choices).astype(np.int32)
         taken = min(max(1, 2 * taken), len(classes))
 
 
 def _covering(situation: _StarringProblem, chosen: _Chosen, left_out: NDArray[np.unsignedinteger]) -> _Chosen:
-    """Star classes further until one covers each of the records that are left out, unsigned (r, q).
-
-    Those whose whole stratum is left out stay without.
-    """
+    """Star classes until one covers each record left out, unsigned (r, q); none covers a whole stratum left out."""
     last = len(situation.patterns.starred) - 1
     fixed = ~situation.patterns.starred[last]
     for record in left_out[~_covered(situation, chosen, left_out)]:
@@ -722,11 +719,11 @@ def _covered(situation: _StarringProblem, chosen: _Chosen, left_out: NDArray[np.
     return covered
 
 
-def _cheapest_first(situation: _StarringProblem, settled: _Chosen, rows: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _cheapest_first(situation: _StarringProblem, choices: _Chosen, rows: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Order the groups of some records by what it costs to star them as far as may be."""
     cost = situation.patterns.choices.cost
-    groups, firsts, sizes = np.unique(situation.group_of(settled)[rows], return_index=True, return_counts=True)
-    rise = (cost[-1] - cost[settled[rows][firsts]]) * sizes
+    groups, firsts, sizes = np.unique(situation.group_of(choices)[rows], return_index=True, return_counts=True)
+    rise = (cost[-1] - cost[choices[rows][firsts]]) * sizes
     return groups[np.argsort(rise, kind="stable")].astype(np.int32)
 
 

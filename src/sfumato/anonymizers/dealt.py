@@ -40,19 +40,14 @@ class ColumnSource(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DealtColumn:
-    """Attributes whose values stay together.
+    """Attributes whose values stay together."""
 
-    * `names`: of the table.
-    * `labels`: under which they are published.
-    * `order`: returns int64 (n,), the record in each row: a random order. It is the same whenever it is asked for only
-      under a seed, so it is asked for once.
-    * `generalized`: of the same records, what those attributes publish that it has; None where all are published as
-      they are.
-    """
-
-    names: tuple[str, ...]
-    labels: tuple[str, ...]
+    names: tuple[str, ...]  # of the table
+    labels: tuple[str, ...]  # under which they are published
+    # Returns int64 (n,), the record in each row: a random order. It is the same whenever it is asked for only under a
+    # seed, so it is asked for once.
     order: Callable[[], NDArray[np.int64]]
+    # of the same records, what those attributes publish that it has; None where all are published as they are
     generalized: GeneralizedTable | None = None
 
 
@@ -83,10 +78,7 @@ class BucketCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedTable:
-    """A table of the counts of one sensitive attribute, which are counted when they are asked for.
-
-    `pairs`: number of rows z.
-    """
+    """The counts of one sensitive attribute, `pairs` rows, which are counted when they are asked for."""
 
     sensitive: str
     pairs: int

@@ -47,10 +47,7 @@ class Problem:
 
     @cached_property
     def rules(self) -> CompiledRules:
-        """The models, compiled for the records, the whole table being all of them.
-
-        Raises ``PolicyError`` as :func:`~sfumato.models.compiled.compile_rules`.
-        """
+        """The models, compiled for the records as the whole table; errors as of `compile_rules`."""
         models = tuple(self.models)
         try:
             hash(models)

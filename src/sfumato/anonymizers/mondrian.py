@@ -335,8 +335,8 @@ def _partition(
         while pending:
             finished, pending = wait(pending, return_when=FIRST_COMPLETED)
             for future in finished:
-                settled, left, regions, among_them = future.result()
-                done += settled
+                parts, left, regions, among_them = future.result()
+                done += parts
                 for index, (low, high) in enumerate(left):
                     box = regions[index] if options.regions else region
                     pending.add(pool.submit(run, int(low), int(high), box, among_them))

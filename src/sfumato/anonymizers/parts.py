@@ -179,10 +179,7 @@ def least_loss_solution(table: EncodedTable, solutions: Sequence[Partition]) -> 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Block:
-    """A part of a table that is solved by itself.
-
-    `rows`: int64: its records in the whole table, in random order. `start`: its problem.
-    """
+    """A part of a table that is solved by itself. `rows`: int64: its records in the whole table, in random order."""
 
     rows: NDArray[np.int64]
     start: FeasibleProblem
@@ -284,14 +281,14 @@ class Strata:
     def note(self, blocks: Sequence[Block], height: int) -> str:
         """Say how many strata there are, how many were left out, and what blocks were made of them."""
         sizes = sorted(len(stratum.rows) for stratum in self.blocks)
-        told = f"{_strata(len(sizes))} of {sizes[0]:,} to {sizes[-1]:,} records; no class holds records of two."
+        sentence = f"{_strata(len(sizes))} of {sizes[0]:,} to {sizes[-1]:,} records; no class holds records of two."
         if len(self.rows) < height:
-            told += (
+            sentence += (
                 f" Strata too small for the models were left out, with {counted(height - len(self.rows), 'record')}."
             )
         if len(blocks) > len(sizes):
-            told += f" Large strata were cut into blocks, {len(blocks):,} in all, and each was solved by itself."
-        return told
+            sentence += f" Large strata were cut into blocks, {len(blocks):,} in all, and each was solved by itself."
+        return sentence
 
 
 def strata_of(problem: Problem, names: Sequence[str]) -> Strata:

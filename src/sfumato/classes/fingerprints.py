@@ -50,9 +50,7 @@ def fingerprints(
     person of each record; equal numbers in different classes may be different people. `codes`: integers (n, s), from 0:
     the value of each record in every attribute that is known of; with several of them, a set may have values of any.
     `known`: how many values somebody knows, 1 to 3. Returns: None: there are more than :data:`MOST_SUBSETS` sets to
-    look at.
-
-    Exact. Cost O(w log w) for w sets of values, w = z where one value is known.
+    look at. Exact. Cost O(w log w) for w sets of values, w = z where one value is known.
     """
     owner_of, members = _members(class_of, people)
     owner, item = _owned(owner_of, codes)

@@ -123,10 +123,7 @@ class GeneralizedTable:
 
     @cached_property
     def frequencies(self) -> tuple[NDArray[np.int64], ...]:
-        """Count how often each code occurs in each original column, the missing value's last; int64 (size + 1,) each.
-
-        Cost O(n · q), once.
-        """
+        """Count how often each original code occurs, the missing one last; int64 (size + 1,) each. O(n · q), once."""
         everybody = np.zeros(self.original.height, dtype=np.int32)
         return tuple(
             histogram(everybody, self.original.codes[:, index], attribute.size + 1)
@@ -153,15 +150,13 @@ def covers(column: GeneralizedColumn, codes: NDArray[np.integer]) -> NDArray[np.
     `column`: one attribute with g generalized values. `codes`: integers (m,): original codes; the missing value's is
     ``attribute.size``. Returns: bool (g, m). A value set covers its members, ``*`` every value and the missing one,
     anything else the codes from its lowest to its highest. A mean covers the range of its class; one that was read back
-    from a published frame covers only its two neighbours.
-
-    Memory g · m bytes; pass few codes, or distinct ones.
+    from a published frame covers only its two neighbours. Memory g · m bytes; pass few codes, or distinct ones.
     """
-    wanted = np.asarray(codes, dtype=np.int64)
+    targets = np.asarray(codes, dtype=np.int64)
     if column.members is None:
-        return (column.low[:, None] <= wanted) & (wanted <= column.high[:, None])
+        return (column.low[:, None] <= targets) & (targets <= column.high[:, None])
     table = np.zeros((column.count, column.attribute.size + 1), dtype=np.bool_)
     sets = np.repeat(np.arange(column.count), np.diff(column.members.starts))
     table[sets, column.members.codes] = True
-    covered: NDArray[np.bool_] = table[:, wanted]
+    covered: NDArray[np.bool_] = table[:, targets]
     return covered

@@ -34,10 +34,8 @@ def people_left(class_of: NDArray[np.int32], people: NDArray[np.int32]) -> NDArr
     That many are left to somebody who knows all records of that person: who the records of a class are about can be
     told of no other class. With one record each it is the people of the class. `class_of`: int32 (n,): class of each
     record, −1 where it is suppressed. `people`: int32 (n,): number of each record's person. Returns: int64 (n,), the
-    person itself among them; 0 for who has no record left.
-
-    Cost O(n log n), and for each set of several classes that somebody is in, as much as there are such sets of which
-    one holds the class that fewest of them hold.
+    person itself among them; 0 for who has no record left. Cost O(n log n), and for each set of several classes that
+    somebody is in, as much as there are such sets of which one holds the class that fewest of them hold.
     """
     width = int(class_of.max(initial=0)) + 1
     kept = class_of >= 0
@@ -73,10 +71,10 @@ def _supersets(sets: EncodedSets, weights: NDArray[np.int64], width: int) -> NDA
         other = keys[np.repeat(first[rarest], holding) + place] % len(lengths)
         for depth in range(int(lengths[some].max())):
             inside = lengths[asked] > depth
-            wanted = sets.codes[sets.starts[:-1][asked[inside]] + depth] * len(lengths) + other[inside]
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            pairs = sets.codes[sets.starts[:-1][asked[inside]] + depth] * len(lengths) + other[inside]
+            at = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
             stays = np.ones(len(asked), dtype=np.bool_)
-            stays[inside] = keys[at] == wanted
+            stays[inside] = keys[at] == pairs
             asked, other = asked[stays], other[stays]
         found += np.bincount(asked, weights=weights[other], minlength=len(lengths)).astype(np.int64)
     return found
@@ -142,9 +140,8 @@ def counted_people(
     Somebody who is in several classes counts in each of them, and counts as often in the whole table. `class_of`: int32
     (n,): class of each record, −1 where it is suppressed. `count`: number of classes c; every one must have a record.
     `people`: int32 (n,): number of each record's person; equal numbers in different classes may be different people.
-    `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s.
-
-    Cost O(n log n) for each sensitive attribute.
+    `sensitive_codes`: unsigned (n, s). `sensitive`: what the codes mean, length s. Cost O(n log n) for each sensitive
+    attribute.
     """
     width = int(people.max(initial=0)) + 1
     pairs = class_of.astype(np.int64) * width + people

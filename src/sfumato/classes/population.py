@@ -23,9 +23,7 @@ def people_of_regions(
     """Count the people of a population in each region; int64 (c,).
 
     `population`: with the nodes of its values. `places`, `levels`: some attributes, and the level of each. `regions`:
-    integers (c, p): a node of each of them, no two regions alike.
-
-    Cost O((c + m) · p) for m distinct people.
+    integers (c, p): a node of each of them, no two regions alike. Cost O((c + m) · p) for m distinct people.
     """
     assert population.nodes is not None
     people = np.column_stack(
@@ -56,7 +54,6 @@ def among_population(encoded: EncodedTable, table: Table, people: Table) -> Enco
 
     `encoded`: the codes of `table`. `people`: as :func:`read_population` returns it. Raises ``InputError`` when some
     records have values that the population has less often, or not at all: it must hold everybody who is in the table.
-
     People with the same values as some records are shared out among these as evenly as whole numbers allow, in an order
     that owes nothing to that of the input. Cost O((n + N) · q) for N people.
     """

@@ -20,18 +20,13 @@ _SMALL_FRACTION = 0.1
 
 @dataclass(frozen=True)
 class PopulationUniqueness:
-    """Estimated share of the population that is unique in it.
+    """Estimated share of the population that is unique in it."""
 
-    * `fraction`: sampling fraction that the estimates start from.
-    * `snb`: slide negative binomial; None where it does not fit.
-    * `chosen`: ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes.
-    """
-
-    fraction: float
+    fraction: float  # sampling fraction that the estimates start from
     pitman: float
     zayatz: float
-    snb: float | None
-    chosen: str
+    snb: float | None  # slide negative binomial; None where it does not fit
+    chosen: str  # ``"pitman"``, ``"zayatz"`` or ``"snb"``: the one that Dankar's rule takes
 
     @property
     def share(self) -> float:
@@ -42,13 +37,10 @@ class PopulationUniqueness:
 def population_uniqueness(records: NDArray[np.int64], fraction: float) -> PopulationUniqueness:
     """Estimate the share of population uniques from the sizes of the sample's classes.
 
-    `records`: int64 (c,): records in each class. `fraction`: sampling fraction, above 0 to 1.
-
-    The rule: Pitman's model up to a fraction of 0.1; beyond, the smaller of the slide negative binomial's and Zayatz'
-    estimate, or Zayatz' if the former has none.
-
-    F. K. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets", BMC
-    Medical Informatics and Decision Making 12:66, 2012.
+    `records`: int64 (c,): records in each class. `fraction`: sampling fraction, above 0 to 1. The rule: Pitman's model
+    up to a fraction of 0.1; beyond, the smaller of the slide negative binomial's and Zayatz' estimate, or Zayatz' if
+    the former has none. F. K. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of
+    clinical data sets", BMC Medical Informatics and Decision Making 12:66, 2012.
     """
     counts = SizeCounts.of(records)
     by_pitman, by_zayatz = pitman(counts, fraction), zayatz(counts, fraction)
@@ -125,10 +117,9 @@ _NEAR = 0.01
 def sign_change(function: Callable[[float], float], low: float, high: float, near: float | None = None) -> float:
     """Return where `function` becomes negative, or the end of the range where it does not change its sign.
 
-    `function`: positive, then negative. `near`: a place in it near which the change is likely.
-
-    Ridders' method: each step asks the function twice, and about doubles the digits; one that finds nothing better
-    halves the range. C. J. F. Ridders, IEEE Transactions on Circuits and Systems 26(11), 1979.
+    `function`: positive, then negative. `near`: a place in it near which the change is likely. Ridders' method: each
+    step asks the function twice, and about doubles the digits; one that finds nothing better halves the range. C. J. F.
+    Ridders, IEEE Transactions on Circuits and Systems 26(11), 1979.
     """
     low, left, high, right = _around(function, low, high, near)
     if left <= 0:
@@ -189,9 +180,8 @@ def zayatz(counts: SizeCounts, fraction: float) -> float:
     The classes of the population are assumed to have the sizes of those of the sample. Bayes' rule then gives the
     probability that a sample unique is unique in the population, with each size sampled without replacement. `counts`:
     sizes of the sample's classes. `fraction`: sampling fraction, above 0 to 1. Returns: 0 if the sample has no uniques.
-
-    L. Zayatz, "Estimation of the percent of unique population elements on a microdata file using the sample", 1991;
-    as F. K. Dankar and others, "Estimating the re-identification risk of clinical data sets", 2012, appendix A.
+    L. Zayatz, "Estimation of the percent of unique population elements on a microdata file using the sample", 1991; as
+    F. K. Dankar and others, "Estimating the re-identification risk of clinical data sets", 2012, appendix A.
     """
     uniques = counts.of_size(1)
     if not uniques:
@@ -260,11 +250,10 @@ def slide_negative_binomial(counts: SizeCounts, fraction: float) -> float | None
     fraction π, above 0 to 1. Returns: None if no α and β fit. If several do, the pair whose population is nearest to
     the real size.
 
-    α follows from β in closed form, as the positive root of a quadratic; β is found between neighbours on
-    a grid where the sign changes, instead of Newton's method in both from one start, which may miss the solution.
-
-    G. Chen, S. Keller-McNulty, "Estimation of identification disclosure risk in microdata", 1998; for K: P. J. Haas and
-    others, "Sampling-based estimation of the number of distinct values of an attribute", 1995.
+    α follows from β in closed form, as the positive root of a quadratic; β is found between neighbours on a grid where
+    the sign changes, instead of Newton's method in both from one start, which may miss the solution. G. Chen, S.
+    Keller-McNulty, "Estimation of identification disclosure risk in microdata", 1998; for K: P. J. Haas and others,
+    "Sampling-based estimation of the number of distinct values of an attribute", 1995.
     """
     ones, twos = counts.of_size(1), counts.of_size(2)
     if not ones:
@@ -362,10 +351,8 @@ def pitman(counts: SizeCounts, fraction: float) -> float:
     uniques among the N records of the population, over N; 0 if the sample has none.
 
     θ and α are found by Newton's method; where it does not get there, θ for each α where the slope of the likelihood
-    changes its sign, and α in the same way for the best θ.
-    *Departures*: the exact expectation Γ(θ+1) / Γ(θ+α) · N Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α
-    tends to 0, Ewens' formula is used rather than no answer.
-
+    changes its sign, and α in the same way for the best θ. *Departures*: the exact expectation Γ(θ+1) / Γ(θ+α) · N
+    Γ(θ+α+N−1) / Γ(θ+N) instead of its limit for large N; if α tends to 0, Ewens' formula is used rather than no answer.
     N. Hoshino, "Applying Pitman's sampling formula to microdata disclosure risk assessment", 2001.
     """
     if not counts.of_size(1):

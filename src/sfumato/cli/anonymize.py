@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -255,12 +255,13 @@ def anonymize(
             quiet=quiet,
             as_json=as_json,
             told=told,
+            memory=memory,
         )
         choice = EngineChoice(engine, memory, to_database=is_database(out))
         if engine == "spark":
-            written.from_spark(memory, audit, written_by, bound=bound)
+            written.from_spark(audit, written_by, bound=bound)
         elif goes_to_disk(choice, table, meant, bound=bound, quiet=quiet or as_json):
-            written.from_disk(memory, audit)
+            written.from_disk(audit)
         else:
             written.from_memory(audit, bound=bound)
     if save_policy is not None:
@@ -319,6 +320,7 @@ class _Written:
     quiet: bool
     as_json: bool
     told: Told
+    memory: str | None
 
     def from_memory(self, audit: Path | None, *, bound: bool, read: Reader | None = None) -> None:
         """Make the release in memory, and write it to its folder or database."""
@@ -331,40 +333,40 @@ class _Written:
             )
         else:
             release.save(self.out, format=format, overwrite=self.overwrite, audit=audit, formulas=self.formulas)
-        _report(release, self.out, self.schema, audit, quiet=self.quiet, as_json=self.as_json)
+        self._say(release.report.to_dict(), lambda: _report(release, self.out, self.schema, audit))
         if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), self.formulas)
 
-    def from_disk(self, memory: str | None, audit: Path | None) -> None:
+    def from_disk(self, audit: Path | None) -> None:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
-        self._in_parts(anonymize_on_disk, memory, audit)
+        self._in_parts(anonymize_on_disk, audit)
 
-    def from_spark(self, memory: str | None, audit: Path | None, written_by: WrittenBy, *, bound: bool) -> None:
+    def from_spark(self, audit: Path | None, written_by: WrittenBy, *, bound: bool) -> None:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
         from sfumato.cli.engine import brought_here
         from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
 
         reason = brought_here(self.policy, to_database=is_database(self.out), bound=bound)
         if reason is None:
-            return self._in_parts(partial(anonymize_on_spark, written_by=written_by), memory, audit)
+            return self._in_parts(partial(anonymize_on_spark, written_by=written_by), audit)
         if written_by == "workers":
             raise PolicyError(f"--written-by: workers write what was counted, and here {reason}; leave it out")
         if not (self.quiet or self.as_json):
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(audit, bound=bound, read=table_on_spark)
 
-    def _in_parts(self, made: Callable[..., ReleaseOnDisk], memory: str | None, audit: Path | None) -> None:
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk], audit: Path | None) -> None:
         _check_seed(self.seed)
         with progress_bar(quiet=self.quiet or self.as_json, told=self.told) as progress:
             release = made(
                 self.table,
                 self.policy,
                 self.out,
-                memory=memory,
+                memory=self.memory,
                 seed=self.seed,
                 formulas=self.formulas,
                 overwrite=self.overwrite,
@@ -372,15 +374,25 @@ class _Written:
                 audit=audit,
             )
         complain(release.passing)
-        if self.as_json:
-            say_json(release.report.to_dict())
-        elif not self.quiet:
+
+        def report() -> None:
             say(str(release.report))
             complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
             if self.policy.columns.person is not None:
                 _keep_to_yourself(self.out, self.out, audit)
+
+        self._say(release.report.to_dict(), report)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, self.formulas)
+
+    def _say(self, report: dict[str, Any], in_words: Callable[[], None]) -> None:
+        from sfumato.cli.engine import memory_taken
+
+        taken = memory_taken(self.memory)
+        if self.as_json:
+            say_json({**report, **taken})
+        elif not self.quiet:
+            in_words()
 
 
 def _release(
@@ -413,15 +425,12 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
     complain([f"{line}: {done}" for line in formula_lines(cells)])
 
 
-def _report(release: Release, out: str, schema: str | None, audit: Path | None, *, quiet: bool, as_json: bool) -> None:
+def _report(release: Release, out: str, schema: str | None, audit: Path | None) -> None:
     place, shown = _stored(out, schema) if is_database(out) else (out, out)
-    if as_json:
-        say_json(release.report.to_dict())
-    elif not quiet:
-        say(str(release.report))
-        complain([f"release written to {shown}; check it with: sfumato verify {place}"])
-        if release.audit is not None:
-            _keep_to_yourself(place, out, audit)
+    say(str(release.report))
+    complain([f"release written to {shown}; check it with: sfumato verify {place}"])
+    if release.audit is not None:
+        _keep_to_yourself(place, out, audit)
 
 
 def _keep_to_yourself(place: str, out: str, audit: Path | None) -> None:

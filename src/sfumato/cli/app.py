@@ -76,6 +76,8 @@ def _watch(heard: socket.socket, told: socket.socket) -> None:
 
 COMMANDS = {
     "demo": "demo",
+    "review": "review",
+    "init": "review",
     "anonymize": "anonymize",
     "verify": "verify",
     "settle": "settle",
@@ -130,6 +132,8 @@ A release is a folder with the published table, a report, and a record that anyb
 A short tour:
   sfumato demo                      an attack, before and after
   sfumato studio patients.csv       the whole job in a browser
+  sfumato review patients.csv       what each column seems to be
+  sfumato init patients.csv         write a first policy
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
       --sensitive disease --others drop -k 5 --out patients-release/
   sfumato verify patients-release/  recount what the release promises

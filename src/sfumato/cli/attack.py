@@ -191,9 +191,10 @@ def _usage_problems(
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:
     """Build the named attacks with their options; None for the default set without options."""
     from sfumato.cli.words import all_names
-    from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
+    from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 
-    asked = all_names(names)
+    asked = without_former(all_names(names))
+    problems += ["--attack: name at least one other, or leave the option out"] if names and not asked else []
     unknown = [name for name in asked if name not in ATTACKS]
     problems += [f"--attack: {name!r} is unknown; known are {', '.join(ATTACKS)}" for name in unknown]
     options = _options(settings, asked or [name for name in ATTACKS if name not in attacks_on_demand()], problems)
@@ -278,7 +279,7 @@ def _table(
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.person_column import number_people
-    from sfumato.table.person_keys import person_keys
+    from sfumato.table.person_keys import key_in, person_keys
     from sfumato.table.reading import read_table
     from sfumato.table.sources import open_source
 
@@ -286,21 +287,20 @@ def _table(
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
     layout, place = meant.source.layout(), meant.source.place()
     try:
-        if drop and columns.person is not None and columns.person not in open_source(path, layout, place).names:
+        if drop and not {*columns.key_columns} <= {*open_source(path, layout, place).names}:
             # People who are not in the data may lack a key; then every record is taken for another person.
             update["person"] = None
         if named:
             # Names and keys stay in the table, for a register to be compared with.
-            keys = [] if columns.person is None else [columns.person]
             update = {
-                "insensitive": (*columns.insensitive, *columns.identifying, *keys),
+                "insensitive": (*columns.insensitive, *columns.identifying, *columns.key_columns),
                 "identifying": (),
                 "person": None,
             }
         table = read_table(path, meant.model_copy(update={"columns": columns.model_copy(update=update)}))
         if not named:
             return table
-        own = None if columns.person is None else person_keys(table.frame[columns.person], columns.key_form)
+        own = person_keys(key_in(table.frame, columns.key_columns), columns.key_form) if columns.key_columns else None
         people = None if own is None else number_people(own)
         return replace(table, schema=meant.to_schema(), people=people, repeated=None)
     except SfumatoError as error:

@@ -51,7 +51,11 @@ def _read(path: str, words: Words) -> Table:
     policy = columns_alone(words)
     quasi = dict.fromkeys(policy.columns.quasi_identifying, Column())
     columns = Columns.model_construct(
-        quasi_identifying=quasi, sensitive=policy.columns.sensitive, others="drop", person=policy.columns.person
+        quasi_identifying=quasi,
+        sensitive=policy.columns.sensitive,
+        others="drop",
+        person=policy.columns.person,
+        key_form=policy.columns.key_form,
     )
     schema = policy.model_copy(update={"columns": columns}).to_schema()
     return read_as_texts(path, schema, **policy.reading())

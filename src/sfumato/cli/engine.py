@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.cli.outcome import complain
 from sfumato.errors import PolicyError, SfumatoError
@@ -68,6 +68,26 @@ def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bo
         )
         complain([f"{told}; {done}"])
     return not reasons
+
+
+def memory_taken(allowed: str | None) -> dict[str, Any]:
+    """Complain if this program took more memory than it was given; return both for JSON, or nothing if none was given.
+
+    It speaks of the whole program until now, and says nothing where the system keeps no count.
+    """
+    if allowed is None:
+        return {}
+    from sfumato.table.large.memory import memory_size, peak_memory
+
+    most, peak = memory_size(allowed), peak_memory()
+    if peak is not None and peak > most:
+        complain(
+            [
+                f"the run took {peak / 1e6:,.0f} MB of memory at its peak, more than the {most / 1e6:,.0f} MB of "
+                "--memory; where that is too much, leave columns out"
+            ]
+        )
+    return {"memory": {"allowed": most, "peak": peak}}
 
 
 def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:

@@ -156,8 +156,9 @@ Publish = Annotated[
 Person = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="Column that says who a record is about, where people have several: removed, but people are counted.",
+        metavar="NAMES",
+        help="Column that says who a record is about, where people have several, or several that do so together: "
+        "removed, but people are counted.",
         rich_help_panel=COLUMNS,
     ),
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.series.series import Series
     from sfumato.series.step import Step
+    from sfumato.table.person_keys import PersonKey
 
 HELP = """Publish every month: releases of one policy that withstand each other.
 
@@ -55,8 +56,9 @@ LedgerKey = Annotated[
 Key = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="The identifying column that says who a record is about; default the only one.",
+        metavar="NAMES",
+        help="The identifying column that says who a record is about, or several that do so together; default the only "
+        "one.",
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -175,8 +177,9 @@ def start(
     """
     from sfumato.cli.words import Words, model_words, policy_of
     from sfumato.errors import PolicyError
+    from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
-    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.series import Series
     from sfumato.series.starting import started
 
     if m is not None and way != "m-invariance":
@@ -197,7 +200,7 @@ def start(
     series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
     with progress_bar(quiet=quiet or as_json) as progress:
         step = started(
-            series, meant, key=key, table=table, way=way,
+            series, meant, key=_key(key), table=table, way=way,
             how=Running(seed, None, progress, most_counterfeits),
         )  # fmt: skip
     if step is not None:
@@ -367,7 +370,8 @@ def verify(
     or forked.
     """
     from sfumato.series.attesting import interrupted_series
-    from sfumato.series.series import Series, ledger_of
+    from sfumato.series.description import ledger_of
+    from sfumato.series.series import Series
 
     private = ledger_of(folder) if ledger is None else ledger
     if line := interrupted_series(Series(folder, private, ledger_key)):
@@ -402,9 +406,9 @@ def attack(
     key: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="Where people also leave, as with m-invariance: the column that says who a record is about; each "
-            "--original is then everybody who is in that release.",
+            metavar="NAMES",
+            help="Where people also leave, as with m-invariance: the column that says who a record is about, or "
+            "several that do so together; each --original is then everybody who is in that release.",
             rich_help_panel=PRIVACY,
         ),
     ] = None,
@@ -422,13 +426,14 @@ def attack(
     from sfumato.series.attacked import attack_releases, releases_of
 
     releases = releases_of(folder)
-    said = _reading_of(policy, reading, releases, key)
-    if key is None:
+    columns = _key(key)
+    said = _reading_of(policy, reading, releases, columns)
+    if columns is None:
         found = attack_releases(releases, original, said, key_form=key_form)
     else:
         from sfumato.series.attacked_composition import attack_with_keys
 
-        found = attack_with_keys(releases, original, key, said, key_form=key_form)
+        found = attack_with_keys(releases, original, columns, said, key_form=key_form)
     say_result(found.to_dict(), str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(1)
@@ -482,7 +487,7 @@ def compare(
         found = compare_ways(
             tables,
             meant,
-            key=key,
+            key=_key(key),
             m=m,
             ways=way or (),
             most_counterfeits=most_counterfeits,
@@ -522,13 +527,22 @@ def encrypt(
     complain([f"{series.ledger} is encrypted; give its key with --ledger-key {new_key}"])
 
 
-def _reading_of(file: Path | None, reading: TableReading, releases: list[Path], key: str | None) -> Policy | None:
+def _key(text: str | None) -> PersonKey:
+    """Return the columns that an option names."""
+    from sfumato.cli.words import names_in
+    from sfumato.table.person_keys import as_person_key
+
+    return None if text is None else as_person_key(names_in(text))
+
+
+def _reading_of(file: Path | None, reading: TableReading, releases: list[Path], key: PersonKey) -> Policy | None:
     """Return how original tables are read, where a policy or an option says it."""
     from sfumato.cli.words import Words, columns_alone
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
     from sfumato.series.reading import ReadRelease
     from sfumato.series.ways import ARRIVED
+    from sfumato.table.person_keys import key_columns
 
     words = reading.words
     if file is not None:
@@ -536,7 +550,7 @@ def _reading_of(file: Path | None, reading: TableReading, releases: list[Path], 
     if not any(words.values()):
         return None
     shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]
-    names = [*dict.fromkeys(name for name in (*shown, *([key] if key else [])) if name != ARRIVED)]
+    names = [*dict.fromkeys(name for name in (*shown, *key_columns(key)) if name != ARRIVED)]
     return columns_alone(Words(roles={"quasi-identifying": names}, **words))
 
 

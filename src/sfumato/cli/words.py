@@ -266,6 +266,12 @@ def all_names(texts: Sequence[str] | None) -> list[str]:
     return [name for text in texts or () for name in names_in(text)]
 
 
+def key_named(text: str | None) -> str | list[str] | None:
+    """Return the column that makes a key, or several, as a policy writes them."""
+    names = names_in(text or "")
+    return names if len(names) > 1 else names[0] if names else None
+
+
 def names_in(text: str) -> list[str]:
     """Split names at commas; a name that holds a comma is in double quotes."""
     try:
@@ -305,15 +311,17 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     given = mapping.get("columns", {})
     if not isinstance(given, Mapping):
         return
-    people = {"person": words.person, "wished-k": words.wished_k, "wished-l": words.wished_l}
+    key = key_named(words.person)
+    people = {"person": key, "wished-k": words.wished_k, "wished-l": words.wished_l}
     texts = {"others": words.others, **people, "key-form": words.key_form}
-    columns = {**given, **{key: text for key, text in texts.items() if text}}
+    columns = {**given, **{name: text for name, text in texts.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
-    columns |= _moved_roles(columns, said, [name for name in people.values() if name])
+    named = (*([key] if isinstance(key, str) else key or ()), words.wished_k, words.wished_l)
+    columns |= _moved_roles(columns, said, [name for name in named if name])
     for kind, typed in words.kinds.items():
         problems.extend(_say_settings(columns, {name: {"kind": kind} for name in all_names(typed)}, f"--{kind}"))
     for name, settings in words.written.items():

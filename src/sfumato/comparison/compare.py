@@ -140,13 +140,13 @@ def compare(
     drawn = secrets.randbelow(2**31) if seed is None else seed
     kept = None
     if folder is not None:
-        told = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
-        kept = _RunStore(Path(folder), _identity(*told))
+        identity = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
+        kept = _RunStore(Path(folder), _identity(*identity))
     used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
         used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = beating(progress, "comparing", lambda told: _Runs(laid, ground, kept, told).all(thread_count(threads)))
+    outcomes = beating(progress, "comparing", lambda beat: _Runs(laid, ground, kept, beat).all(thread_count(threads)))
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
@@ -292,10 +292,7 @@ class Agenda:
         self._lock = Lock()
 
     def begin(self) -> Run:
-        """Take a run of an anonymizer with unknown times, else a long or a short run, whichever are fewer now.
-
-        Raises ``IndexError`` when none is left.
-        """
+        """Take a run of unknown times, else a long or a short one, whichever are fewer now; ``IndexError`` if none."""
         with self._lock:
             now = self._waiting[0].repetition
             own = [run for run in self._waiting if run.repetition == now]

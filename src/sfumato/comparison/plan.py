@@ -102,10 +102,7 @@ def plan(
     repetitions: int,
     people: Compared | People = "asked",
 ) -> Plan:
-    """Check the settings, and list the runs.
-
-    Raises ``PolicyError`` with every unknown anonymizer, value that a model refuses, and parameter that no model has.
-    """
+    """Check the settings, and list the runs; ``PolicyError`` with every unknown anonymizer, value or parameter."""
     given = tuple(models) if isinstance(models, Sequence) else (models,)
     problems: list[str] = []
     labelled = _labelled(anonymizers, problems)

@@ -59,10 +59,7 @@ class RunOutcome:
 
 
 def outcome_of(run: Run, plan: Plan, ground: SharedWork, prepared: _PreparedTable, progress: Progress) -> RunOutcome:
-    """Make one release and measure it.
-
-    On one thread: a comparison runs several of these at a time. ``cpu_seconds`` is the time of that thread alone.
-    """
+    """Make one release and measure it, on one thread, whose time is ``cpu_seconds``: several runs go on at a time."""
     began, spent = time.perf_counter(), time.thread_time()
     try:
         release = run_release(run, plan, ground, prepared.original, progress)
@@ -109,14 +106,14 @@ def _figures(release: Release) -> dict[str, float]:
 def _utility(release: Release, prepared: _PreparedTable, ground: SharedWork) -> dict[str, float]:
     if prepared.questions is None:
         return {}
-    seen = ReleaseView.of(release, prepared.original)
-    errors, _ = error_figures(prepared.questions, seen.after)
+    view = ReleaseView.of(release, prepared.original)
+    errors, _ = error_figures(prepared.questions, view.after)
     figures = {f"{aggregate}_error": each.median for aggregate, each in errors.items()}
     if ground.holdout is not None:
-        for learnt in seen.learnt(ground.holdout, seed=ground.query_seed, trained=prepared.trained):
+        for learnt in view.learnt(ground.holdout, seed=ground.query_seed, trained=prepared.trained):
             figures[f"accuracy_{learnt.learner}_{learnt.target}"] = learnt.release
-    told, _ = seen.attacker_views()
-    return figures | {f"privacy_loss_{each.sensitive}": each.privacy_loss for each in told}
+    views, _ = view.attacker_views()
+    return figures | {f"privacy_loss_{each.sensitive}": each.privacy_loss for each in views}
 
 
 _Part = tuple[int | float, int, bool]
@@ -151,10 +148,7 @@ class _PreparedTable:
 
 
 class PreparedTables:
-    """Every table that runs use: read for the first run that needs it, dropped after the last one.
-
-    `runs`: those that are still to be done.
-    """
+    """The tables of the `runs` to be done: read for the first run that needs one, dropped after the last."""
 
     def __init__(self, plan: Plan, ground: SharedWork, runs: Iterable[Run]) -> None:
         self._plan = plan

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -16,13 +15,15 @@ from sfumato.numbers import counted, percent
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
-from sfumato.series.acceptable import key_column
+from sfumato.series.acceptable import key_of_series
 from sfumato.series.attacked import SeriesAttacks, attack_releases
 from sfumato.series.attacked_composition import attack_with_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.series import Series
 from sfumato.series.step import Step
 from sfumato.series.ways import WAYS, ways_of_series
+from sfumato.table.large.spill import scratch_folder
+from sfumato.table.person_keys import key_columns
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.schema import Schema
 from sfumato.table.sources import open_source
@@ -102,7 +103,7 @@ def compare_ways(
     tables: Sequence[object],
     policy: Policy,
     *,
-    key: str | None = None,
+    key: str | Sequence[str] | None = None,
     m: int | None = None,
     ways: Sequence[str] = (),
     most_counterfeits: float = 0.05,
@@ -120,19 +121,18 @@ def compare_ways(
     * `seed`, `progress`: as of :meth:`sfumato.Series.append`.
 
     Raises ``PolicyError`` when a way is unknown. Raises ``InputError`` when a table cannot be read, or there are fewer
-    than two.
-
-    The series are made in a folder that is taken away. Attackers know who came with which release, as the attacks on
-    series have it. Losses of a month are those of its release on everybody who came so far. Cost of all releases.
+    than two. The series are made in a folder that is taken away. Attackers know who came with which release, as the
+    attacks on series have it. Losses of a month are those of its release on everybody who came so far. Cost of all
+    releases.
     """
     chosen = tuple(ways) or tuple(ways_of_series())
     raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen
                             if way not in ways_of_series()])  # fmt: skip
     if len(tables) < _FEWEST_MONTHS:
         raise InputError("series compare: give the tables of two months or more, the first month first")
-    column = key_column(policy, key)
-    with TemporaryDirectory() as folder:
-        place = Path(folder)
+    column = key_of_series(policy, key)
+    # Releases and ledgers of real people, which the next run takes away where this one is killed.
+    with scratch_folder() as place:
         arrivals = _Arrivals.of(tables, policy, column, place)
         found = []
         for number, way in enumerate(chosen):
@@ -160,13 +160,13 @@ class _Arrivals:
     text: bool  # whether cells are text as of a CSV file
     folder: Path
     policy: Policy
-    key: str
+    key: str | tuple[str, ...]
 
     @classmethod
-    def of(cls, tables: Sequence[object], policy: Policy, key: str, folder: Path) -> _Arrivals:
+    def of(cls, tables: Sequence[object], policy: Policy, key: str | tuple[str, ...], folder: Path) -> _Arrivals:
         schema, layout = policy.to_schema(), policy.source.layout()
         wished = [name for name in (schema.wished_k, schema.wished_l) if name is not None]
-        names = [key, *schema.quasi_identifying, *schema.sensitive, *schema.insensitive, *wished]
+        names = [*key_columns(key), *schema.quasi_identifying, *schema.sensitive, *schema.insensitive, *wished]
         frames, text = [], list[bool]()
         for table in tables:
             opened = open_source(table, layout, policy.source.place())
@@ -180,10 +180,10 @@ class _Arrivals:
         if len(set(text)) > 1:
             raise InputError("series compare: tables of text and tables with types together; give one sort of files")
         mapping = policy.to_mapping()
-        kept = {name: said for name, said in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
-        identifying = [] if schema.person == key else [key]
+        settings = {name: setting for name, setting in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
+        identifying = [name for name in key_columns(key) if name not in schema.key_columns]
         columns = {**mapping["columns"], "identifying": identifying, "others": "drop"}
-        others = {**mapping, "source": kept, "columns": columns}
+        others = {**mapping, "source": settings, "columns": columns}
         so_far = [pl.concat(frames[: number + 1], how="vertical_relaxed") for number in range(len(frames))]
         return cls(frames, so_far, text[0], folder, Policy.from_mapping(others), key)
 

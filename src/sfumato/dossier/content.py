@@ -192,9 +192,11 @@ def _unprotected(subject: ReportedRelease) -> list[dict[str, str | None]]:
     """List the columns that no promise speaks of; of those of which nobody said `publish` with what they look like."""
     names = roles_of(subject.published).unprotected
     table = subject.original
-    said = () if table is None else table.schema.publish
-    told = {name: table.look(name).sentence() for name in names if table is not None and name not in said}
-    return [{"name": name, "looks": told.get(name) or None} for name in names]
+    names_to_publish = () if table is None else table.schema.publish
+    sentences = {
+        name: table.look(name).sentence() for name in names if table is not None and name not in names_to_publish
+    }
+    return [{"name": name, "looks": sentences.get(name) or None} for name in names]
 
 
 def _promises(subject: ReportedRelease) -> list[dict[str, Any]]:
@@ -320,10 +322,10 @@ def _described(subject: ReportedRelease) -> list[dict[str, Any]]:
     if subject.original is None:
         return []
     columns = describe(subject.release, subject.original, progress=silent).to_dict()["columns"]
-    wanted = ("mean", "deviation", "gini")
+    figures = ("mean", "deviation", "gini")
     return [
         {"column": each["column"]}
-        | {side: {name: each[side]["numbers"][name] for name in wanted} for side in ("before", "after")}
+        | {side: {name: each[side]["numbers"][name] for name in figures} for side in ("before", "after")}
         for each in columns
         if each["before"]["numbers"] and each["after"]["numbers"]
     ]
@@ -389,7 +391,7 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_told)
+    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_text_of)
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
@@ -398,7 +400,7 @@ def _template(name: str) -> str:
     return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
 
 
-def _told(value: float | str | None) -> str:
+def _text_of(value: float | str | None) -> str:
     return value if isinstance(value, str) else _figure(value)
 
 

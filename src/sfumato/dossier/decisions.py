@@ -31,8 +31,8 @@ def read_decisions(path: Path) -> list[Decision]:
     Raises ``InputError`` when it is something else.
     """
     try:
-        said = json.loads(read_regular_text(path))
-        found = [Decision(**entry) for entry in said]
+        content = json.loads(read_regular_text(path))
+        found = [Decision(**entry) for entry in content]
     except (OSError, ValueError, TypeError):
         found = None
     if found is None or not all(map(_is_one, found)):

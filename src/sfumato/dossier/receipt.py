@@ -17,20 +17,18 @@ def receipt(folder: Path, name: str | None = None) -> str:
 
     `folder`: it is recounted first. `name`: what the recipient will call it; None takes the folder's. Raises
     ``VerificationError`` when the release breaks a promise, or was changed. Raises ``PolicyError`` when Jinja is not
-    installed.
-
-    Cost of a recount and of a hash of every file.
+    installed. Cost of a recount and of a hash of every file.
     """
     counted = verify(folder)
     refuse_broken(counted)
     opened = open_folder(folder)
     published, _ = opened.read()
-    description, said = opened.description, opened.policy.content
+    description, edition = opened.description, opened.policy.content
     content = {
         "name": name or folder.name,
         "made": datetime.now(UTC).date().isoformat(),
         "versions": versions(),
-        "occasion": [(key, str(said[key])) for key in ("purpose", "recipient") if said.get(key)],
+        "occasion": [(key, str(edition[key])) for key in ("purpose", "recipient") if edition.get(key)],
         "kind": KINDS.get(published.kind, published.kind),
         "promises": [promise_in_words(model) for model in description.models],
         "checks": counted.to_dict()["checks"],

@@ -59,13 +59,13 @@ class ReleaseReport:
         if edition not in get_args(Edition):
             raise PolicyError(f"edition: must be one of {', '.join(get_args(Edition))}")
         shown = self.content if edition == "internal" else public_edition(self.content)
-        told = {**shown, "edition": edition, "least": LEAST}
-        return {**told, "summary": summary_of(told), "doubts": doubts_of(told)}
+        content = {**shown, "edition": edition, "least": LEAST}
+        return {**content, "summary": summary_of(content), "doubts": doubts_of(content)}
 
     def html(self, edition: Edition = "internal") -> str:
         """Return the page: one file without scripts or anything loaded from elsewhere. Needs Jinja and matplotlib."""
-        told = self.to_dict(edition)
-        return render(told, _draw_report(told) if edition == "internal" else {})
+        content = self.to_dict(edition)
+        return render(content, _draw_report(content) if edition == "internal" else {})
 
     def save(self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False) -> Path:
         """Write the page, or, under a name that ends in ``.json``, the plain values.
@@ -159,11 +159,11 @@ def report(
     )
     count = thread_count(threads)
 
-    def work(told: Progress) -> ReleaseReport:
-        told("verifying", 0, 5)
+    def work(beat: Progress) -> ReleaseReport:
+        beat("verifying", 0, 5)
         subject = _subject(release, original, policy, control, tuple(earlier))
         return ReleaseReport(
-            report_content(subject, ReportOptions(attacks, bound, seed, count, told, tuple(decisions)))
+            report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
         )
 
     return beating(progress, "verifying", work)
@@ -187,8 +187,8 @@ def _subject(
     if opened.description is None:
         raise InputError("release: is not a release; give a release, or the folder of one")
     if policy is not None and opened.policy.text is not None:
-        said = PublishedPolicy(policy.published()).content
-        raise_all(PolicyError, policy_contradictions(said, opened.policy.content))
+        content = PublishedPolicy(policy.published()).content
+        raise_all(PolicyError, policy_contradictions(content, opened.policy.content))
     named = [_placed(one) for one in earlier]
     raise_all(InputError, [problem for one in named if isinstance(one, Path) and (problem := no_release(one))])
     return ReportedRelease(
@@ -284,7 +284,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
 def doubts_of(content: Mapping[str, Any]) -> bool:
     """Tell whether something in the report should keep a steward from signing at once."""
     attacks = content["attacks"] or {"results": []}
-    beyond = any(not _settled(result) for result in attacks["results"])
+    beyond = any(not _is_harmless(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
@@ -296,7 +296,7 @@ def _beats(earlier: Mapping[str, Any]) -> bool:
     )
 
 
-def _settled(result: Mapping[str, Any]) -> bool:
+def _is_harmless(result: Mapping[str, Any]) -> bool:
     """Tell whether an attack does no better than guessing, is within what is promised, or was not played."""
     return result["is_allowed"] or not (result["succeeds"] or _undecided(result))
 
@@ -338,13 +338,13 @@ def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
     who = "If every record is another person, one who" if repeated else "A person who"
     after = f"{who} is known to be in the table is found with a chance of {highest} at most"
     if "before" not in risk:
-        told = f"{after}, {percent(risk['after']['average'], 3)} on average."
+        sentence = f"{after}, {percent(risk['after']['average'], 3)} on average."
     else:
-        told = (
+        sentence = (
             f"{after} ({percent(risk['before']['highest'], 3)} before), {percent(risk['after']['average'], 3)} on "
             f"average ({percent(risk['before']['average'], 3)} before)."
         )
-    return [told, repeated] if repeated else [told]
+    return [sentence, repeated] if repeated else [sentence]
 
 
 def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
@@ -362,19 +362,19 @@ def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:
     if not attacks:
         return ["No attack was played."]
     results = [result for result in attacks["results"] if result["unplayed"] is None]
-    told = counted(len(results), "attack")
+    sentence = counted(len(results), "attack")
     undecided = [result for result in results if _undecided(result)]
     doubt = f"; too few people to tell: {_names(undecided)}" if undecided else ""
     beating = [result for result in results if result["succeeds"]]
     if not beating:
         return [
-            f"None of {told} is known to do better than guessing{doubt}."
+            f"None of {sentence} is known to do better than guessing{doubt}."
             if undecided
-            else f"None of {told} does better than guessing."
+            else f"None of {sentence} does better than guessing."
         ]
     beyond = [result for result in beating if not result["is_allowed"]]
     more = f"; not within any promise: {_names(beyond)}" if beyond else ", all within what is promised"
-    return [f"{len(beating)} of {told} do better than guessing{more}{doubt}."]
+    return [f"{len(beating)} of {sentence} do better than guessing{more}{doubt}."]
 
 
 def _names(results: Sequence[Mapping[str, Any]]) -> str:

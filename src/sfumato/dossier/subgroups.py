@@ -106,8 +106,8 @@ def subgroup_losses(
     firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
     # NOWHERE is the last place: what was left out has lost everything.
     lost = np.append(of_class[found.class_of[firsts]], 1.0)
-    told = placed.class_of != SEVERAL
-    lost_of = lost[placed.class_of[told]]
+    has_class = placed.class_of != SEVERAL
+    lost_of = lost[placed.class_of[has_class]]
     losses = [
         _SubgroupLoss(name, label, int(records), float(total / records))
         for name, domain in domains_of(encoded).items()
@@ -115,8 +115,8 @@ def subgroup_losses(
         for bins in (coarse(domain, _GROUPS, _GROUPS),)
         for label, records, total in zip(
             _labels(domain, bins),
-            np.bincount(bins.bin_of[domain.codes][told], minlength=bins.count + 1),
-            np.bincount(bins.bin_of[domain.codes][told], lost_of, minlength=bins.count + 1),
+            np.bincount(bins.bin_of[domain.codes][has_class], minlength=bins.count + 1),
+            np.bincount(bins.bin_of[domain.codes][has_class], lost_of, minlength=bins.count + 1),
             strict=True,
         )
         if records >= max(1, least)

@@ -54,10 +54,7 @@ class Engine(Protocol):
     """
 
     def encode(self, table: Table) -> EncodedTable:
-        """Return the table's codes, those of :func:`sfumato.table.encoding.encode`.
-
-        Raises ``SfumatoError`` with the problems of all columns.
-        """
+        """Return the codes, as :func:`sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
         ...
 
     def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:

@@ -53,7 +53,7 @@ def check(
     *,
     quasi_identifying: Sequence[str] | None = None,
     sensitive: Sequence[str] | Mapping[str, Attribute | None] | None = None,
-    person: str | None = None,
+    person: str | Sequence[str] | None = None,
     progress: Progress = shown,
 ) -> CheckReport:
     """Say which k, l, alpha, t, beta and delta a table has, wherever it comes from.
@@ -73,8 +73,8 @@ def check(
         None takes those of the table's schema, if it has one. t-closeness is measured with ranks for numbers and dates,
         along the hierarchy where there is one, and otherwise with equal distances.
     person
-        The column that says who a record is about, if people have several: then every model counts people. None takes
-        that of the table's schema, if it has one.
+        The column that says who a record is about, or the columns that do so together, if people have several: then
+        every model counts people. None takes that of the table's schema, if it has one.
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
@@ -237,7 +237,9 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
     return read_table(source, read, **{**reading, "strip": stripped})
 
 
-def _opened(table: object, quasi_identifying: object, sensitive: object, person: str | None = None) -> Table:
+def _opened(
+    table: object, quasi_identifying: object, sensitive: object, person: str | Sequence[str] | None = None
+) -> Table:
     """Read a table, or take one that was already read; it keeps the two roles alone.
 
     `table`, `quasi_identifying`, `sensitive`, `person`: As :func:`sfumato.check` takes them. Raises SfumatoError with
@@ -250,7 +252,7 @@ def _opened(table: object, quasi_identifying: object, sensitive: object, person:
     ]
     if not isinstance(table, Table) and not quasi_identifying:
         problems.append("quasi_identifying: name the columns that an attacker may know")
-    if isinstance(table, Table) and person not in (None, table.schema.person):
+    if isinstance(table, Table) and person is not None and _listed(person) != table.schema.key_columns:
         problems.append("person: the table was read with another person column, or with none; read it again")
     raise_all(PolicyError, problems)
     if isinstance(table, Table):
@@ -258,6 +260,10 @@ def _opened(table: object, quasi_identifying: object, sensitive: object, person:
     roles: dict[str, Any] = {"quasi_identifying": quasi_identifying, "sensitive": sensitive or ()}
     schema = Schema(**roles, others="drop", person=person)
     return read_as_texts(os.fspath(table) if isinstance(table, os.PathLike) else table, schema)
+
+
+def _listed(person: str | Sequence[str]) -> tuple[str, ...]:
+    return (person,) if isinstance(person, str) else tuple(person)
 
 
 def _narrowed(table: Table, quasi_identifying: Any, sensitive: Any) -> Table:

@@ -101,9 +101,7 @@ def draft_hierarchy(values: pl.Series) -> Hierarchy:
 
     `values`: the column as it is, with repeated and missing values. Returns: for :func:`sfumato.write_hierarchy`.
     Raises ``HierarchyError`` when the column has no values, or some that no hierarchy can have (an empty text, ``*``,
-    an infinite number).
-
-    Cost O(n log n) for n values.
+    an infinite number). Cost O(n log n) for n values.
     """
     name = values.name or "values"
     what = f"hierarchy of {name!r}"

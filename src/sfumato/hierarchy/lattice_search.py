@@ -254,7 +254,7 @@ class LatticeSearch:
         """
         numbers = self._known()
         first = {self.lattice.number(node) for node in (*self._chosen_nodes(), *self.minimal, *self.path)}
-        told = sorted(numbers, key=lambda number: (number not in first, number))[:most]
+        first_numbers = sorted(numbers, key=lambda number: (number not in first, number))[:most]
         return {
             "attributes": [
                 {"name": name, "height": height}
@@ -276,9 +276,9 @@ class LatticeSearch:
                     "state": self._state_of(number).key,
                     "loss": self.losses.get(number),
                 }
-                for number in sorted(told)
+                for number in sorted(first_numbers)
             ],
-            "left_out": len(numbers) - len(told),
+            "left_out": len(numbers) - len(first_numbers),
         }
 
     def _chosen_nodes(self) -> tuple[Levels, ...]:

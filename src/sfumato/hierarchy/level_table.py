@@ -40,10 +40,7 @@ class HierarchyTable:
         hierarchy_from_paths(self.rows, name=what)
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
-        """Build the hierarchy of all rows for a column with `values`.
-
-        Raises ``HierarchyError`` when values of the column have no row; they are counted.
-        """
+        """Build the hierarchy of all rows for a column; ``HierarchyError``, counted, for `values` without a row."""
         return hierarchy_of_listed(self.rows, values, name=name)
 
     def to_policy(self) -> Mapping[str, Any]:

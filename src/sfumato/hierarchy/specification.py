@@ -15,19 +15,15 @@ from sfumato.hierarchy.tree import Hierarchy
 
 @runtime_checkable
 class HierarchySpecification(Protocol):
-    """A value that describes a hierarchy, before it is bound to a column.
-
-    Implementations are frozen dataclasses, equal by value, checked at construction.
-    """
+    """What describes a hierarchy before it is bound to a column: frozen, equal by value, checked when it is made."""
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
         """Build the hierarchy for the original `values` of the attribute called `name`.
 
         `values` is a series of strings, categories, numbers, booleans or dates; order and repetition do not matter,
-        missing values are left out. Every value becomes a leaf whose label is its text
-        (:func:`text_of`). Descriptions that list values (groups, tables) also keep the leaves
-        that the column does not have: the tree is the declared domain. Errors name the attribute and count the
-        offending values, never show one.
+        missing values are left out. Every value becomes a leaf whose label is its text (:func:`text_of`). Descriptions
+        that list values (groups, tables) also keep the leaves that the column does not have: the tree is the declared
+        domain. Errors name the attribute and count the offending values, never show one.
         """
         ...
 
@@ -67,10 +63,7 @@ def number_of(text: str) -> int | float | None:
 
 
 def listed_values(values: pl.Series, name: str) -> pl.Series:
-    """Sort the values, once each, without missing ones; categories as strings.
-
-    Raises ``HierarchyError`` when no value is left.
-    """
+    """Sort the values, once each, without missing ones; categories as strings. ``HierarchyError`` when none is left."""
     if isinstance(values.dtype, (pl.Categorical, pl.Enum)):
         values = values.cast(pl.String)
     distinct = values.drop_nulls().unique().sort()

@@ -127,9 +127,7 @@ def hierarchy_from_paths(paths: Sequence[Sequence[str]], *, name: str = "hierarc
     levels (that is how a ragged tree is padded), but always for the same leaves. `paths`: all of equal length; the last
     entry is the same for all. `name`: what error messages call this hierarchy. Raises ``HierarchyError``: listing every
     defect: no rows, rows of unequal length, a leaf given twice, a value under two parents, more than one root, an empty
-    label, a label that means different leaves on different levels.
-
-    Cost O(height · n log n) for n leaves.
+    label, a label that means different leaves on different levels. Cost O(height · n log n) for n leaves.
     """
     raise_all(HierarchyError, _named(name, _shape_problems(paths)))
     columns = list(zip(*paths, strict=True))

@@ -20,7 +20,7 @@ from sfumato.kernels.types import Int64s
 
 @borrowing
 def sort_numbers(values: Int64s, low: int, high: int) -> None:
-    """Sort ``values[low:high]``, rising: Shell's way."""
+    """Sort ``values[low:high]``, rising: Shell's way. Ends: gaps shrink to 1, and places fall."""
     gap = high - low
     while gap > 1:
         gap = max(1, gap * 5 // 11)

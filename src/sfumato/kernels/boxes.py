@@ -51,8 +51,8 @@ def _widen(class_of: Int32s, codes: Codes, columns: Int64s, boxes: Codes) -> Non
 def class_sums(class_of: Int32s, codes: Codes, numbers: Floats, count: int) -> Floats:
     """Sum the numbers behind the codes of each class, in record order.
 
-    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns
-    float64 (count,). One pass, O(n).
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n,). numbers : float64 (v,). Returns float64
+    (count,). One pass, O(n).
     """
     sums = np.zeros(count, dtype=np.float64)
     for record in range(codes.shape[0]):
@@ -82,8 +82,8 @@ def class_starts(sizes: Int64s) -> Int64s:
 def group_by_class(class_of: Int32s, codes: Codes, columns: Int64s, starts: Int64s) -> Codes:
     """Lay the codes of some columns out class by class, in record order inside a class.
 
-    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64
-    (c + 1,). Returns the dtype of `codes`, (m, p), row-major: one write per record. O(n · p).
+    class_of : int32 (n,), -1 for records in no class. codes : unsigned (n, q). columns : int64 (p,). starts : int64 (c
+    + 1,). Returns the dtype of `codes`, (m, p), row-major: one write per record. O(n · p).
     """
     place = starts[:-1].copy()
     grouped = np.empty((starts[-1], len(columns)), dtype=codes.dtype)
@@ -165,7 +165,10 @@ def _distinct(
 def _slot(
     table: Int32s, hashes: Int64s, hashed: int, bounds: Int64s, members: Int32s, stamp: Int32s, owner: int, size: int
 ) -> int:
-    """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs."""
+    """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs.
+
+    Ends: three slots of four are empty.
+    """
     slot = hashed & (len(table) - 1)
     while table[slot] >= 0:
         known = table[slot]
@@ -192,6 +195,7 @@ def _with_room(array: NDArray[Number], needed: int) -> NDArray[Number]:
 
 @inlined
 def _rebuilt(hashes: Int64s, known: int) -> Int32s:
+    """Enter all known sets into a table with room for more. Ends: three slots of four are empty."""
     table = np.full(4 * len(hashes), -1, dtype=np.int32)
     for index in range(known):
         slot = hashes[index] & (len(table) - 1)

@@ -44,6 +44,7 @@ def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> t
     stop. shifts : int64 (q,), the lowest bit of each column in its key; no column may reach the next one's bits or bit
     62. Returns int32 (n,) and the number of groups. Open addressing with linear probing, at most half full; whole keys
     are compared, so the result is exact. Cost O(n · q), memory 4 n + 8 u + 8 to twice that for each group.
+    Ends: half of the slots are empty.
     """
     class_of = np.empty(len(codes), dtype=np.int32)
     group_keys = np.empty((1 << 12, len(stops)), dtype=np.int64)
@@ -136,6 +137,7 @@ def _differ(keys: Int64s, record: int, group_keys: Int64s, group: int) -> bool:
 
 @inlined
 def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
+    """Make room for twice as many groups. Ends: three slots of four are empty."""
     roomier = np.empty((2 * len(group_keys), group_keys.shape[1]), dtype=np.int64)
     table = np.full(2 * len(roomier), -1, dtype=np.int32)
     for group in range(count):
@@ -180,10 +182,10 @@ def count_values(
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the values of each class as compressed rows.
 
-    class_of : int32 (n,), −1 for suppressed records; codes : unsigned (n,); value_of : int32 (codes,), the value
-    ``0 .. v-1`` behind each code; totals : int64 (v,), records in a class that have the value.
-    Returns starts int64 (count + 1,), values int32 (z,) rising inside a class, counts int64 (z,). The records are laid
-    out by value first; taking them in that order hands every class its values in rising order. Cost O(n + v + count).
+    class_of : int32 (n,), −1 for suppressed records; codes : unsigned (n,); value_of : int32 (codes,), the value ``0 ..
+    v-1`` behind each code; totals : int64 (v,), records in a class that have the value. Returns starts int64 (count +
+    1,), values int32 (z,) rising inside a class, counts int64 (z,). The records are laid out by value first; taking
+    them in that order hands every class its values in rising order. Cost O(n + v + count).
     """
     by_value = _sorted_by_value(class_of, codes, value_of, totals)
     starts = _class_starts(class_of, count)

@@ -110,9 +110,9 @@ class Shared(NamedTuple):
 def holds(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
     """Tell whether a class of `size` records with the flat histogram `counts` satisfies every rule.
 
-    counts : int64 (v,); may be empty when no rule looks at a sensitive attribute.
-    scratch : float64, at least ``rules.scratch_size`` entries; overwritten. One per thread.
-    An empty class satisfies nothing. Cost O(v + g) per rule; recursive l-diversity O(v · l).
+    counts : int64 (v,); may be empty when no rule looks at a sensitive attribute. scratch : float64, at least
+    ``rules.scratch_size`` entries; overwritten. One per thread. An empty class satisfies nothing. Cost O(v + g) per
+    rule; recursive l-diversity O(v · l).
     """
     if size <= 0:
         return False
@@ -333,6 +333,7 @@ def _entropy(counts: Int64s, size: int) -> float:
 
 @borrowing
 def _recursive(counts: Int64s, size: int, c: float, l: int, scratch: Floats) -> bool:  # noqa: E741
+    """Tell whether a class is recursively (c, l)-diverse. Ends: places fall."""
     # The l-1 largest counts are kept falling in scratch; what is left of the class is c_l + c_{l+1} + ...
     if l > len(counts):
         return False

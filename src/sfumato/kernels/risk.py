@@ -52,6 +52,7 @@ def _recurrence(count: float, share: float) -> float:
 
 @inlined
 def _series(count: float, share: float) -> float:
+    """Sum the series. Ends: terms fall at least by half, or as 1 / C(i + 64, 64) does."""
     term = total = 1.0
     step = 0.0
     while term > _TINY:
@@ -73,7 +74,7 @@ def combination_counts(
     distinct records, and their pairs of records; classes of one distinct record, and their pairs; classes of one
     record. A class of one distinct record is counted only where it arises: it is one, too, in every longer combination
     of its branch (at the largest size, which has none, it may stand in the first two). Cost at most O(t · n), memory
-    O(s · n).
+    O(s · n). Ends: each class of each combination is visited once.
     """
     size = offsets.shape[1] - 1
     levels, ends = _room(columns.shape[1], size)
@@ -112,6 +113,7 @@ def minimal_uniques(columns: Codes, weights: Int64s, size: int, codes: int) -> t
     and the set of columns as bits int64 (u,) of each minimal unique of at most `size` columns. Sets are visited in the
     order of their bits read as a number, so that every subset comes before the sets that hold it; a record that is
     alone is a minimal unique unless one that was found before is a subset.
+    Ends: each class of each combination is visited once.
     """
     levels, ends = _room(columns.shape[1], size)
     low, high, cursor, column, bound, _ = _stack(size, columns.shape[1], 0, len(columns))
@@ -270,7 +272,10 @@ def _count_gathered(counts: Int64s, node: int, kinds: int, tally: Int64s, touche
 
 @inlined
 def _covered(entry: int, before: Int64s, bits: Int64s, chosen: int) -> bool:
-    """Tell whether one of a record's minimal uniques, the latest of which is `entry`, is a subset of `chosen`."""
+    """Tell whether one of a record's minimal uniques, the latest of which is `entry`, is a subset of `chosen`.
+
+    Ends: entries fall.
+    """
     while entry >= 0:
         if bits[entry] & chosen == bits[entry]:
             return True

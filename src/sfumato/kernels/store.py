@@ -74,10 +74,7 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class Store:
-    """Compiled kernels as files of one folder.
-
-    `folder`: Of one version of Python, numba and llvmlite, and one kind of processor.
-    """
+    """Compiled kernels as files of the `folder` of one Python, numba, llvmlite and kind of processor."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

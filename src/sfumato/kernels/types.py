@@ -38,10 +38,7 @@ TREE = 2
 
 
 class Space(NamedTuple):
-    """The quasi-identifying attributes as arrays.
-
-    Letters: q attributes, M codes of all attributes together, t tree nodes below the roots.
-    """
+    """The quasi-identifying attributes: q of them, M codes together, t tree nodes below the roots."""
 
     # (q + 1,): attribute ``j`` owns global codes ``offsets[j] .. offsets[j+1]-1``, the missing value included.
     offsets: Int64s

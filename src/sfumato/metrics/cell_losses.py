@@ -177,9 +177,8 @@ def precision(generalized: GeneralizedTable) -> float:
     """Return 1 minus the mean share of the hierarchy's levels that cells climbed (Prec); higher is better.
 
     Without a hierarchy the only step leads to `*`, and every changed cell has taken it. Suppressed cells have climbed
-    to the top. Weights do not count.
-
-    Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression", IJUFKS 2002.
+    to the top. Weights do not count. Sweeney, "Achieving k-anonymity privacy protection using generalization and
+    suppression", IJUFKS 2002.
     """
     climbed = sum(_column_sum(generalized, column, climbed_cells(column), 1.0) for column in generalized.columns)
     return 1.0 - climbed / (generalized.height * len(generalized.columns))
@@ -250,8 +249,8 @@ def _between(counts: NDArray[np.int64], starts: NDArray[np.integer], stops: NDAr
 def iloss(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Sum (values covered − 1) / (values of the domain) over all cells, weighted; lower is better.
 
-    Intervals and means cover the distinct values of the data between their ends. A suppressed cell loses
-    (|D| − 1) / |D|, so that the sum stays below the number of cells by definition.
+    Intervals and means cover the distinct values of the data between their ends. A suppressed cell loses (|D| − 1) /
+    |D|, so that the sum stays below the number of cells by definition.
 
     Xiao and Tao, "Personalized privacy preservation", SIGMOD 2006.
     """
@@ -261,9 +260,7 @@ def iloss(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
 def loss_metric(generalized: GeneralizedTable, rule: Rule = "auto") -> float:
     """Sum (values covered − 1) / (values of the domain − 1), or the share of the range, over all cells (LM), weighted.
 
-    Lower is better; a suppressed cell loses 1.
-
-    Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002.
+    Lower is better; a suppressed cell loses 1. Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002.
     """
     return _weighted_sum(under_rule(generalized, rule), lm_cells, lambda column: 1.0)
 
@@ -314,10 +311,10 @@ def attribute_penalties(generalized: GeneralizedTable, rule: Rule = "auto") -> d
     `generalized`: n original records. `rule`: how categories are counted; see
     :func:`~sfumato.metrics.cell_losses.under_rule`.
     """
-    seen = under_rule(generalized, rule)
+    view = under_rule(generalized, rule)
     return {
-        column.attribute.name: _column_sum(seen, column, cell_penalties(column), 1.0) / generalized.height
-        for column in seen.columns
+        column.attribute.name: _column_sum(view, column, cell_penalties(column), 1.0) / generalized.height
+        for column in view.columns
     }
 
 
@@ -345,13 +342,12 @@ def peoples_penalty(generalized: GeneralizedTable, people: NDArray[np.int32], ru
     """Return the mean penalty of people: that of a person is the mean of its records; in [0, 1].
 
     `generalized`: n original records. `people`: int32 (n,): the person of each. `rule`: how categories are counted; see
-    :func:`~sfumato.metrics.cell_losses.under_rule`.
-
-    With one record each it is :func:`normalized_certainty_penalty`. Cost O(n q).
+    :func:`~sfumato.metrics.cell_losses.under_rule`. With one record each it is :func:`normalized_certainty_penalty`.
+    Cost O(n q).
     """
-    seen = under_rule(generalized, rule)
-    weights = sum(column.attribute.weight for column in seen.columns)
-    of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in seen.columns)
+    view = under_rule(generalized, rule)
+    weights = sum(column.attribute.weight for column in view.columns)
+    of_class = sum(column.attribute.weight * cell_penalties(column)[column.per_class] for column in view.columns)
     # The last place is that of suppressed records. Whole numbers add up to the same in every order.
     units = np.rint(np.append(of_class / weights, 1.0) * 2**32)
     records = np.bincount(people)
@@ -373,8 +369,8 @@ def squared_error(generalized: GeneralizedTable) -> float:
     rows are not aligned with the original.
 
     Domingo-Ferrer and Mateo-Sanz, "Practical data-oriented microaggregation for statistical disclosure control", IEEE
-    TKDE 2002. On z-scores every column that varies has the same SST, so that the ratio is the mean of the columns'
-    own ratios, whatever the divisor of the variance. Cost O(n) per attribute.
+    TKDE 2002. On z-scores every column that varies has the same SST, so that the ratio is the mean of the columns' own
+    ratios, whatever the divisor of the variance. Cost O(n) per attribute.
     """
     if not generalized.aligned:
         raise InputError("the squared error cannot be computed from a published table, because its rows are shuffled")
@@ -397,8 +393,8 @@ def _ratio(generalized: GeneralizedTable, index: int) -> float | None:
     sums = class_sums(
         generalized.class_of, generalized.original.codes[:, index], np.append(centered, 0.0), len(generalized.sizes)
     )
-    told = ~column.unrestricted[column.per_class]
-    return max(total - float(np.sum(sums[told] ** 2 / generalized.sizes[told])), 0.0) / total
+    restricted = ~column.unrestricted[column.per_class]
+    return max(total - float(np.sum(sums[restricted] ** 2 / generalized.sizes[restricted])), 0.0) / total
 
 
 def _centered(

@@ -37,9 +37,8 @@ def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
     """Charge every record the number of records that look like it (DM); lower is better.
 
     `generalized`: n original records. `k`: classes below this size count as suppressed. Returns: the squared sizes of
-    the classes, and n for every suppressed record.
-
-    Bayardo and Agrawal, "Data privacy through optimal k-anonymization", ICDE 2005. Cost O(c).
+    the classes, and n for every suppressed record. Bayardo and Agrawal, "Data privacy through optimal k-anonymization",
+    ICDE 2005. Cost O(c).
     """
     sizes = generalized.sizes
     kept = sizes[sizes >= k]
@@ -49,9 +48,8 @@ def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
 def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
     """Divide the mean class size by k (C_avg); 1 is ideal.
 
-    Suppressed records do not count. The result is infinite when no class is left.
-
-    LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006. Cost O(c).
+    Suppressed records do not count. The result is infinite when no class is left. LeFevre, DeWitt and Ramakrishnan,
+    "Mondrian multidimensional k-anonymity", ICDE 2006. Cost O(c).
     """
     classes = len(generalized.sizes)
     return float(generalized.sizes.sum()) / classes / k if classes else math.inf
@@ -61,10 +59,8 @@ def classification_metric(generalized: GeneralizedTable, labels: SensitiveCounts
     """Return the share of records that are suppressed or lack their class's most frequent label (CM); lower is better.
 
     `generalized`: n original records. `labels`: how often each label occurs in each of its classes; see
-    :func:`~sfumato.classes.counting.class_statistics`.
-
-    Iyengar, "Transforming data to satisfy privacy constraints", KDD 2002. If several labels are equally frequent, the
-    choice makes no difference. Cost O(class and label pairs).
+    :func:`~sfumato.classes.counting.class_statistics`. Iyengar, "Transforming data to satisfy privacy constraints", KDD
+    2002. If several labels are equally frequent, the choice makes no difference. Cost O(class and label pairs).
     """
     if not len(generalized.sizes):
         return 1.0
@@ -251,10 +247,7 @@ class _CellSums(NamedTuple):
 
 @dataclass(frozen=True)
 class LossSums:
-    """What losses are worked out from.
-
-    The sums of parts that have whole classes add up to those of the table, whatever the parts and their order are.
-    """
+    """What losses are worked out from: sums of parts with whole classes add up to those of the table, in any order."""
 
     records: int
     classes: int
@@ -282,9 +275,7 @@ def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> Los
 
     `generalized`: a recoded table or part. `k`: the class size that DM refers to. `rule`: how categories are counted;
     see :func:`~sfumato.metrics.under_rule`. Under ``"set"`` the sums of parts do not add up: it counts the values that
-    the records of the table have.
-
-    Cost O(c) per attribute.
+    the records of the table have. Cost O(c) per attribute.
     """
     sizes = generalized.sizes
     large = sizes[sizes >= k]
@@ -302,11 +293,11 @@ def loss_sums(generalized: GeneralizedTable, k: int, rule: Rule = "auto") -> Los
 def _cell_sums(generalized: GeneralizedTable, column: GeneralizedColumn, ruled: GeneralizedColumn) -> _CellSums:
     """Sum over one attribute, as it was recoded and as the rule counts it."""
     records, suppressed = records_with(column, generalized.sizes), generalized.suppressed
-    seen = records if ruled.per_class is column.per_class else records_with(ruled, generalized.sizes)
+    records_of_values = records if ruled.per_class is column.per_class else records_with(ruled, generalized.sizes)
     return _CellSums(
         int(records[column.level > 0].sum()) + suppressed,
-        exact_sum(seen, cell_penalties(ruled), suppressed, 1.0),
-        exact_sum(seen, iloss_cells(ruled), suppressed, iloss_suppressed(ruled)),
-        exact_sum(seen, lm_cells(ruled), suppressed, 1.0),
+        exact_sum(records_of_values, cell_penalties(ruled), suppressed, 1.0),
+        exact_sum(records_of_values, iloss_cells(ruled), suppressed, iloss_suppressed(ruled)),
+        exact_sum(records_of_values, lm_cells(ruled), suppressed, 1.0),
         exact_sum(records, climbed_cells(column), suppressed, 1.0),
     )

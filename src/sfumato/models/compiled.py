@@ -79,9 +79,8 @@ def of_people_apart(
 def among(rules: RuleArrays, codes: Codes) -> tuple[RuleArrays, Codes]:
     """Give the places of some records new numbers, so that no place is without any of them.
 
-    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records.
-
-    Verdicts about classes of these records stay as they are. Cost O(m log m) for each column.
+    `rules`: rules in which `codes` are places. `codes`: unsigned (m, s + 1): the columns of these records. Verdicts
+    about classes of these records stay as they are. Cost O(m log m) for each column.
     """
     found = [np.unique(column, return_inverse=True) for column in codes.T]
     members = [rules.members[rules.offsets[place] + own] for place, (own, _) in enumerate(found[:-1])]
@@ -129,8 +128,8 @@ _SetColumn = tuple[NDArray[np.unsignedinteger], EncodedSets, EncodedAttribute]
 class _Counted(NamedTuple):
     """One column of what people have.
 
-    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0.
-    totals : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
+    codes : int64 (n,), from 0, all of which occur. starts, members : int64, the values of each, counted from 0. totals
+    : int64, people who have each value. numbers : int64, what each value stands for; 0 where it is no number.
     """
 
     codes: NDArray[np.int64]
@@ -260,8 +259,8 @@ class CompiledRules:
             for place, (start, stop) in enumerate(pairwise(arrays.offsets))
         ]
         if any(map(is_fixed, self.sensitive)):
-            seen = zip(self.sensitive.items(), totals, strict=False)
-            left = {key: each if is_fixed(key) else replace(each, totals=own) for (key, each), own in seen}
+            columns = zip(self.sensitive.items(), totals, strict=False)
+            left = {key: each if is_fixed(key) else replace(each, totals=own) for (key, each), own in columns}
             scaled, total = _on_one_scale(left, self.sources, total)
             totals[: len(scaled)] = scaled
         joined = np.concatenate([NO_NUMBERS, *totals])
@@ -281,20 +280,20 @@ def compile_rules(models: Sequence[PrivacyModel], table: EncodedTable) -> Compil
         whole = replace(whole, population=people_at_top(table.population))
     names = [attribute.name for attribute in table.sensitive]
     rules = rules_of(models, table)
-    seen = _columns_of(rules, whole)
-    arrays = rule_arrays(rules, seen, table.height)
-    places = [names.index(name) for name, _ in seen]
+    looks = _columns_of(rules, whole)
+    arrays = rule_arrays(rules, looks, table.height)
+    places = [names.index(name) for name, _ in looks]
     used = [table.sensitive[place] for place in places]
     columns = [table.sensitive_codes[:, place] for place in places]
     if table.apart is not None:
         arrays, codes = of_people_apart(arrays, list(zip(columns, used, strict=True)), table.apart)
-        return CompiledRules(arrays, codes, whole, tuple(rules), seen)
+        return CompiledRules(arrays, codes, whole, tuple(rules), looks)
     if table.people is None:
-        codes = _value_codes(columns, used, table.height, [_places(view, whole, name) for name, view in seen])
-        return CompiledRules(*_with_population(arrays, codes, table.population), whole, tuple(rules), seen)
+        codes = _value_codes(columns, used, table.height, [_places(view, whole, name) for name, view in looks])
+        return CompiledRules(*_with_population(arrays, codes, table.population), whole, tuple(rules), looks)
     sets = [table.people.sets[place] for place in places]
     arrays, codes = of_people(arrays, list(zip(columns, sets, used, strict=True)), table.people)
-    return CompiledRules(arrays, codes, whole, tuple(rules), seen)
+    return CompiledRules(arrays, codes, whole, tuple(rules), looks)
 
 
 def compile_counted(
@@ -317,9 +316,11 @@ def compile_counted(
         )
     names = [attribute.name for attribute in table.sensitive]
     everybody = ClassStatistics(np.array([table.height], dtype=np.int64), whole)
-    seen = _columns_of(rules, everybody)
-    arrays = rule_arrays(rules, seen, table.height)
-    values = [(names.index(name), _renumbered(value_of[name], _places(view, everybody, name))) for name, view in seen]
+    columns = _columns_of(rules, everybody)
+    arrays = rule_arrays(rules, columns, table.height)
+    values = [
+        (names.index(name), _renumbered(value_of[name], _places(view, everybody, name))) for name, view in columns
+    ]
     return arrays, everybody, values
 
 
@@ -371,8 +372,8 @@ def rules_of(models: Sequence[PrivacyModel], table: EncodedTable) -> list[Rule]:
 
 def _columns_of(rules: Sequence[Rule], whole: ClassStatistics) -> dict[Column, SensitiveCounts]:
     """Return the columns that rules look at, attribute by attribute, with all records as one class."""
-    wanted = [rule.column for rule in rules if rule.attribute is not None]
-    columns = [(name, view) for name in whole.sensitive for own, view in dict.fromkeys(wanted) if own == name]
+    names = [rule.column for rule in rules if rule.attribute is not None]
+    columns = [(name, view) for name in whole.sensitive for own, view in dict.fromkeys(names) if own == name]
     return {
         (name, view): whole.sensitive[name] if view is None else view.seen(whole.sensitive[name])
         for name, view in columns
@@ -425,31 +426,29 @@ def rule_arrays(rules: Sequence[Rule], sensitive: Mapping[Column, SensitiveCount
     records of the whole table.
     """
     columns = list(sensitive)
-    settled, guards = _marked([_settled(rule, sensitive) for rule in rules], sensitive)
+    fixed, guards = _marked([_with_code(rule, sensitive) for rule in rules], sensitive)
     trees = [
-        flat_tree(counts) if any(TRAITS[rule.code].tree and rule.column == column for rule in settled) else ([], [])
+        flat_tree(counts) if any(TRAITS[rule.code].tree and rule.column == column for rule in fixed) else ([], [])
         for column, counts in sensitive.items()
     ]
-    totals, total = _on_one_scale(sensitive, settled, total)
+    totals, total = _on_one_scale(sensitive, fixed, total)
     return RuleArrays(
-        codes=np.array([rule.code for rule in settled], dtype=np.int64),
-        attributes=np.array(
-            [-1 if rule.attribute is None else columns.index(rule.column) for rule in settled], np.int64
-        ),
-        first=np.array([rule.first for rule in settled], dtype=np.float64),
-        second=np.array([rule.second for rule in settled], dtype=np.float64),
+        codes=np.array([rule.code for rule in fixed], dtype=np.int64),
+        attributes=np.array([-1 if rule.attribute is None else columns.index(rule.column) for rule in fixed], np.int64),
+        first=np.array([rule.first for rule in fixed], dtype=np.float64),
+        second=np.array([rule.second for rule in fixed], dtype=np.float64),
         offsets=_offsets([len(part) for part in totals]),
         totals=np.concatenate([*totals, np.zeros(0, dtype=np.int64)]),
         total=total,
         tree_offsets=_offsets([len(parents) for parents, _ in trees]),
         parents=np.array([parent for parents, _ in trees for parent in parents], dtype=np.int64),
         weights=np.array([weight for _, weights in trees for weight in weights], dtype=np.float64),
-        scratch_size=_scratch_size(settled, [len(part) for part in totals], [len(parents) for parents, _ in trees]),
+        scratch_size=_scratch_size(fixed, [len(part) for part in totals], [len(parents) for parents, _ in trees]),
         guards=guards,
     )
 
 
-def _settled(rule: Rule, sensitive: Mapping[Column, SensitiveCounts]) -> Rule:
+def _with_code(rule: Rule, sensitive: Mapping[Column, SensitiveCounts]) -> Rule:
     if rule.attribute is None or rule.settle is None:
         return rule
     return replace(rule, code=rule.settle(sensitive[rule.column]))

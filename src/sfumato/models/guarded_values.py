@@ -113,15 +113,15 @@ class GuardedValues(SensitiveModel):
 
     def _guarded_codes(self, labels: pl.Series, hierarchy: Hierarchy | None) -> _Marks:
         """Tell which codes are guarded, that of the missing value being the last; bool (size + 1,)."""
-        wanted = {form for label in self.values for form in (label, f"'{label}")}
-        guarded = np.append(labels.is_in(list(wanted)).to_numpy(), False)
+        forms = {form for label in self.values for form in (label, f"'{label}")}
+        guarded = np.append(labels.is_in(list(forms)).to_numpy(), False)
         if hierarchy is not None:
             for level in hierarchy.levels[1:]:
                 for label, start, stop in zip(level.labels, level.starts, level.starts[1:], strict=False):
-                    if label in wanted:
+                    if label in forms:
                         guarded[start:stop] = True
             # The missing value hangs right under the root.
-            guarded[-1] = not wanted.isdisjoint(hierarchy.levels[-1].labels)
+            guarded[-1] = not forms.isdisjoint(hierarchy.levels[-1].labels)
         return guarded
 
 

@@ -113,8 +113,8 @@ class KMap(CheckedModel):
 
     def sentence(self) -> str:
         """Say in plain English what it promises."""
-        said = super().sentence()
-        return said if self.estimate is None else f"{said}, as a model of the population estimates it"
+        sentence = super().sentence()
+        return sentence if self.estimate is None else f"{sentence}, as a model of the population estimates it"
 
     def least_class_size(self) -> int:
         """Return the class size that an estimate asks for, else 1."""
@@ -172,10 +172,7 @@ class KMap(CheckedModel):
 
 
 def people_covered(statistics: ClassStatistics) -> NDArray[np.int64]:
-    """Return the people of the population whom each class covers, int64 (c,).
-
-    Raises ``ValueError`` when no population is known: a fault of the caller.
-    """
+    """Return the people of the population whom each class covers, int64 (c,); ``ValueError`` without a population."""
     if statistics.population is None:
         raise ValueError("no population is known")
     return statistics.population

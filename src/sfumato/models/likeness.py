@@ -74,10 +74,10 @@ class ComparingModel(SensitiveModel):
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the parameters as plain values; what was counted of the original is not told."""
-        said = dict(super().parameters())
+        parameters = dict(super().parameters())
         if isinstance(self.reference, Originals):
-            said["reference"] = "original"
-        return said
+            parameters["reference"] = "original"
+        return parameters
 
     def compared_with(self, originals: Originals) -> Self:
         """Return the same model for a table of which all original records have been counted."""

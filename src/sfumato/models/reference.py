@@ -74,10 +74,7 @@ class Originals(dict[str, Distribution]):
 
 
 class _Numbering(NamedTuple):
-    """Values in another order and number.
-
-    labels : list of str, the values, the missing one as ``""``. places : int64, what becomes of each value of before.
-    """
+    """Values in another order: `labels`, the missing one ``""``, and `places`, int64, where those of before go."""
 
     labels: list[str]
     places: NDArray[np.int64]
@@ -106,10 +103,10 @@ class View:
         PolicyError
             When values occur of which nothing is declared.
         """
-        said = {"reference": self.shares, "order": self.order}
+        key = {"reference": self.shares, "order": self.order}
         names = {
             what: dict.fromkeys(_canonical(label, counts.kind) for label in declared)
-            for what, declared in said.items()
+            for what, declared in key.items()
             if declared is not None
         }
         own = _unescaped(_labels_of(counts), {label for declared in names.values() for label in declared})
@@ -162,10 +159,7 @@ def is_fixed(column: tuple[str, View | None]) -> bool:
 
 
 def _labels_of(counts: SensitiveCounts) -> list[str]:
-    """Return the label of each value, the missing one as ``""``; v of them.
-
-    Raises ``PolicyError`` when it is not known how values are named.
-    """
+    """Return the v labels, the missing one as ``""``; ``PolicyError`` when it is not known how values are named."""
     if counts.labels is None or counts.code_of is None:
         raise PolicyError(f"reference: it is not known how the values of {counts.name!r} are named")
     labels = counts.labels.cast(pl.String)

@@ -98,9 +98,7 @@ def left_after(
 
     `models`: the first that does not hold says which classes are weakest. `sizes`, `people`: int64 (c,). `kept`: bool
     (c,): the classes to begin with. `room`: records that may be left out at most; where that does not suffice, nothing
-    is left.
-
-    Cost O(c · s) for s different sizes. Nothing is left where nothing holds.
+    is left. Cost O(c · s) for s different sizes. Nothing is left where nothing holds.
     """
     kept, least = kept.copy(), int(sizes[kept].sum()) - room
     while kept.any():

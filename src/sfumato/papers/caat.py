@@ -107,7 +107,7 @@ def _plain(results: pl.DataFrame, k: int, where: str) -> Claim:
     surely = lies_below(most[_CAAT], [least[_KACA]])
     possibly = lies_below(least[_CAAT], [most[_KACA]])
     places = sorted(most[_CAAT])
-    told = "; ".join(
+    sentence = "; ".join(
         f"{figure(place)}: {_span(least[_CAAT], most[_CAAT], place)} for {_span(least[_KACA], most[_KACA], place)}"
         for place in places
         if place in most[_KACA]
@@ -116,7 +116,7 @@ def _plain(results: pl.DataFrame, k: int, where: str) -> Claim:
         f"k = {k}: the same by the distances that the algorithms as printed evaluate",
         where,
         True if surely else False if possibly is False else None,
-        told or "nothing was run",
+        sentence or "nothing was run",
     )
 
 
@@ -127,17 +127,17 @@ def _span(least: Curve, most: Curve, place: float) -> str:
 def _rises_with_k(results: pl.DataFrame) -> Claim:
     pairs = {one: [_curve(results, one, k, "seconds") for k in _KS] for one in _RUNS}
     verdicts = [lies_below(low, [high]) for low, high in pairs.values()]
-    told = "; ".join(f"{one} (k = 3 for k = 6): {_beside(low, high)}" for one, (low, high) in pairs.items())
+    sentence = "; ".join(f"{one} (k = 3 for k = 6): {_beside(low, high)}" for one, (low, high) in pairs.items())
     return Claim.judged(
         "The time of both rises with k, at every number of attributes",
         "experiment, conclusion 1",
         agreed(verdicts),
-        told,
+        sentence,
     )
 
 
 def _loss(results: pl.DataFrame) -> Claim:
-    told = "; ".join(
+    sentence = "; ".join(
         f"{one}, k = {k}: {percent(curve[max(curve)], 3)} with {figure(max(curve))} attributes"
         for one in _RUNS
         for k in _KS
@@ -145,7 +145,7 @@ def _loss(results: pl.DataFrame) -> Claim:
     )
     return Claim.judged(
         "CAAT's information loss is small enough", "conclusions", None,
-        f"the paper puts it off to later work and prints none; ours: {told}",
+        f"the paper puts it off to later work and prints none; ours: {sentence}",
     )  # fmt: skip
 
 

@@ -54,10 +54,7 @@ def movie_ratings(folder: Path | None) -> Path | None:
 
 
 def _find_file(folder: Path | None, inner: str, name: str) -> Path | None:
-    """Look for a file in the named folder, or in the one that ``SFUMATO_DATA`` names.
-
-    Raises ``InputError`` when the named folder does not exist.
-    """
+    """Look for a file in the named folder, which must exist (``InputError``), or that of ``SFUMATO_DATA``."""
     named = folder or (Path(os.environ["SFUMATO_DATA"]) if os.environ.get("SFUMATO_DATA") else None)
     if named is None:
         return None

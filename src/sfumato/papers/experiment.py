@@ -35,21 +35,14 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A method of publishing, with its view of the table.
+    """A method of publishing, with its view of the table."""
 
-    * `label`: its name on curves and in tables.
-    * `table`: the table that it solves.
-    * `published`: the table on which its losses are counted; the same records in the same order.
-    * `rule`: how categories count in losses.
-    * `suppressible`: whether it may suppress k records.
-    """
-
-    label: str
+    label: str  # its name on curves and in tables
     anonymizer: Anonymizer
-    table: EncodedTable
-    published: EncodedTable
-    rule: Rule = "auto"
-    suppressible: bool = False
+    table: EncodedTable  # the table that it solves
+    published: EncodedTable  # the table on which its losses are counted; the same records in the same order
+    rule: Rule = "auto"  # how categories count in losses
+    suppressible: bool = False  # whether it may suppress k records
 
     def run(self, k: int, seed: int) -> dict[str, Any]:
         """Publish with k-anonymity and return figures; ``seconds`` is the time of this thread alone."""

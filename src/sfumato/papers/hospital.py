@@ -101,9 +101,7 @@ def hospital(patients: int = 20_000, *, seed: int | None = None) -> Hospital:
     has as many rows as the hospital table (a few less if many patients are children, who are in no register). Names are
     invented and unique. Rows are in random order. `patients`: rows of the hospital table, 1 or more. `seed`: the same
     seed gives the same tables; None gives new ones each time. Returns: the named pair (patients, register). Raises
-    ``InputError`` when `patients` is not a whole number for which there are enough names.
-
-    Cost O(patients · diseases).
+    ``InputError`` when `patients` is not a whole number for which there are enough names. Cost O(patients · diseases).
     """
     others = _others(patients)
     generator = np.random.default_rng(seed)

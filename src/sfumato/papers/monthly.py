@@ -79,10 +79,8 @@ def monthly_study(
     `patients`: as :func:`~sfumato.papers.hospital.hospital` makes them, at least 300. `folder`: empty; gets the tables
     of each month, the releases, and the series with their ledgers. `seed`: for repeatable studies; None draws from the
     operating system. `progress`: called with (what, done, total). Raises ``InputError`` when there are too few
-    patients.
-
-    The attacker knows age, sex and zip of one person, and with which release the person came, or in which ones the
-    person is. Cost of twelve releases in each of five ways.
+    patients. The attacker knows age, sex and zip of one person, and with which release the person came, or in which
+    ones the person is. Cost of twelve releases in each of five ways.
     """
     if patients.height < FEWEST:
         raise InputError(f"patients: must be a whole number from {FEWEST} on, so that each month brings enough people")

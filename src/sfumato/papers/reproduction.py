@@ -39,19 +39,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that a paper says about its experiments, and whether it holds here.
+    """Something that a paper says about its experiments, and whether it holds here."""
 
-    * `text`: the claim, in our words.
-    * `where`: its place in the paper.
-    * `numbers`: the figures that decide it, or why nothing does.
-    * `there`: on a stand-in: whether it holds of that.
-    """
-
-    text: str
-    where: str
+    text: str  # the claim, in our words
+    where: str  # its place in the paper
     verdict: Verdict
-    numbers: str
-    there: Verdict | None = None
+    numbers: str  # the figures that decide it, or why nothing does
+    there: Verdict | None = None  # on a stand-in: whether it holds of that
 
     @classmethod
     def judged(cls, text: str, where: str, holds: bool | None, numbers: str) -> Claim:
@@ -65,8 +59,8 @@ class Claim:
 
     def to_dict(self) -> dict[str, str | None]:
         """Return plain values, for JSON."""
-        told = {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
-        return {**told, "on_the_stand_in": None if self.there is None else self.there.value}
+        content = {"claim": self.text, "where": self.where, "verdict": self.verdict.value, "numbers": self.numbers}
+        return {**content, "on_the_stand_in": None if self.there is None else self.there.value}
 
     def __str__(self) -> str:
         """Write the verdict, the claim, and the figures in a line below."""
@@ -254,26 +248,18 @@ _VARIANTS = ("-", "--", ":", "-.")
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure or table of the paper, drawn from a tidy table: a curve for each method.
+    """One figure or table of the paper, drawn from a tidy table: a curve for each method."""
 
-    * `name`: name of the drawing's file, without ending.
-    * `title`: what is shown, and which figure of the paper shows it.
-    * `across`, `up`: columns for the two axes.
-    * `axes`: labels of the axes, with units.
-    * `only`: columns that must have these values.
-    * `curves`: column that distinguishes the curves.
-    * `logarithmic`: whether the vertical axis is logarithmic.
-    """
-
-    name: str
-    title: str
+    name: str  # name of the drawing's file, without ending
+    title: str  # what is shown, and which figure of the paper shows it
     frame: str
+    # `across`, `up`: columns for the two axes
     across: str
     up: str
-    axes: tuple[str, str]
-    only: Mapping[str, Any] = field(default_factory=dict)
-    curves: str = "method"
-    logarithmic: bool = False
+    axes: tuple[str, str]  # labels of the axes, with units
+    only: Mapping[str, Any] = field(default_factory=dict)  # columns that must have these values
+    curves: str = "method"  # column that distinguishes the curves
+    logarithmic: bool = False  # whether the vertical axis is logarithmic
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of a table that are drawn; none if it lacks the columns."""
@@ -285,21 +271,18 @@ class Panel:
 
 
 def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:
-    """Draw the curves of a panel as SVG; hollow black marks are the paper's printed figures.
-
-    Raises ``PolicyError`` when matplotlib is not installed.
-    """
+    """Draw a panel's curves as SVG, the paper's figures as hollow black marks; ``PolicyError`` without matplotlib."""
     curves: dict[str, tuple[list[float], list[float]]] = {}
     styles: dict[str, dict[str, Any]] = {}
-    rows, told = panel.rows(frame), panel.rows(printed)
-    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *told[panel.curves].to_list()]))
+    rows, paper_rows = panel.rows(frame), panel.rows(printed)
+    labels = list(dict.fromkeys([*rows[panel.curves].to_list(), *paper_rows[panel.curves].to_list()]))
     for label in labels:
         styles[label] = _style(label, labels)
         if label in rows[panel.curves]:
             curves[label] = _points(panel, rows, label)
-    for label in (each for each in labels if each in told[panel.curves]):
+    for label in (each for each in labels if each in paper_rows[panel.curves]):
         name = _PRINTED_HERE if _PRINTED_HERE not in curves else f"_{label}"
-        curves[name] = _points(panel, told, label)
+        curves[name] = _points(panel, paper_rows, label)
         styles[name] = {**styles[label], **_HOLLOW}
     return curves_svg(curves, *panel.axes, styles=styles, logarithmic=panel.logarithmic)
 

@@ -188,7 +188,7 @@ def _printed_counts(classes: Mapping[str, Curve], data: str) -> Iterator[Claim]:
     """Compare numbers of classes with the printed ones, one claim for each method."""
     for method, counts in PRINTED_CLASSES[data].items():
         pairs = [(k, classes[method].get(k), count) for k, count in counts.items()]
-        told = "; ".join(
+        sentence = "; ".join(
             f"k = {k}: {figure(ours) if ours is not None else '–'} for {count}" for k, ours, count in pairs
         )
         decided = data == _ADULT and all(ours is not None for _, ours, _ in pairs)
@@ -197,7 +197,7 @@ def _printed_counts(classes: Mapping[str, Curve], data: str) -> Iterator[Claim]:
             f"{data}: {method} makes as many different sets of values as the thesis prints",
             "tables 4-1 and 4-2",
             all(ours == count for _, ours, count in pairs) if decided else None,
-            reason + told,
+            reason + sentence,
         )
 
 
@@ -454,8 +454,8 @@ def _claims_on_adult(counted: pl.DataFrame, whole: bool) -> Iterator[Claim]:
     yield Claim.judged(
         "Adult: there are 39 countries", where, places.height == 39 if whole else None, f"{places.height} countries"
     )
-    told = dict(zip(sexes["value"], sexes["records"], strict=True))
-    ratio = told.get("Male", 0) / max(1, told.get("Female", 0))
+    counts = dict(zip(sexes["value"], sexes["records"], strict=True))
+    ratio = counts.get("Male", 0) / max(1, counts.get("Female", 0))
     yield Claim.judged(
         "Adult: there are almost twice as many men as women",
         where,

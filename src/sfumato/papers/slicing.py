@@ -159,12 +159,14 @@ def _above(
     if not gains:
         return Claim.judged(text, where, None, "no l was reached by both")
     above, below = (curve_of(results, "l", up, method=method) for method in (one, other))
-    told = "; ".join(
+    sentence = "; ".join(
         f"l = {figure(l)}: {percent(abs(above[l]), 3)} for {percent(abs(below[l]), 3)}"
         for l in above  # noqa: E741
         if l in below
     )
-    return Claim.judged(text, where, _clearly(gains, slack), f"{one} for {other}: {told}; on average {_spread(gains)}")
+    return Claim.judged(
+        text, where, _clearly(gains, slack), f"{one} for {other}: {sentence}; on average {_spread(gains)}"
+    )
 
 
 def _gains(results: pl.DataFrame, up: str, one: str, other: str) -> list[float]:
@@ -200,7 +202,7 @@ def _hides_membership(results: pl.DataFrame) -> Claim:
         holds = True
     elif (pairs["member_low"] > pairs["member_high_other"]).any():
         holds = False
-    told = "; ".join(
+    sentence = "; ".join(
         f"l = {l}: {figure(own, 3)} for {figure(other, 3)}"
         for l, own, other in pairs.group_by("l").agg(pl.mean("member_auc", "member_auc_other")).sort("l").iter_rows()  # noqa: E741
     )
@@ -211,7 +213,7 @@ def _hides_membership(results: pl.DataFrame) -> Claim:
         "I and II",
         holds,
         f"how often somebody in it is told from somebody who is not (0.5 by guessing), slicing for bucketization: "
-        f"{told or 'nothing was played'}; records that stand in one row: {whole or 'none'}",
+        f"{sentence or 'nothing was played'}; records that stand in one row: {whole or 'none'}",
     )
 
 
@@ -250,8 +252,8 @@ def _run(label: str, way: Any, table: Table, kept_back: Table, l: int, setting: 
         own = [each for each in measured.classifiers if each.target == target]
         row[f"accuracy_{name}"] = sum(each.release for each in own) / len(own)
         row[f"original_{name}"] = sum(each.original for each in own) / len(own)
-    told = {"count_error": measured.queries["count"].median, "in_one_row": _in_one_row(release, table)}
-    return row | told | _member(release, table, kept_back, setting)
+    content = {"count_error": measured.queries["count"].median, "in_one_row": _in_one_row(release, table)}
+    return row | content | _member(release, table, kept_back, setting)
 
 
 def _member(release: Release, table: Table, kept_back: Table, setting: Setting) -> dict[str, Any]:

@@ -111,8 +111,8 @@ def _linkable(attacks: pl.DataFrame) -> Claim:
         return Claim.judged(text, where, None, "the attack was not played")
     own, strangers = (Rate(before[name] * before["people"], before["people"], 0.0) for name in _LINKED)
     apart = own.interval[0] > strangers.interval[1]
-    told = f"{_told(before)}; of as many strangers {percent(strangers.share, 3)} fit one record alone"
-    return Claim.judged(text, where, True if apart else None if own.share > strangers.share else False, told)
+    sentence = f"{_risk_in_words(before)}; of as many strangers {percent(strangers.share, 3)} fit one record alone"
+    return Claim.judged(text, where, True if apart else None if own.share > strangers.share else False, sentence)
 
 
 _LINKED = ("reidentified", "strangers")
@@ -124,7 +124,7 @@ def _protects(attacks: pl.DataFrame) -> Claim:
         f"The last quarter published with k = {_ATTACKED}: no player can be linked to a single record",
         "abstract and 6",
         all(row["reidentified"] == 0 for row in after) if after else None,
-        "; ".join(f"{row['published']}: {_told(row)}" for row in after) or "the attack was not played",
+        "; ".join(f"{row['published']}: {_risk_in_words(row)}" for row in after) or "the attack was not played",
     )
 
 
@@ -144,7 +144,7 @@ def _hides_players(quarters: pl.DataFrame, counted: str) -> Claim:
     )
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _risk_in_words(row: Mapping[str, Any]) -> str:
     return f"{percent(row['reidentified'], 3)} re-identified, average certainty {percent(row['certainty'], 3)}"
 
 
@@ -160,7 +160,7 @@ def _all_rise(name: str, where: str, curves: Mapping[str, Curve]) -> Claim:
 
 def _smaller_at_small_k(dm: Mapping[str, Curve]) -> Claim:
     small = {label: {k: cost for k, cost in curve.items() if k <= _SMALL} for label, curve in dm.items()}
-    told = [
+    sentences = [
         f"k = {figure(k)}: {figure(small[_CLUSTERS][k], 4)} for {figure(small[_STRICT][k], 4)} (strict) and "
         f"{figure(small[_RELAXED][k], 4)} (relaxed)"
         for k in small[_CLUSTERS]
@@ -170,7 +170,7 @@ def _smaller_at_small_k(dm: Mapping[str, Curve]) -> Claim:
         f"k-means has a lower DM than Mondrian for small k (up to {_SMALL})",
         "5.2, figure 2",
         lies_below(small[_CLUSTERS], [small[_STRICT], small[_RELAXED]]),
-        "; ".join(told) or "no k was run with all",
+        "; ".join(sentences) or "no k was run with all",
     )
 
 
@@ -200,12 +200,12 @@ def _strict_is_best(ncp: Mapping[str, Curve]) -> Claim:
 
 def _plateaus(relaxed: Curve) -> Claim:
     equal = [(one, other) for one, other in pairwise(sorted(relaxed)) if relaxed[one] == relaxed[other]]
-    told = ", ".join(f"{figure(one)} and {figure(other)}" for one, other in equal)
+    pairs = ", ".join(f"{figure(one)} and {figure(other)}" for one, other in equal)
     return Claim.judged(
         "Relaxed Mondrian has the same NCP for some neighbouring k",
         "5.2, figure 3",
         bool(equal) if len(relaxed) > 1 else None,
-        f"the same at k = {told}" if equal else "it differs at all k that were run",
+        f"the same at k = {pairs}" if equal else "it differs at all k that were run",
     )
 
 

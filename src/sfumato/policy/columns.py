@@ -8,16 +8,14 @@ from typing import Any
 from sfumato.errors import SfumatoError
 from sfumato.policy.entries import as_json, described_as_mapping, described_hierarchy, describing, lists_values
 from sfumato.policy.parts import Column, Columns
+from sfumato.table.person_keys import key_columns
 from sfumato.table.schema import Attribute, Schema
 
 _ADVICE = "read the table with sfumato.read_table(source, policy)"
 
 
 def policy_columns(schema: Schema) -> Columns:
-    """Describe the roles and settings of a schema.
-
-    Raises ``PolicyError`` when it has settings that no policy can hold.
-    """
+    """Describe the roles and settings of a schema; ``PolicyError`` when it has settings that no policy can hold."""
     columns = {
         "identifying": schema.identifying,
         "quasi-identifying": _described(schema.quasi_identifying),
@@ -34,14 +32,14 @@ def policy_columns(schema: Schema) -> Columns:
         return Columns.model_validate_json(as_json(columns))
 
 
-def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
+def column_contradictions(columns: Columns, schema: Schema) -> Iterator[str]:
     """Name every role and every column's settings that differ between a policy and the table that was read.
 
     The order of quasi-identifying columns counts, as it breaks ties. Columns that were not read make no difference.
     """
     read = policy_columns(schema)
     for role, found in (("quasi_identifying", read.quasi_identifying), ("sensitive", read.sensitive)):
-        named: Mapping[str, Column] = getattr(said, role)
+        named: Mapping[str, Column] = getattr(columns, role)
         if list(named) != list(found) and (role == "quasi_identifying" or set(named) != set(found)):
             yield _other_names(role, list(named), list(found))
         yield from (
@@ -51,14 +49,14 @@ def column_contradictions(said: Columns, schema: Schema) -> Iterator[str]:
             if name in found and not _alike(named[name], found[name])
         )
     for role in ("person", "wished_k", "wished_l", "key_form"):
-        here, there = getattr(said, role), getattr(read, role)
+        here, there = getattr(columns, role), getattr(read, role)
         if here != there:
-            yield _other_names(role, *([name] if name else [] for name in (here, there)))
-    if set(said.publish) != set(read.publish):
-        yield _other_names("publish", list(said.publish), list(read.publish))
-    known, kept = set(said.unprotected), set(read.insensitive)
-    if not (known <= kept if said.others == "keep" else known == kept):
-        yield _other_names("insensitive", list(said.insensitive), list(read.insensitive))
+            yield _other_names(role, *(list(key_columns(name)) for name in (here, there)))
+    if set(columns.publish) != set(read.publish):
+        yield _other_names("publish", list(columns.publish), list(read.publish))
+    known, kept = set(columns.unprotected), set(read.insensitive)
+    if not (known <= kept if columns.others == "keep" else known == kept):
+        yield _other_names("insensitive", list(columns.insensitive), list(read.insensitive))
 
 
 def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
@@ -71,25 +69,25 @@ def _described(attributes: Mapping[str, Attribute]) -> dict[str, Any]:
     }
 
 
-def _other_names(role: str, said: list[str], read: list[str]) -> str:
-    policy, table = (", ".join(map(repr, names)) or "none" for names in (said, read))
+def _other_names(role: str, in_policy: list[str], read: list[str]) -> str:
+    policy, table = (", ".join(map(repr, names)) or "none" for names in (in_policy, read))
     return f"columns.{role.replace('_', '-')}: the policy names {policy}, the table was read with {table}; {_ADVICE}"
 
 
-def _alike(said: Column, read: Column) -> bool:
+def _alike(column: Column, read: Column) -> bool:
     """Tell whether a column was read as a policy says; settings that were withheld do not count."""
-    if (said.kind, said.weight, said.written()) != (read.kind, read.weight, read.written()):
+    if (column.kind, column.weight, column.written()) != (read.kind, read.weight, read.written()):
         return False
-    if said.domain != read.domain and not (said.domain_withheld and read.domain is not None):
+    if column.domain != read.domain and not (column.domain_withheld and read.domain is not None):
         return False
-    return said.hierarchy == read.hierarchy or _same_values(said.hierarchy, read.hierarchy)
+    return column.hierarchy == read.hierarchy or _same_values(column.hierarchy, read.hierarchy)
 
 
-def _same_values(said: Any, read: Any) -> bool:
+def _same_values(value: Any, read: Any) -> bool:
     """Compare two hierarchies that list values; either may be in a file."""
-    if said is None or read is None or not (lists_values(said) and lists_values(read)):
+    if value is None or read is None or not (lists_values(value) and lists_values(read)):
         return False
     try:
-        return said.kind == "withheld" or bool(said.build() == read.build())
+        return value.kind == "withheld" or bool(value.build() == read.build())
     except SfumatoError:
         return False

@@ -207,10 +207,9 @@ class LazyEntries(Mapping[str, type[Any]]):
     """Entries that are made when they are named, and a type for fields of a policy.
 
     Described are values, or parts of a policy that are their own entry; `short` names, for some, the fields that files
-    may write in a short form.
-
-    As an annotation it stands for any of its entries, distinguished by the key `tag`: only the named entry is made and
-    checked. If that fails, and for the JSON Schema, all are made, so that messages can list them.
+    may write in a short form. As an annotation it stands for any of its entries, distinguished by the key `tag`: only
+    the named entry is made and checked. If that fails, and for the JSON Schema, all are made, so that messages can list
+    them.
     """
 
     def __init__(
@@ -430,9 +429,9 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
     for part, key in (("source", "query"), ("sensitive", "file")):
-        said = moved.get(part)
-        if isinstance(said, Mapping) and isinstance(said.get(key), str):
-            moved[part] = {**said, key: move(said[key])}
+        content = moved.get(part)
+        if isinstance(content, Mapping) and isinstance(content.get(key), str):
+            moved[part] = {**content, key: move(content[key])}
     people = moved.get("population")
     return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
 
@@ -440,15 +439,14 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy's plain values without short forms.
 
-    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders.
-
-    Values of a wrong type stay unchanged.
+    These are lists of columns, hierarchies that are just a path, and intervals with a single list of borders. Values of
+    a wrong type stay unchanged.
     """
     columns = mapping.get("columns")
     if not isinstance(columns, Mapping):
         return _with_hierarchies(mapping, _as_table)
-    settled = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
-    return _with_hierarchies({**mapping, "columns": {**columns, **settled}}, _as_table)
+    settings = {role: _with_settings(columns[role]) for role in ROLES_WITH_SETTINGS if role in columns}
+    return _with_hierarchies({**mapping, "columns": {**columns, **settings}}, _as_table)
 
 
 def _with_settings(given: Any) -> Any:

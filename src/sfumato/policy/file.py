@@ -70,5 +70,5 @@ def syntax_problem(message: str) -> str:
     """Say where a text is not TOML, what is wrong there, and how it is written right; `message` is the parser's."""
     where = re.search(r"\(at ([^()]*)\)$", message)
     place = where[1] if where else "an unknown place"
-    told = next((f"{what}; {right}" for start, what, right in _REASONS if message.startswith(start)), None)
-    return f"is not valid TOML at {place}: {told or 'a mistake; see toml.io'}"
+    reason = next((f"{what}; {right}" for start, what, right in _REASONS if message.startswith(start)), None)
+    return f"is not valid TOML at {place}: {reason or 'a mistake; see toml.io'}"

@@ -61,8 +61,8 @@ class Mistake:
 def _suggestion(word: object, allowed: Sequence[str]) -> str:
     """Say which of the `allowed` names `word` was probably meant to be, and list them all; never shows `word`."""
     near = get_close_matches(word.lower(), allowed, 1) if isinstance(word, str) else []
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    return f"{meant}allowed: {', '.join(allowed)}"
+    question = f"did you mean {near[0]!r}? " if near else ""
+    return f"{question}allowed: {', '.join(allowed)}"
 
 
 def spell(path: KeyPath, names: Mapping[KeyPath, str] | None = None) -> str:

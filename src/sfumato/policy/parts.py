@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from sfumato.errors import PolicyError
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
 from sfumato.table.csv_format import CsvFormat
+from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
 from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import Place
 from sfumato.table.written_forms import WrittenForm
@@ -22,7 +23,7 @@ _PLACE = ("sheet", "range", "codes")
 """Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
 
 
-def _said(text: str) -> Any:
+def _described_as(text: str) -> Any:
     """Describe a setting where it stands, as parts that take it over need it described, too."""
     return Field(description=text)
 
@@ -30,21 +31,23 @@ def _said(text: str) -> Any:
 class Layout(PolicyPart):
     """How a file is laid out."""
 
-    separator: Annotated[str, _said("The character between fields.")] = ","
-    encoding: Annotated[str, _said("How the file writes letters.")] = "utf-8"
+    separator: Annotated[str, _described_as("The character between fields.")] = ","
+    encoding: Annotated[str, _described_as("How the file writes letters.")] = "utf-8"
     quote: Annotated[
-        str, _said("The character around fields that hold separators; empty: quotes are ordinary text.")
+        str, _described_as("The character around fields that hold separators; empty: quotes are ordinary text.")
     ] = '"'
-    missing: Annotated[tuple[str, ...], _said("Texts that stand for a missing value, beside the empty field.")] = ("",)
-    header: Annotated[bool, _said("Whether the first row names the columns.")] = True
+    missing: Annotated[
+        tuple[str, ...], _described_as("Texts that stand for a missing value, beside the empty field.")
+    ] = ("",)
+    header: Annotated[bool, _described_as("Whether the first row names the columns.")] = True
     columns: Annotated[
-        tuple[str, ...] | None, _said("Names of all columns, where the first row does not say them.")
+        tuple[str, ...] | None, _described_as("Names of all columns, where the first row does not say them.")
     ] = None
-    strip: Annotated[bool, _said("Whether blanks around fields are dropped.")] = True
-    sheet: Annotated[str | None, _said("The sheet of a workbook that holds the table.")] = None
-    range: Annotated[str | None, _said("Its cells in the sheet, names first, such as B3:H500.")] = None
+    strip: Annotated[bool, _described_as("Whether blanks around fields are dropped.")] = True
+    sheet: Annotated[str | None, _described_as("The sheet of a workbook that holds the table.")] = None
+    range: Annotated[str | None, _described_as("Its cells in the sheet, names first, such as B3:H500.")] = None
     codes: Annotated[
-        tuple[str, ...] | None, _said("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
+        tuple[str, ...] | None, _described_as("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
     ] = None
 
     @model_validator(mode="after")
@@ -63,8 +66,8 @@ class Layout(PolicyPart):
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
-        said = {**self.model_dump(), "quote": self.quote or None}
-        return {key: value for key, value in said.items() if key not in _PLACE or value is not None}
+        settings = {**self.model_dump(), "quote": self.quote or None}
+        return {key: value for key, value in settings.items() if key not in _PLACE or value is not None}
 
 
 class Source(Layout):
@@ -100,8 +103,8 @@ class Source(Layout):
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`; of what only some sources are told, what is said."""
-        said, always = super().reading(), Layout.model_fields.keys()
-        return {key: value for key, value in said.items() if key in always or value is not None}
+        settings, always = super().reading(), Layout.model_fields.keys()
+        return {key: value for key, value in settings.items() if key in always or value is not None}
 
     def place(self) -> Place:
         """Return where the table lies inside of its source."""
@@ -210,7 +213,8 @@ class Columns(PolicyPart):
     others
         What happens to columns that no role names: an error, they are dropped, or they are kept.
     person
-        The column that says who a record is about, where people have several records; always removed.
+        The column that says who a record is about, where people have several records, or several that do so together;
+        always removed.
     wished_k
         The column that says which k a record's person wishes for; always removed.
     wished_l
@@ -226,17 +230,30 @@ class Columns(PolicyPart):
     sensitive: ColumnSettings = Field(default_factory=dict)
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     wished_k: str | None = None
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
 
+    @field_validator("person")
+    @classmethod
+    def _one_in_a_list_is_alone(cls, person: PersonKey) -> PersonKey:
+        with problems_reported(["person"]):
+            if person == ():
+                raise PolicyError("person: is an empty list; name the column, or leave it out")
+        return as_person_key(key_columns(person))
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that say together who a record is about; none where every record is another person."""
+        return key_columns(self.person)
+
     @property
     def unprotected(self) -> tuple[str, ...]:
         """Insensitive columns: those of that role, and those of none that are to be published."""
         others = {*self.identifying, *self.quasi_identifying, *self.sensitive, *self.insensitive}
-        others |= {self.person, self.wished_k, self.wished_l}  # type: ignore[arg-type]
+        others |= {*self.key_columns, self.wished_k, self.wished_l}  # type: ignore[arg-type]
         return (*self.insensitive, *(name for name in dict.fromkeys(self.publish) if name not in others))
 
     def to_mapping(self) -> dict[str, Any]:
@@ -247,7 +264,7 @@ class Columns(PolicyPart):
             "sensitive": _short(self.sensitive),
             "insensitive": list(self.insensitive),
             "others": self.others,
-            "person": self.person,
+            "person": list(self.person) if isinstance(self.person, tuple) else self.person,
             "wished-k": self.wished_k,
             "wished-l": self.wished_l,
             "publish": list(self.publish),

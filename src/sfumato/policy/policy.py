@@ -372,19 +372,19 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     properties, doc = part.get("properties"), inspect.cleandoc(part.get("description", ""))
     if not properties:
         return dict(part)
-    said, required = entry_text(doc), part.get("required", ())
+    texts, required = entry_text(doc), part.get("required", ())
     shown = {
-        key: {**setting, **_description(said, key), "x-group": _group(setting, key in required)}
+        key: {**setting, **_description(texts, key), "x-group": _group(setting, key in required)}
         for key, setting in properties.items()
     }
     return {**part, "description": _what(doc), "properties": shown}
 
 
-def _description(said: Mapping[str, str], key: str) -> dict[str, str]:
-    if key in ("name", "kind") and key not in said:
+def _description(texts: Mapping[str, str], key: str) -> dict[str, str]:
+    if key in ("name", "kind") and key not in texts:
         return {"description": "Which one it is."}
     name = key.replace("-", "_")
-    return {"description": said[name]} if name in said else {}
+    return {"description": texts[name]} if name in texts else {}
 
 
 def _group(setting: Mapping[str, Any], required: bool) -> str:
@@ -470,5 +470,5 @@ def register(own: type[Any]) -> type[Any]:
         if all(hasattr(own, each) for each in needed):
             registry[name] = own
             return own
-    wanted = "; ".join(f"{what} has {', '.join(needed)}" for what, (_, needed) in _NEEDED.items())
-    raise PolicyError(f"register: {own.__name__} is neither model nor anonymizer: {wanted}")
+    needs = "; ".join(f"{what} has {', '.join(needed)}" for what, (_, needed) in _NEEDED.items())
+    raise PolicyError(f"register: {own.__name__} is neither model nor anonymizer: {needs}")

@@ -30,7 +30,7 @@ def promises_html(policy: Policy) -> str:
 
 
 def _settings(policy: Policy) -> Iterator[tuple[str, str]]:
-    told = {
+    rows = {
         "purpose": policy.purpose,
         "recipient": policy.recipient,
         "anonymizer": repr(policy.to_anonymizer()),
@@ -39,25 +39,26 @@ def _settings(policy: Policy) -> Iterator[tuple[str, str]]:
         "columns without a role": {"error": "an error", "drop": "dropped", "keep": "published"}[policy.columns.others],
         "wishes": counted(len(policy.wishes), "rule") if policy.wishes else None,
     }
-    yield from ((name, str(words)) for name, words in told.items() if words)
+    yield from ((name, str(words)) for name, words in rows.items() if words)
 
 
 def _columns(policy: Policy) -> Iterator[tuple[str, str, str, str]]:
     columns = policy.columns
-    for role, name in (("person", columns.person), ("wished k", columns.wished_k), ("wished l", columns.wished_l)):
+    yield from ((name, "person", "", "") for name in columns.key_columns)
+    for role, name in (("wished k", columns.wished_k), ("wished l", columns.wished_l)):
         if name is not None:
             yield name, role, "", ""
     yield from ((name, "identifying", "", "") for name in columns.identifying)
     for role, settings in (("quasi-identifying", columns.quasi_identifying), ("sensitive", columns.sensitive)):
-        yield from ((name, role, column.kind or "", _told(column)) for name, column in settings.items())
+        yield from ((name, role, column.kind or "", _settings_in_words(column)) for name, column in settings.items())
     yield from ((name, "insensitive", "", "") for name in columns.unprotected)
 
 
-def _told(column: Column) -> str:
+def _settings_in_words(column: Column) -> str:
     hierarchy = column.hierarchy
-    told = [
+    words = [
         *([f"hierarchy of {hierarchy.kind}"] if hierarchy is not None else []),
         *(["declared domain"] if column.domain is not None or column.domain_withheld else []),
         *([f"weight {column.weight:g}"] if column.weight != 1 else []),
     ]
-    return ", ".join(told)
+    return ", ".join(words)

@@ -37,11 +37,11 @@ class BucketizedTables:
 
     def __post_init__(self) -> None:
         """Check that both tables have their columns and no other, and count the same records in every bucket."""
-        wanted = (
+        sentences = (
             ("quasi-identifying table", self.quasi, (*self.quasi_identifying, BUCKET)),
             ("sensitive table", self.counts, (BUCKET, self.sensitive, COUNT)),
         )
-        problems = [problem for what, frame, names in wanted for problem in column_problems(what, frame, names)]
+        problems = [problem for what, frame, names in sentences for problem in column_problems(what, frame, names)]
         raise_all(InputError, problems or self._count_problems())
 
     @property
@@ -62,9 +62,9 @@ class BucketizedTables:
             return ["bucketized tables: every row needs its bucket, and its count in the sensitive table"]
         if not self.counts[COUNT].is_between(1, self.records).all():
             return ["sensitive table: counts must be 1 or more, and at most the number of records"]
-        held, told = distinct_of(self.quasi[BUCKET]), distinct_of(self.counts[BUCKET])
-        sums = np.bincount(told.rank_of[told.raw], weights=self.counts[COUNT].to_numpy())
-        if np.array_equal(held.values, told.values) and np.array_equal(held.counts, sums):
+        held, counted_buckets = distinct_of(self.quasi[BUCKET]), distinct_of(self.counts[BUCKET])
+        sums = np.bincount(counted_buckets.rank_of[counted_buckets.raw], weights=self.counts[COUNT].to_numpy())
+        if np.array_equal(held.values, counted_buckets.values) and np.array_equal(held.counts, sums):
             return []
         return ["bucketized tables: the two tables do not hold the same numbers of records in every bucket"]
 

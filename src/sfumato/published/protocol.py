@@ -50,7 +50,7 @@ class Published(Protocol):
 Some = TypeVar("Some", bound=Published)
 
 
-def settled(published: Some) -> Some:
+def order_by_content(published: Some) -> Some:
     """Return a release whose rows stand in an order that depends only on what they hold; so does what is drawn of them.
 
     Rows that stand for several records each stay as they are. Cost that of sorting all columns.

@@ -21,10 +21,7 @@ BUCKET = "bucket"
 
 @dataclass(frozen=True, eq=False)
 class SlicedTable:
-    """A sliced table, overlapping or not.
-
-    A row is *not* a record: values of different columns are combined at random.
-    """
+    """A sliced table, overlapping or not; a row is *not* a record: columns are combined at random."""
 
     kind: ClassVar[str] = "sliced-table"
     whole_numbers: ClassVar[tuple[str, ...]] = (BUCKET,)
@@ -100,11 +97,11 @@ def labels_of(columns: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ..
     other attributes.
     """
     taken = {name for column in columns for name in column}
-    seen: set[str] = set()
+    past: set[str] = set()
     named = []
     for column in columns:
-        labels = [_next_label(name, taken) if name in seen else name for name in column]
-        seen.update(column)
+        labels = [_next_label(name, taken) if name in past else name for name in column]
+        past.update(column)
         taken.update(labels)
         named.append(tuple(labels))
     return tuple(named)

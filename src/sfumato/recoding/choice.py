@@ -40,12 +40,9 @@ def recoding_kind(generalized: GeneralizedTable) -> RecodingKind:
     * multidimensional: equal original records are published equally;
     * local: anything else.
 
-    Suppressed records are left out.
-
-    `generalized`: a recoded table, aligned with its original. Raises ``InputError`` when the table was read back from a
-    published frame, whose rows are not aligned with the original.
-
-    Follows the thesis's section 2.4. Cost O(n · q), by hashing.
+    Suppressed records are left out. `generalized`: a recoded table, aligned with its original. Raises ``InputError``
+    when the table was read back from a published frame, whose rows are not aligned with the original. Follows the
+    thesis's section 2.4. Cost O(n · q), by hashing.
     """
     if not generalized.aligned:
         raise InputError("the kind of recoding cannot be found from a published table, because its rows are shuffled")

@@ -61,10 +61,7 @@ def _intervals(
 
 
 def ancestor_column(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> GeneralizedColumn:
-    """Publish each class as the lowest node of the hierarchy that covers it.
-
-    `low`, `high`: unsigned (c,): smallest and largest code of each class.
-    """
+    """Publish each class as the lowest node over its codes `low` to `high`, unsigned (c,)."""
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     low, high, level, labels = _nodes(attribute, low, high)
     # Several ranges may climb to the same node, so the nodes are numbered.

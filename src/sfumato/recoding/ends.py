@@ -85,10 +85,7 @@ def roundable(attribute: EncodedAttribute) -> bool:
 
 
 def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
-    """Return the grid that the values of an attribute ask for, so that other values can be put on it, too.
-
-    None where intervals are not rounded.
-    """
+    """Return the grid that an attribute asks for, so that other values can be put on it; None without rounding."""
     if attribute.rounding is not None or not roundable(attribute):
         return attribute.rounding
     return IntervalGrid(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
@@ -96,8 +93,8 @@ def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
 
 def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
     """Return the attribute with its grid settled, so that it is not worked out from its values again."""
-    settled = rounding_of(attribute)
-    return attribute if settled is None else replace(attribute, rounding=settled)
+    grid = rounding_of(attribute)
+    return attribute if grid is None else replace(attribute, rounding=grid)
 
 
 def _rounded_intervals(
@@ -110,8 +107,8 @@ def _rounded_intervals(
     `attribute`: a roundable number or date. `low`, `high`: integers (g,): first and last code of each range, of present
     values. `own`: the attribute of what is published, whose values decide the unit; None: that of all.
 
-    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the
-    same interval. Cost O(g · grids), and O(size) for the unit.
+    The choice depends only on both values and on the unit; a wider range that touches the same bins gets the same
+    interval. Cost O(g · grids), and O(size) for the unit.
     """
     assert attribute.numbers is not None
     below, above = attribute.numbers[low], attribute.numbers[high]

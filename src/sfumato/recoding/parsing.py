@@ -45,11 +45,9 @@ def parse(labels: pl.Series, attribute: EncodedAttribute, form: Form) -> Coverag
     """Read labels of one published attribute.
 
     `labels`: strings (g,), distinct; null is the missing value. `attribute`: the original attribute; its codes are what
-    the result refers to. `form`: how the attribute was published.
-
-    Half-open intervals ``[a..b)`` are read too, and interval ends need not be original values. A published mean says
-    nothing about the range of its class: it is read as the original values right below and above it, so losses computed
-    from it are far too low.
+    the result refers to. `form`: how the attribute was published. Half-open intervals ``[a..b)`` are read too, and
+    interval ends need not be original values. A published mean says nothing about the range of its class: it is read as
+    the original values right below and above it, so losses computed from it are far too low.
     """
     if form is Form.SET:
         return _sets(labels, attribute)

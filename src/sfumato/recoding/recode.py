@@ -53,8 +53,8 @@ def recode(
     sizes = partition.sizes.astype(np.int64, copy=False)
     if partition.regions is not None:
         return GeneralizedTable(encoded, _in_regions(encoded, partition, chosen, threads), partition.class_of, sizes)
-    wanted = [index for index, form in enumerate(forms) if form is not Form.SET]
-    ranges = _range_columns(encoded, partition, wanted, forms, chosen, threads)
+    places = [index for index, form in enumerate(forms) if form is not Form.SET]
+    ranges = _range_columns(encoded, partition, places, forms, chosen, threads)
     columns = ranges | _set_columns(encoded, partition, forms, sizes, threads)
     return GeneralizedTable(encoded, tuple(columns[index] for index in range(len(forms))), partition.class_of, sizes)
 
@@ -65,28 +65,28 @@ def _in_regions(
     """Publish what a solution decided, but means of classes where they are wanted instead."""
     assert partition.regions is not None
     forms = recoding.forms_of(encoded.attributes)
-    wanted = [index for index, form in enumerate(forms) if form is Form.MEAN]
+    places = [index for index, form in enumerate(forms) if form is Form.MEAN]
     plain = [Form.INTERVAL if form is Form.MEAN else form for form in forms]
     published = region_columns(encoded.attributes, partition.regions, plain, threads=threads)
-    means = _range_columns(encoded, partition, wanted, forms, recoding, threads)
+    means = _range_columns(encoded, partition, places, forms, recoding, threads)
     return tuple(means.get(index, column) for index, column in enumerate(published))
 
 
 def _range_columns(
     encoded: EncodedTable,
     partition: Partition,
-    wanted: Sequence[int],
+    places: Sequence[int],
     forms: Sequence[Form],
     recoding: Recoding,
     threads: int,
 ) -> dict[int, GeneralizedColumn]:
-    if not wanted:
+    if not places:
         return {}
-    lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count, wanted)
+    lows, highs = class_boxes(partition.covered_by, encoded.codes, partition.count, places)
     attributes_of = _attributes(encoded, partition)
 
     def recoded(place: int) -> GeneralizedColumn:
-        index, low, high = wanted[place], lows[:, place], highs[:, place]
+        index, low, high = places[place], lows[:, place], highs[:, place]
         if forms[index] is Form.ANCESTOR:
             return ancestor_column(encoded.attributes[index], low, high)
         attribute, own = attributes_of(index)
@@ -96,7 +96,7 @@ def _range_columns(
             column = _INTERVAL_COLUMNS[recoding.ends](attribute, low, high, own)
         return replace(column, attribute=encoded.attributes[index])
 
-    return dict(zip(wanted, each(recoded, range(len(wanted)), threads), strict=True))
+    return dict(zip(places, each(recoded, range(len(places)), threads), strict=True))
 
 
 def _attributes(
@@ -158,21 +158,21 @@ def _most_frequent(class_of: NDArray[np.int32], codes: NDArray[np.integer]) -> N
 def _set_columns(
     encoded: EncodedTable, partition: Partition, forms: Sequence[Form], sizes: NDArray[np.int64], threads: int
 ) -> dict[int, GeneralizedColumn]:
-    wanted = np.array([index for index, form in enumerate(forms) if form is Form.SET], dtype=np.int64)
-    if not len(wanted):
+    places = np.array([index for index, form in enumerate(forms) if form is Form.SET], dtype=np.int64)
+    if not len(places):
         return {}
     starts = class_starts(sizes if partition.cover is None else partition.covered_sizes)
-    grouped = group_by_class(partition.covered_by, encoded.codes, wanted, starts)
+    grouped = group_by_class(partition.covered_by, encoded.codes, places, starts)
 
     attributes_of = _attributes(encoded, partition)
 
     def recoded(place: int) -> GeneralizedColumn:
-        attribute, _ = attributes_of(int(wanted[place]))
+        attribute, _ = attributes_of(int(places[place]))
         per_class, bounds, members = value_sets(grouped[:, place], starts, attribute.size + 1)
         column = set_column(attribute, per_class, ValueSets(bounds, members))
-        return replace(column, attribute=encoded.attributes[wanted[place]])
+        return replace(column, attribute=encoded.attributes[places[place]])
 
-    return dict(zip(wanted.tolist(), each(recoded, range(len(wanted)), threads), strict=True))
+    return dict(zip(places.tolist(), each(recoded, range(len(places)), threads), strict=True))
 
 
 def recode_as_published(
@@ -188,10 +188,8 @@ def recode_as_published(
     Two classes of a solution may cover the same values, or have the same mean. A recipient then sees one class, and so
     must every figure in the report. `encoded`, `partition`, `recoding`, `threads`: as :func:`recode` takes them.
     `by_column`: recode one attribute after the other, which takes memory for one at a time; not for solutions with
-    regions. Returns: no two classes publish the same labels.
-
-    Cost of :func:`recode`, once more for each round of merging. A round ends with fewer classes, and a second one is
-    needed only where merging changes a mean.
+    regions. Returns: no two classes publish the same labels. Cost of :func:`recode`, once more for each round of
+    merging. A round ends with fewer classes, and a second one is needed only where merging changes a mean.
     """
     threads = worth_starting(threads, encoded.height)
     while True:

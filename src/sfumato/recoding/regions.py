@@ -33,9 +33,7 @@ def region_columns(
     `attributes`: length q. `regions`: c classes. `forms`: the form of each attribute, which must be its default: the
     solution has already decided how values are published. `threads`: most attributes that are written at a time. Raises
     ``PolicyError`` with every form that is not the default of its attribute. Means are not written here: they follow
-    from the records of a class.
-
-    Cost O(c log c) per attribute, plus the members of distinct value sets.
+    from the records of a class. Cost O(c log c) per attribute, plus the members of distinct value sets.
     """
     raise_all(PolicyError, form_problems(attributes, forms))
 

@@ -58,11 +58,11 @@ def policy_checks(
 
 def table_differences(content: Mapping[str, Any], description: Description, roles: Roles) -> Iterator[Difference]:
     """Compare the policy of tables with their description, and with the `roles` that their columns have."""
-    said = [_known_model(entry) for entry in _listed(content.get("models", []))]
+    models = [_known_model(entry) for entry in _listed(content.get("models", []))]
     # Of a model that is not the library's own a policy says no more than the name.
-    bare = {model["name"] for model in said if set(model) == {"name"} and model["name"] not in MODELS}
+    bare = {model["name"] for model in models if set(model) == {"name"} and model["name"] not in MODELS}
     promised = ({"name": entry["name"]} if entry["name"] in bare else entry for entry in description.models)
-    yield from model_differences(said, (_known_model(entry) for entry in promised))
+    yield from model_differences(models, (_known_model(entry) for entry in promised))
     yield from _of_people(content["columns"].get("person"), description.people)
     yield from _of_pseudonyms(content.get("people", {}), description.structure.get("pseudonyms"))
     yield from _of_rows(content.get("people", {}), description)
@@ -70,23 +70,23 @@ def table_differences(content: Mapping[str, Any], description: Description, role
     yield from _of_kinds(content["columns"].get("sensitive", {}), description)
     yield from limit_differences(content, description.suppression_limit)
     # The other way round a rule may have given the wishes, which stays out of the published policy.
-    for role, own, told in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
-        if role in content["columns"] and told not in description.structure:
+    for role, own, key in (("wished-k", "a k", "promised"), ("wished-l", "an l", "promised_l")):
+        if role in content["columns"] and key not in description.structure:
             yield Difference("wishes", f"that people have {own} of their own", "nothing of what classes promise for it")
 
 
-def policy_contradictions(said: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
+def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -> list[str]:
     """Name every field of which a steward's policy says something else than the one that a release was made from.
 
     Both are plain values of published editions. Of the anonymizer and the recoding only settings that both name count,
     so that a release of an earlier version fits.
     """
     differing = {
-        "models": _model_texts(said) != _model_texts(made),
-        "columns": _role_names(said) != _role_names(made),
-        **{part: _differ(said.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
-        "people": said.get("people", {}) != made.get("people", {}),
-        **{name: said.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
+        "models": _model_texts(content) != _model_texts(made),
+        "columns": _role_names(content) != _role_names(made),
+        **{part: _differ(content.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        "people": content.get("people", {}) != made.get("people", {}),
+        **{name: content.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
     }
     return [
         f"policy, {name}: not what the policy.toml of the release says; give the policy that it was made from"
@@ -104,24 +104,24 @@ def _role_names(policy: Mapping[str, Any]) -> list[set[str]]:
     return [set(role_names(columns.get(role, []))) for role in ("quasi-identifying", "sensitive")]
 
 
-def _differ(said: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    return any(said[name] != made[name] for name in said if name in made)
+def _differ(content: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    return any(content[name] != made[name] for name in content if name in made)
 
 
 def model_differences(
     policy: Iterable[Mapping[str, Any]], release: Iterable[Mapping[str, Any]]
 ) -> Iterator[Difference]:
     """Compare what the policy promises with what the release says."""
-    said, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
-    if said != promised:
-        yield Difference("models", _in_words(said), _in_words(promised))
+    models_of_policy, promised = (sorted(map(_as_text, models)) for models in (list(policy), list(release)))
+    if models_of_policy != promised:
+        yield Difference("models", _in_words(models_of_policy), _in_words(promised))
 
 
 def _of_people(person: object, people: str | None) -> Iterator[Difference]:
     """Compare whom the promises are about: who takes people for records counts too few of them."""
-    said, told = ("records" if each is None else "people" for each in (person, people))
-    if said != told:
-        yield Difference("unit that promises count", said, told)
+    expected_unit, unit = ("records" if each is None else "people" for each in (person, people))
+    if expected_unit != unit:
+        yield Difference("unit that promises count", expected_unit, unit)
 
 
 def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iterator[Difference]:
@@ -129,21 +129,21 @@ def _of_pseudonyms(people: Mapping[str, Any], found: Mapping[str, Any] | None) -
     # Settings that are not said have their defaults.
     settings = {"known_values": 1, **_settings(people)}
     names = ("known_values", "fingerprint_k")
-    said = {name: settings[name] for name in names if name in settings}
-    published = said if settings.get("pseudonyms", "audit") == "published" else None
-    told = None if found is None else {name: found[name] for name in names if name in found}
-    if published != told:
-        shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, told))
+    expected = {name: settings[name] for name in names if name in settings}
+    published = expected if settings.get("pseudonyms", "audit") == "published" else None
+    content = None if found is None else {name: found[name] for name in names if name in found}
+    if published != content:
+        shown = ([] if each is None else [_as_text({"name": "published", **each})] for each in (published, content))
         yield Difference("pseudonyms", *map(_in_words, shown))
 
 
 def _of_rows(people: Mapping[str, Any], description: Description) -> Iterator[Difference]:
     """Compare whether records of a person may lie in different classes, and what is promised of all of them."""
     settings = _settings(people)
-    said = settings.get("rows", "together"), settings.get("all_records_k")
-    told = description.rows, description.all_records_k
-    if said != told:
-        shown = ([_as_text({"name": rows, "all_records_k": least or 1})] for rows, least in (said, told))
+    expected = settings.get("rows", "together"), settings.get("all_records_k")
+    facts = description.rows, description.all_records_k
+    if expected != facts:
+        shown = ([_as_text({"name": rows, "all_records_k": least or 1})] for rows, least in (expected, facts))
         yield Difference("rows of people", *map(_in_words, shown))
 
 
@@ -153,12 +153,14 @@ def _of_roles(columns: Mapping[str, Any], roles: Roles, *, chosen: bool) -> Iter
     Kinds that publish a choice of the attributes may miss some; and insensitive ones may always be left out.
     """
     for role, found in (("quasi-identifying", roles.quasi_identifying), ("sensitive", roles.sensitive)):
-        said = role_names(columns.get(role, []))
-        if not set(found) <= set(said) or (not chosen and set(found) != set(said)):
-            yield Difference(f"{role} columns", named(said) or "none", named(found) or "none")
-    said = tuple(dict.fromkeys([*role_names(columns.get("insensitive", [])), *role_names(columns.get("publish", []))]))
-    if columns.get("others") != "keep" and not set(roles.unprotected) <= set(said):
-        yield Difference("unprotected columns", named(said) or "none", named(roles.unprotected))
+        of_policy = role_names(columns.get(role, []))
+        if not set(found) <= set(of_policy) or (not chosen and set(found) != set(of_policy)):
+            yield Difference(f"{role} columns", named(of_policy) or "none", named(found) or "none")
+    of_policy = tuple(
+        dict.fromkeys([*role_names(columns.get("insensitive", [])), *role_names(columns.get("publish", []))])
+    )
+    if columns.get("others") != "keep" and not set(roles.unprotected) <= set(of_policy):
+        yield Difference("unprotected columns", named(of_policy) or "none", named(roles.unprotected))
 
 
 def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
@@ -168,16 +170,16 @@ def _of_kinds(sensitive: Any, description: Description) -> Iterator[Difference]:
         # The policy withholds what a hierarchy lists, never that there is one.
         if entry.hierarchy is not None and "hierarchy" not in settings.get(name, {}):
             yield Difference(f"hierarchy of {named([name])}", "none", "one")
-        said = settings.get(name, {}).get("kind", entry.kind)
-        if said != entry.kind:
-            yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": said})]), str(entry.kind))
+        kind = settings.get(name, {}).get("kind", entry.kind)
+        if kind != entry.kind:
+            yield Difference(f"kind of {named([name])}", _in_words([_as_text({"name": kind})]), str(entry.kind))
 
 
 def limit_differences(content: Mapping[str, Any], limit: float) -> Iterator[Difference]:
     """Compare the shares of records that may be left out."""
-    said = float(content.get("suppression-limit", 0.0))
-    if said != limit:
-        yield Difference("suppression limit", repr(said), repr(limit))
+    of_policy = float(content.get("suppression-limit", 0.0))
+    if of_policy != limit:
+        yield Difference("suppression limit", repr(of_policy), repr(limit))
 
 
 def _known_model(entry: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -225,8 +227,8 @@ def _in_words(models: Iterable[str]) -> str:
 
 def _model_in_words(model: Mapping[str, Any]) -> str:
     name = str(model.get("name"))
-    told = ", ".join(f"{key}={value}" for key, value in model.items() if key != "name" and _is_short(value))
-    return named([name]) + (f" ({told})" if told else "")
+    parameters = ", ".join(f"{key}={value}" for key, value in model.items() if key != "name" and _is_short(value))
+    return named([name]) + (f" ({parameters})" if parameters else "")
 
 
 def _is_short(value: object) -> bool:

@@ -36,12 +36,8 @@ Marks = Sequence[bool] | NDArray[np.bool_] | pl.Series
 def published_subset(table: Table, policy: Policy, marks: Marks | None) -> NDArray[np.int64] | None:
     """Return the records that are published, int64, rising; None where all are.
 
-    Raises
-    ------
-    PolicyError
-        When both say it, or the policy names a column that is not there.
-    InputError
-        When the marks are none, or nobody is in the subset.
+    Raises ``PolicyError`` when both say it, or the policy names a column that is not there. Raises ``InputError`` when
+    the marks are none, or nobody is in the subset.
     """
     if marks is None and policy.subset is None:
         return None
@@ -160,30 +156,29 @@ def anonymize(
     they came about; its record order is random.
     """
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
-    said = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
-    meant = policy_of_call(table, said, policy, seed)
-    published = published_subset(table, meant, subset)
+    arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
+    whole_policy = policy_of_call(table, arguments, policy, seed)
+    published = published_subset(table, whole_policy, subset)
     everybody = None
     if published is None:
-        everybody = population_of(table, meant, population)
-    elif population is not None or meant.population is not None:
+        everybody = population_of(table, whole_policy, population)
+    elif population is not None or whole_policy.population is not None:
         raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
     else:
-        everybody = read_population(table, table) if of_population(meant.to_models()) else None
+        everybody = read_population(table, table) if of_population(whole_policy.to_models()) else None
         table = table.take(published)
-    kept = table
+    rows = table
     return beating(
-        progress, "starting", lambda told: made(Task(kept, meant, bound, seed, threads, told, population=everybody))
+        progress,
+        "starting",
+        lambda beat: made(Task(rows, whole_policy, bound, seed, threads, beat, population=everybody)),
     )
 
 
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
     """Read the population that a call hands in, or that its policy names; None where there is none.
 
-    Raises
-    ------
-    SfumatoError
-        With what is wrong with it.
+    Raises ``SfumatoError`` with what is wrong with it.
     """
     source = policy.population if population is None else population
     if source is None:

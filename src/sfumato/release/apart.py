@@ -35,17 +35,10 @@ from sfumato.table.encoding import EncodedTable, PeopleApart
 
 
 class Judged(NamedTuple):
-    """By what classes are judged.
+    """By what classes are judged."""
 
-    Attributes
-    ----------
-    table : EncodedTable
-        With a record for each person, or for each record.
-    first : numpy.ndarray or None
-        int (p,): a record of each person, all of whose records share one class; None where records are judged.
-    """
-
-    table: EncodedTable
+    table: EncodedTable  # with a record for each person, or for each record
+    # int (p,): a record of each person, all of whose records share one class; None where records are judged
     first: NDArray[np.intp] | None
 
 
@@ -57,26 +50,11 @@ def may_break(problem: Problem) -> bool:
 def read_as_one(problem: Problem, partition: Partition, recoding: Recoding, judged: Judged | None = None) -> Partition:
     """Merge classes that are published alike; those that break a model then are merged on until none does.
 
-    Parameters
-    ----------
-    problem
-        Of records of people who may be in several classes.
-    partition
-        A solution of it.
-    recoding
-        How classes are published.
-    judged
-        The same records as people, and who each is, where classes are judged by these.
-
-    Returns
-    -------
-    Partition
-        The same one where no two classes are published alike, and none breaks a model. All records in one class may.
-
-    Notes
-    -----
-    A class that breaks a model is merged with the next one in the order of sizes. Cost of recoding, and of judging all
-    classes once for each round; every round leaves fewer classes.
+    `problem`: of records of people who may be in several classes. `partition`: a solution of it. `recoding`: how
+    classes are published. `judged`: the same records as people, and who each is, where classes are judged by these.
+    Returns: the same one where no two classes are published alike, and none breaks a model. All records in one class
+    may. A class that breaks a model is merged with the next one in the order of sizes. Cost of recoding, and of judging
+    all classes once for each round; every round leaves fewer classes.
     """
     table, judged = problem.table, judged or Judged(problem.table, None)
     while True:
@@ -152,28 +130,10 @@ def solution_apart(
 ) -> Partition:
     """Solve a problem so that every class is judged by its people, whose other records may lie in other classes.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    people
-        Who they are about.
-    numbers
-        int32 (n,): the same people, numbered by what their records hold.
-    task
-        What is asked for.
-    solve
-        What solves a problem whose classes are judged by people.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there is no solution, or none whose suppressed people have few enough records.
-
-    Notes
-    -----
-    Anonymizers suppress records; whoever has one suppressed is then left out whole. Where these are too many, they may
-    suppress half as many, a quarter, and none.
+    `people`: who they are about. `numbers`: int32 (n,): the same people, numbered by what their records hold. `task`:
+    what is asked for. Raises ``UnsatisfiableError`` when there is no solution, or none whose suppressed people have few
+    enough records. Anonymizers suppress records; whoever has one suppressed is then left out whole. Where these are too
+    many, they may suppress half as many, a quarter, and none.
     """
     among = replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, people.wishes)))
     if may_break(among) and getattr(task.anonymizer, "people_apart", None) == "merging models":
@@ -187,7 +147,7 @@ def solution_apart(
     for allowed in dict.fromkeys((room, room // 2, room // 4, 0)):
         try:
             found = _solved_among(replace(among, suppression_limit=allowed), kept, solve)
-            return _told(settled_apart(among, found, people, limit, task), found, allowed)
+            return _add_note(settled_apart(among, found, people, limit, task), found, allowed)
         except UnsatisfiableError as error:
             refused = refused or error
     assert refused is not None
@@ -203,22 +163,22 @@ def settled_apart(among: Problem, found: Partition, people: PeopleBehind, limit:
     merging = may_break(among) or task.people.fingerprint_k is not None
     while True:
         read = read_as_one(among, found, task.recoding) if merging else found
-        settled = withdrawn(among, read, people, limit, task)
-        if not merging or read_as_one(among, settled, task.recoding).count == settled.count:
-            return settled
-        found = settled
+        solution = withdrawn(among, read, people, limit, task)
+        if not merging or read_as_one(among, solution, task.recoding).count == solution.count:
+            return solution
+        found = solution
 
 
-def _told(settled: Partition, found: Partition, allowed: int) -> Partition:
+def _add_note(solution: Partition, found: Partition, allowed: int) -> Partition:
     """Say that what a search proves is not about those who were left out after it."""
-    if settled.suppressed == found.suppressed:
-        return settled
+    if solution.suppressed == found.suppressed:
+        return solution
     note = (
         f"It was searched with up to {counted(allowed, 'suppressed record')}, of which it needed {found.suppressed:,}. "
-        f"People were then left out whole, with {counted(settled.suppressed, 'record')} in all; what is said of the "
+        f"People were then left out whole, with {counted(solution.suppressed, 'record')} in all; what is said of the "
         "search is not about these."
     )
-    return replace(settled, notes=(*settled.notes, note))
+    return replace(solution, notes=(*solution.notes, note))
 
 
 def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:
@@ -240,14 +200,8 @@ def all_records_limit(task: Task, people: PeopleBehind) -> PeoplesLimit:
 def all_records_note(class_of: NDArray[np.int32], numbers: NDArray[np.int32], k: int) -> str:
     """Say how many people are left to somebody who knows all records of a person.
 
-    Parameters
-    ----------
-    class_of
-        int32 (n,): class of each record, −1 where it is suppressed.
-    numbers
-        int32 (n,): its person.
-    k
-        The size that classes are promised to have.
+    `class_of`: int32 (n,): class of each record, −1 where it is suppressed. `numbers`: int32 (n,): its person. `k`: the
+    size that classes are promised to have.
     """
     published, first = np.unique(np.where(class_of >= 0, numbers, np.int32(-1)), return_index=True)
     persons = first[published >= 0]

@@ -39,13 +39,7 @@ class Arguments:
         return tuple(self.models) if isinstance(self.models, Sequence) else (self.models,)
 
     def policy(self, table: Table, seed: int | None) -> Policy:
-        """Return the policy that the keywords say.
-
-        Raises
-        ------
-        PolicyError
-            With every mistake at once.
-        """
+        """Return the policy that the keywords say. Raises ``PolicyError`` with every mistake at once."""
         filled = (
             self.listed(),
             Mondrian() if self.anonymizer is None else self.anonymizer,
@@ -61,40 +55,37 @@ class Arguments:
         """Name every field that a call says otherwise than its policy."""
         named = self.listed()
         if named and list(named) != policy.to_models():
-            said, other = (_in_words(models) for models in (policy.to_models(), named))
-            yield f"models: the policy promises {said}, the call {other}; {ONE_PLACE}"
+            ours, other = (_in_words(models) for models in (policy.to_models(), named))
+            yield f"models: the policy promises {ours}, the call {other}; {ONE_PLACE}"
         if self.anonymizer is not None and self.anonymizer != policy.to_anonymizer():
-            said, other = policy.anonymizer.name, getattr(self.anonymizer, "name", "something else")
-            other = "the same with other options" if said == other else str(other)
-            yield f"anonymizer: the policy names {said}, the call {other}; {ONE_PLACE}"
+            ours, other = policy.anonymizer.name, getattr(self.anonymizer, "name", "something else")
+            other = "the same with other options" if ours == other else str(other)
+            yield f"anonymizer: the policy names {ours}, the call {other}; {ONE_PLACE}"
         if self.recoding is not None and self.recoding != policy.to_recoding():
             yield f"recoding: the policy says another one than the call; {ONE_PLACE}"
         if self.people is not None and self.people != policy.to_people():
             yield f"people: the policy says something else than the call; {ONE_PLACE}"
-        for name, meant, given in (
+        for name, of_policy, given in (
             ("suppression_limit", policy.suppression_limit, self.suppression_limit),
             ("refine", policy.refine or 0, self.refine),
         ):
-            if given is not None and given != meant:
-                yield f"{name}: the policy says {meant!r}, the call {given!r}; {ONE_PLACE}"
+            if given is not None and given != of_policy:
+                yield f"{name}: the policy says {of_policy!r}, the call {given!r}; {ONE_PLACE}"
 
 
-def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: int | None) -> Policy:
+def policy_of_call(table: Table, arguments: Arguments, policy: Policy | None, seed: int | None) -> Policy:
     """Return the one policy that a call means: that which it hands in, or that which its keywords say.
 
-    Raises
-    ------
-    PolicyError
-        With everything that is no argument, and every field of which a policy and the call, or the table, say different
-        things.
+    Raises ``PolicyError`` with everything that is no argument, and every field of which a policy and the call, or the
+    table, say different things.
     """
-    given = [each for each in (said.models, policy) if isinstance(each, Policy)]
-    said = replace(said, models=()) if isinstance(said.models, Policy) else said
+    given = [each for each in (arguments.models, policy) if isinstance(each, Policy)]
+    arguments = replace(arguments, models=()) if isinstance(arguments.models, Policy) else arguments
     if policy is not None and not isinstance(policy, Policy):
         raise PolicyError("policy: must be a Policy, such as Policy.from_file('policy.toml')")
     if not given:
-        return said.policy(table, seed)
-    problems = [*table_problems(table), *seed_problems(seed), *said.contradictions(given[0])]
+        return arguments.policy(table, seed)
+    problems = [*table_problems(table), *seed_problems(seed), *arguments.contradictions(given[0])]
     if given[0] != given[-1]:
         problems.append(f"policy: the call gives two, which differ; {ONE_PLACE}")
     if isinstance(table, Table):
@@ -106,21 +97,9 @@ def policy_of_call(table: Table, said: Arguments, policy: Policy | None, seed: i
 def read_for_call(table: object, schema: object, policies: Sequence[Policy]) -> object:
     """Return a table that has been read, or read what a call hands in, with the roles that it hands in beside it.
 
-    Parameters
-    ----------
-    table
-        A table, or anything that can be read as one.
-    schema
-        The roles of its columns, or None.
-    policies
-        The policies that the call gives.
-
-    Raises
-    ------
-    PolicyError
-        When the roles are given twice.
-    SfumatoError
-        What is wrong with the table.
+    `table`: a table, or anything that can be read as one. `schema`: the roles of its columns, or None. `policies`: the
+    policies that the call gives. Raises ``PolicyError`` when the roles are given twice. Raises ``SfumatoError``: what
+    is wrong with the table.
     """
     if isinstance(table, Table):
         if schema is not None:
@@ -185,8 +164,8 @@ def population_argument_problems(models: Sequence[PrivacyModel], table: object, 
 def one_record_problems(models: Sequence[PrivacyModel]) -> list[str]:
     """Name the models that say nothing of people with several records."""
     single = ", ".join(dict.fromkeys(model.name for model in models if says(model).one_record_each))
-    told = f"models: {single} takes every record for a person of its own; leave the person column out"
-    return [told] if single else []
+    sentence = f"models: {single} takes every record for a person of its own; leave the person column out"
+    return [sentence] if single else []
 
 
 def presence_problems(

@@ -32,10 +32,7 @@ _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
 class Audit:
     """Pseudonyms of people, each valid in one class.
 
-    Attributes
-    ----------
-    pseudonyms : numpy.ndarray
-        int32 (m,): the number, from 1, of the person of each published row inside its class.
+    `pseudonyms`: int32 (m,): the number, from 1, of the person of each published row inside its class.
     """
 
     pseudonyms: NDArray[np.int32]
@@ -44,17 +41,9 @@ class Audit:
     def of(cls, class_of: NDArray[np.integer], people: NDArray[np.integer], seed: int | None) -> Audit:
         """Draw pseudonyms.
 
-        Parameters
-        ----------
-        class_of, people
-            Integers (m,), from 0: class and person of each published row. The classes must be those that a reader
-            finds: rows with equal published values.
-        seed
-            For tests and studies; None draws from the operating system.
-
-        Notes
-        -----
-        Cost O(m log m).
+        `class_of`, `people`: integers (m,), from 0: class and person of each published row. The classes must be those
+        that a reader finds: rows with equal published values. `seed`: for tests and studies; None draws from the
+        operating system. Cost O(m log m).
         """
         width = int(people.max(initial=0)) + 1
         pairs, own = np.unique(class_of.astype(np.int64) * width + people, return_inverse=True)
@@ -75,12 +64,8 @@ class Audit:
     def read(cls, path: Path, name: str, hashed: str, rows: int) -> Audit:
         """Read the file that belongs to a published table of this name, hash and number of rows.
 
-        Raises
-        ------
-        InputError
-            When there is no such file.
-        VerificationError
-            When it is damaged, or is of another table.
+        Raises ``InputError`` when there is no such file. Raises ``VerificationError`` when it is damaged, or is of
+        another table.
         """
         try:
             text = read_regular_text(path)
@@ -102,12 +87,8 @@ class Audit:
 def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) -> Iterator[tuple[Path, Decide]]:
     """Give a private file for a release in a database (its file, if it is one), and what is called before that commits.
 
-    It takes its place at `path` when the database holds the release.
-
-    Raises
-    ------
-    InputError
-        When it may not lie there, or cannot be written.
+    It takes its place at `path` when the database holds the release. Raises ``InputError`` when it may not lie there,
+    or cannot be written.
     """
     check_audit_place(path, None, overwrite=overwrite)
     with ExitStack() as stack:
@@ -120,10 +101,7 @@ def audit_written(path: Path, file: tuple[str, str] | None, *, overwrite: bool) 
 def folder_with_audit(target: Path, audit: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Give the new folder of a release and its audit file (None: it has none); both take their places together.
 
-    Raises
-    ------
-    InputError
-        When either may not lie there, or cannot be written.
+    Raises ``InputError`` when either may not lie there, or cannot be written.
     """
     with suppress(OSError, ValueError):
         recover(Path(os.path.realpath(target)))

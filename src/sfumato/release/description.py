@@ -58,11 +58,7 @@ Read = TypeVar("Read")
 class SensitiveDescription:
     """How a verifier compares the values of one sensitive attribute.
 
-    Attributes
-    ----------
-    kind : Kind
-    hierarchy : mapping or None
-        A table hierarchy over the published values alone, where the attribute has one.
+    `hierarchy`: a table hierarchy over the published values alone, where the attribute has one.
     """
 
     kind: Kind
@@ -89,26 +85,17 @@ class SensitiveDescription:
 class Description:
     """Everything that a verifier needs beside the tables.
 
-    Attributes
-    ----------
-    kind : str
-        One of :data:`sfumato.published.KINDS`.
-    structure : mapping
-        How the tables hang together, as their kind says it.
-    sensitive : mapping of str to SensitiveDescription
-    models : tuple of mapping
-        Name and parameters of every promised model.
-    suppression_limit : float
-        Fraction of the original records.
-    people : str or None
-        Whom the promises are about: None where every record is a person of its own. ``"audit"``: people may have
-        several records, and only the steward's audit file says who is who inside of a class. ``"published"``: a column
-        of the table says it.
-    rows : str
-        ``"apart"`` where the records of a person may lie in different classes; ``"household"`` where they are members
-        of a household, each in a class of its own.
-    all_records_k : int or None
-        How many people are then left, at least, to whoever knows all records of somebody, if that is promised.
+    * `kind`: one of :data:`sfumato.published.KINDS`.
+    * `structure`: how the tables hang together, as their kind says it.
+    * `models`: name and parameters of every promised model.
+    * `suppression_limit`: fraction of the original records.
+    * `people`: whom the promises are about: None where every record is a person of its own. ``"audit"``: people may
+      have several records, and only the steward's audit file says who is who inside of a class. ``"published"``: a
+      column of the table says it.
+    * `rows`: ``"apart"`` where the records of a person may lie in different classes; ``"household"`` where they are
+      members of a household, each in a class of its own.
+    * `all_records_k`: how many people are then left, at least, to whoever knows all records of somebody, if that is
+      promised.
     """
 
     kind: str
@@ -175,27 +162,17 @@ class PartFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What ``release.json`` says of the file of one table.
+    """What ``release.json`` says of the file of one table."""
 
-    Attributes
-    ----------
-    file : str
-        Its name in the folder, never a path; in a database the name of the table. Of a table in parts: the folder that
-        holds them.
-    sha256 : str
-        Of the file; in a database of what the table holds, see :mod:`sfumato.release.stored`. Of a table in parts:
-        :func:`root_of` them.
-    rows : int
-    columns : tuple of str
-    parts : tuple of PartFacts
-        Empty where the table is one file.
-    """
-
+    # Its name in the folder, never a path; in a database the name of the table. Of a table in parts: the folder that
+    # holds them.
     file: str
+    # Of the file; in a database of what the table holds, see :mod:`sfumato.release.stored`. Of a table in parts:
+    # :func:`root_of` them.
     sha256: str
     rows: int
     columns: tuple[str, ...]
-    parts: tuple[PartFacts, ...] = ()
+    parts: tuple[PartFacts, ...] = ()  # empty where the table is one file
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -224,8 +201,8 @@ class TableFacts:
             parts.append(PartFacts(_name(file), _text(part["sha256"]), _count(part["rows"])))
         (folder,) = folders
         found = cls.in_parts(folder, parts, columns)
-        told = len({part.file for part in parts}) == len(parts) and found.rows == _count(entry["rows"])
-        if not told or found.sha256 != entry["root"]:
+        consistent = len({part.file for part in parts}) == len(parts) and found.rows == _count(entry["rows"])
+        if not consistent or found.sha256 != entry["root"]:
             raise ValueError("parts that contradict each other")
         return found
 
@@ -280,12 +257,8 @@ def _no_table(kind: str) -> VerificationError:
 def unambiguous(text: str) -> Any:
     """Parse JSON of a release in which every key stands once: which of two counts is for each reader to choose.
 
-    Raises
-    ------
-    VerificationError
-        When a key is there twice.
-    ValueError, RecursionError
-        When it is no JSON.
+    Raises ``VerificationError`` when a key is there twice. Raises ``ValueError`` or ``RecursionError`` when it is no
+    JSON.
     """
     return json.loads(text, object_pairs_hook=_with_each_key_once)
 
@@ -347,10 +320,7 @@ def described_hierarchy(hierarchy: Hierarchy, published: set[str]) -> dict[str, 
 def read_description(text: str) -> tuple[Description, dict[str, TableFacts]]:
     """Parse ``release.json``; return the description and what it says of the file of each table.
 
-    Raises
-    ------
-    VerificationError
-        When it is not one, or is of a later format.
+    Raises ``VerificationError`` when it is not one, or is of a later format.
     """
     try:
         content = _in_this_format(unambiguous(text))
@@ -507,10 +477,7 @@ def build_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Own | None:
 def read_own_description(text: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
     """Parse the ``release.json`` of a release of ratings or sets; `read` takes its content.
 
-    Raises
-    ------
-    VerificationError
-        When it is not one, or is of a later format.
+    Raises ``VerificationError`` when it is not one, or is of a later format.
     """
     try:
         content = unambiguous(text)

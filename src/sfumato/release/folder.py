@@ -48,20 +48,10 @@ def no_release(folder: Path) -> str | None:
 def whole_folder(target: Path, *, overwrite: bool = False, around: Path | None = None) -> Iterator[Path]:
     """Give a new folder outside of `target`; it takes the target's place when the block ends well, or vanishes.
 
-    Parameters
-    ----------
-    target
-        The folder to write.
-    overwrite
-        Replace a release folder that is already there. Anything else is never replaced.
-    around
-        A folder around the target that is given away: unfinished work lies beside that one.
-
-    Raises
-    ------
-    InputError
-        When the target exists and may not be replaced, when its parent is missing, or when the disk is full or
-        refuses.
+    `target`: the folder to write. `overwrite`: replace a release folder that is already there. Anything else is never
+    replaced. `around`: a folder around the target that is given away: unfinished work lies beside that one. Raises
+    ``InputError`` when the target exists and may not be replaced, when its parent is missing, or when the disk is full
+    or refuses.
     """
     with folder_and_audit(target, None, overwrite=overwrite, around=around) as (part, _):
         yield part

@@ -29,6 +29,7 @@ from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.folding import FoldedTable, fold, numbered_by_content
+from sfumato.table.person_keys import PersonKey, named_key
 
 PROMISED, PROMISED_L = "promised_k", "promised_l"
 """The published columns of what each class promises at least, where people wish for a k, or an l, of their own."""
@@ -74,7 +75,7 @@ def anonymizer_problems(anonymizer: Anonymizer, what: str, *, together: bool) ->
 class Keyless(NamedTuple):
     """Records of a table that have no value in the column of people: how many, the first (from 0), of how many."""
 
-    person: str | None
+    person: PersonKey
     records: int
     first: int
     height: int
@@ -84,8 +85,8 @@ def keyless_problems(people: People, keyless: Keyless) -> Iterator[str]:
     """Refuse records without a key, where that is asked for."""
     if people.keyless == "refuse" and keyless.records:
         yield (
-            f"people: {counted(keyless.records, 'record')} of {keyless.height:,} without a value in column "
-            f"{keyless.person!r}, first in row {keyless.first + 1:,}; fill the keys in, leave such "
+            f"people: {counted(keyless.records, 'record')} of {keyless.height:,} without a value in "
+            f"{named_key(keyless.person)}, first in row {keyless.first + 1:,}; fill the keys in, leave such "
             "records out, or let each be a person of its own (keyless='alone')"
         )
 
@@ -133,25 +134,13 @@ def _problems_of_wish(
 def solution_for_people(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that all records of a person share one class, and every class is judged by its people.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    people
-        Who they are about.
-    task
-        What is asked for.
-    solve
-        What solves a problem of the folded table, records in random or canonical order alike.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there is no solution, or none whose suppressed people have few enough records.
+    `people`: who they are about. `task`: what is asked for. `solve`: what solves a problem of the folded table, records
+    in random or canonical order alike. Raises ``UnsatisfiableError`` when there is no solution, or none whose
+    suppressed people have few enough records.
     """
     if task.people.rows == "apart":
         carry = carried(problem.table, task.table)
-        numbers = numbered_by_content(looked_at(problem), people.numbers, (carry, people.wishes))
+        numbers = numbered_by_content(without_unread_columns(problem), people.numbers, (carry, people.wishes))
         return solution_apart(problem, people, numbers, task, solve)
     folded = _folded(problem, people, task)
     return folded_solution(problem, folded, task.policy.suppression_limit, task.recoding, solve)
@@ -162,28 +151,18 @@ def folded_solution(
 ) -> Partition:
     """Solve a problem by its folded table; see :func:`solution_for_people`.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    folded
-        Its people.
-    suppression_limit
-        Fraction of the records that may be left out, and of the people.
-    recoding
-        How classes are published.
-    solve
-        As :func:`solution_for_people` takes it.
+    `problem`: of the records. `suppression_limit`: fraction of the records that may be left out, and of the people.
+    `recoding`: how classes are published. `solve`: as :func:`solution_for_people` takes it.
     """
     allowed = math.floor(suppression_limit * folded.table.height + 1e-9)
     within = replace(problem, table=folded.table, suppression_limit=allowed)
     found = solve(within)
-    records = _settled(problem, within, unfolded(found, folded), folded, recoding)
+    records = _judge_merged(problem, within, unfolded(found, folded), folded, recoding)
     if records.suppressed <= problem.suppression_limit:
         return records
     try:
         sure = replace(within, suppression_limit=_surely_suppressed(folded, problem.suppression_limit))
-        return _settled(problem, sure, unfolded(solve(sure), folded), folded, recoding)
+        return _judge_merged(problem, sure, unfolded(solve(sure), folded), folded, recoding)
     except UnsatisfiableError:
         raise UnsatisfiableError(
             f"suppression: {found.suppressed:,} people with {records.suppressed:,} records would have to be "
@@ -194,7 +173,7 @@ def folded_solution(
 
 def _folded(problem: Problem, people: PeopleBehind, task: Task) -> FoldedTable:
     """Fold the table of a problem; once for all tasks on it that look at the same attributes and wish nothing."""
-    table, numbers = looked_at(problem), people.numbers
+    table, numbers = without_unread_columns(problem), people.numbers
 
     def work() -> tuple[NDArray[np.int32], FoldedTable]:
         carry = carried(problem.table, task.table)
@@ -206,7 +185,7 @@ def _folded(problem: Problem, people: PeopleBehind, task: Task) -> FoldedTable:
     return _FOLDED.of(problem.table, (names, id(numbers)), work)[1]
 
 
-def looked_at(problem: Problem) -> EncodedTable:
+def without_unread_columns(problem: Problem) -> EncodedTable:
     """Return the table without the sensitive attributes that no model looks at."""
     table = problem.table
     names = {rule.attribute for rule in rules_of(problem.models, table)}
@@ -221,7 +200,7 @@ def _surely_suppressed(folded: FoldedTable, limit: int) -> int:
     return int(np.searchsorted(np.cumsum(np.sort(records)[::-1]), limit, side="right"))
 
 
-def _settled(
+def _judge_merged(
     problem: Problem, within: Problem, records: Partition, folded: FoldedTable, recoding: Recoding
 ) -> Partition:
     """Judge classes that are published alike as one, where that may break what somebody wishes for."""

@@ -69,11 +69,8 @@ def formula_lines(cells: Mapping[str, int]) -> list[str]:
 def without_formulas(published: Published, formulas: Formulas) -> Published:
     """Return the tables as they are to be written: as they are, or with ``'`` before every cell that is like a formula.
 
-    Raises
-    ------
-    PolicyError
-        When formulas are refused and there are some; when a column's name is like one, which cannot be escaped; or when
-        an escaped value is one that the column has already.
+    Raises ``PolicyError`` when formulas are refused and there are some; when a column's name is like one, which cannot
+    be escaped; or when an escaped value is one that the column has already.
     """
     tables = published.tables
     without = frames_without_formulas(tables, formulas)

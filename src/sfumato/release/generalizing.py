@@ -57,8 +57,6 @@ Solve = Callable[[Problem], Partition]
 def eased(problem: Problem, solve: Solve) -> Partition:
     """Solve a problem whose bounds on the whole table are kept by the weakest model of classes that is found to do.
 
-    Notes
-    -----
     Bisection: as many solutions as the largest k has binary digits, and one. It is not sure to find the weakest, as a
     smaller k may give a worse table; but what it returns satisfies every bound, by the people that records stand for.
     """
@@ -101,22 +99,13 @@ def _holds(partition: Partition, models: list[WholeTableModel], problem: Problem
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SolvedTask:
-    """A task whose classes are found, and what they publish; for the steward, as it says who is in which class.
-
-    Attributes
-    ----------
-    task : Task
-    problem : Problem
-    partition : Partition
-    generalized : GeneralizedTable
-    order : numpy.ndarray
-        Integers (m,): the record behind each published row. Drawn at random, unless the task has a seed.
-    """
+    """A task whose classes are found, and what they publish; for the steward, as it says who is in which class."""
 
     task: Task
     problem: Problem
     partition: Partition
     generalized: GeneralizedTable
+    # Integers (m,): the record behind each published row. Drawn at random, unless the task has a seed.
     order: NDArray[np.integer]
 
 
@@ -128,12 +117,8 @@ def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
 def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     """Encode, partition and recode.
 
-    Raises
-    ------
-    UnsatisfiableError
-        When the models cannot be met.
-    SfumatoError
-        With what is wrong with settings or columns.
+    Raises ``UnsatisfiableError`` when the models cannot be met. Raises ``SfumatoError`` with what is wrong with
+    settings or columns.
     """
     task.step("encoding", 1)
     encoded = task.encoded()
@@ -175,8 +160,8 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
-    told = (*task.table.remarks, *exact_set_notes(generalized, losses))
-    notes = (*told, *_notes(solved.partition, behind, problem, task, anonymizer))
+    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
     report = replace(report, notes=notes, lower_bound=bound)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)

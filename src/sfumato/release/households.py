@@ -21,7 +21,7 @@ from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted
 from sfumato.randomness import permutation
 from sfumato.release.apart import settled_apart
-from sfumato.release.folding import looked_at
+from sfumato.release.folding import without_unread_columns
 from sfumato.release.people_behind import PeopleBehind, carried
 from sfumato.release.task import Task
 from sfumato.release.withdrawal import PeoplesLimit
@@ -33,22 +33,14 @@ Solve = Callable[[Problem], Partition]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HouseholdMembers:
-    """The records of a table, household by household.
+    """The records of a table, household by household."""
 
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int64 (n,): all records; those of a household stand together, its members in the order of their values.
-    starts, sizes : numpy.ndarray
-        int64 (h,): where each household begins in `order`, and how many members it has.
-    shared : numpy.ndarray
-        bool (q,): attributes that all members of every household agree in.
-    """
-
+    # (n,): all records; those of a household stand together, its members in the order of their values
     order: NDArray[np.int64]
+    # `starts`, `sizes`: (h,): where each household begins in `order`, and how many members it has
     starts: NDArray[np.int64]
     sizes: NDArray[np.int64]
-    shared: NDArray[np.bool_]
+    shared: NDArray[np.bool_]  # (q,): attributes that all members of every household agree in
 
     @classmethod
     def of(cls, table: EncodedTable, numbers: NDArray[np.int32], ties: NDArray[np.int64]) -> HouseholdMembers:
@@ -84,37 +76,17 @@ def household_problems(task: Task) -> Iterator[str]:
 def solution_of_households(problem: Problem, people: PeopleBehind, task: Task, solve: Solve) -> Partition:
     """Solve a problem so that every household is published like others of its size, member by member.
 
-    Households of one size are records of a wide table: once what all members of every household agree in, and the
-    other attributes for each member. A class of it becomes as many classes as its households have members, each with
-    one member of every household. So what is recoded of an attribute that members agree in is the same for all of
-    them, and whoever knows all members of a household finds all households of its class.
+    Households of one size are records of a wide table: once what all members of every household agree in, and the other
+    attributes for each member. A class of it becomes as many classes as its households have members, each with one
+    member of every household. So what is recoded of an attribute that members agree in is the same for all of them, and
+    whoever knows all members of a household finds all households of its class.
 
-    Parameters
-    ----------
-    problem
-        Of the records.
-    people
-        The household of each.
-    task
-        What is asked for.
-    solve
-        What solves the problem of a wide table, whose order owes nothing to that of the input.
-
-    Returns
-    -------
-    Partition
-        Households are left out whole. Classes that are published alike are one class.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there is no solution, or too few households have the size of others for the suppression limit.
-
-    Notes
-    -----
-    Cost O(q n log n), besides that of the anonymizer for each size.
+    `task`: what is asked for. `solve`: what solves the problem of a wide table, whose order owes nothing to that of the
+    input. Returns: households are left out whole. Classes that are published alike are one class. Raises
+    ``UnsatisfiableError`` when there is no solution, or too few households have the size of others for the suppression
+    limit. Cost O(q n log n), besides that of the anonymizer for each size.
     """
-    table = looked_at(problem)
+    table = without_unread_columns(problem)
     carry = carried(problem.table, task.table)
     numbers = numbered_by_content(table, people.numbers, (carry,))
     members = HouseholdMembers.of(table, numbers, _drawn(carry, problem.seed))
@@ -143,14 +115,8 @@ def _solved_by_size(
 ) -> tuple[NDArray[np.int32], int, list[int]]:
     """Solve for the households of each size.
 
-    Returns
-    -------
-    class_of : numpy.ndarray
-        int32 (n,): class of each record; −1 where households of its size do not satisfy the models.
-    count : int
-        Number of classes.
-    alone : list of int
-        How many households there are of each size that does not satisfy them.
+    Returns: `class_of`: int32 (n,): class of each record; −1 where households of its size do not satisfy the models;
+    `count`: Number of classes; `alone`: How many households there are of each size that does not satisfy them.
     """
     class_of = np.full(problem.table.height, -1, dtype=np.int32)
     count, alone = 0, list[int]()

@@ -67,32 +67,18 @@ DIGITS = 6
 class KindReport:
     """Figures of one release of another kind.
 
-    Attributes
-    ----------
-    anonymizer : str
-        Name and options.
-    kind : str
-        As ``release.json`` says it.
-    original : int or None
-        Records before; None where it is not told.
-    published : int
-        Records after.
-    suppression_limit : float
-        Allowed fraction of the original records.
-    verification : Verification
-        Every promise, recounted from the published tables.
-    limits : tuple of str
-        What this kind of release does not hide.
-    figures : mapping of str to float
-        What was lost or kept. They may depend on what the release hides, and stay out of its folder.
-    notes : tuple of str
-        What the steward should know of how this release came about; not for the folder either.
-    sampled : bool
-        Whether records were drawn: those that were not are no suppressed ones.
-    hides_original : bool
-        Whether a recipient is not told how many records there were.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
+    * `anonymizer`: name and options.
+    * `kind`: as ``release.json`` says it.
+    * `original`: records before; None where it is not told.
+    * `published`: records after.
+    * `suppression_limit`: allowed fraction of the original records.
+    * `verification`: every promise, recounted from the published tables.
+    * `limits`: what this kind of release does not hide.
+    * `figures`: what was lost or kept. They may depend on what the release hides, and stay out of its folder.
+    * `notes`: what the steward should know of how this release came about; not for the folder either.
+    * `sampled`: whether records were drawn: those that were not are no suppressed ones.
+    * `hides_original`: whether a recipient is not told how many records there were.
+    * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
     """
 
     anonymizer: str
@@ -139,13 +125,13 @@ class KindReport:
         }
 
     def _records(self) -> dict[str, float]:
-        told = {
+        counts = {
             "original": self.original,
             "published": self.published,
             "suppressed": None if self.original is None else self.suppressed,
             "suppression_limit": self.suppression_limit,
         }
-        return {name: count for name, count in told.items() if count is not None}
+        return {name: count for name, count in counts.items() if count is not None}
 
     def _repr_html_(self) -> str:
         """Show notebooks the report."""

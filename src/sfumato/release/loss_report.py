@@ -26,42 +26,26 @@ OF_CLASSES = ("records", "classes", "suppressed", "k", "discernibility", "averag
 class Report:
     """Figures of one generalized release.
 
-    Attributes
-    ----------
-    anonymizer : str
-        Name and options.
-    original, published, suppressed : int
-        Records before and after, and records that were left out or published as ``*``.
-    suppression_limit : float
-        Allowed fraction of the original records.
-    classes, smallest_class, largest_class : int
-    losses : Losses
-        Suppressed records are charged in every one.
-    verification : Verification
-        Every promise, recounted from the published table.
-    notes : tuple of str
-        What the steward should know of how this release came about. They may count what the release hides, and stay
-        out of its folder.
-    purpose, recipient : str or None
-        What the release is for and who gets it, as the policy says.
-    counts : str
-        What the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
-    publishes_means : bool
-        Whether some attribute is published as class means, which do not show how far a class reaches.
-    pseudonyms : str
-        Where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or ``"published"``.
-    fingerprints : tuple
-        With published pseudonyms, what somebody finds who knows some sensitive values of a person; for the steward.
-    peoples_ncp : float or None
-        Normalized NCP over people, each the mean of its records; None where records are counted.
-    limits : tuple of str
-        What no promise of this release keeps.
-    lower_bound : float or None
-        Normalized NCP that no release of this table with this k can stay below, where it was asked for.
-    published_only : bool
-        Whether only losses are told that can be counted on the published table.
-    who_is_who : str
-        Where the steward keeps which records are of one person, where people may have several.
+    * `anonymizer`: name and options.
+    * `original`, `published`, `suppressed`: records before and after, and records that were left out or published as
+      ``*``.
+    * `suppression_limit`: allowed fraction of the original records.
+    * `losses`: suppressed records are charged in every one.
+    * `verification`: every promise, recounted from the published table.
+    * `notes`: what the steward should know of how this release came about. They may count what the release hides, and
+      stay out of its folder.
+    * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
+    * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
+    * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
+      ``"published"``.
+    * `fingerprints`: with published pseudonyms, what somebody finds who knows some sensitive values of a person; for
+      the steward.
+    * `peoples_ncp`: normalized NCP over people, each the mean of its records; None where records are counted.
+    * `limits`: what no promise of this release keeps.
+    * `lower_bound`: normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    * `published_only`: whether only losses are told that can be counted on the published table.
+    * `who_is_who`: where the steward keeps which records are of one person, where people may have several.
     """
 
     anonymizer: str
@@ -90,16 +74,16 @@ class Report:
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
 
-        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but
-        one could try every value for that one, and see which gives the same figures: the others depend on where values
-        lie inside the published ones, or on the range or the number of all values. What was counted of people is left
-        out as well, where they are not in the table.
+        It leaves out the lower bound, and all losses but those of the classes' sizes. Whoever knows all records but one
+        could try every value for that one, and see which gives the same figures: the others depend on where values lie
+        inside the published ones, or on the range or the number of all values. What was counted of people is left out
+        as well, where they are not in the table.
         """
         hidden = self.counts == "people" and self.pseudonyms == "audit"
-        told = self.verification.without_people() if hidden else self.verification
+        verification = self.verification.without_people() if hidden else self.verification
         return dataclasses.replace(
             self,
-            verification=told.without_population(),
+            verification=verification.without_population(),
             notes=(WITHHELD,),
             fingerprints=(),
             peoples_ncp=None,
@@ -214,8 +198,8 @@ class Report:
         by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]
         found = [each if isinstance(each, str) else each.to_dict() for each in by_values]
         by_numbers = [each.to_dict() for each in self.fingerprints if isinstance(each, NumbersOfRecordsFound)]
-        told = {"fingerprints": found} if found else {}
-        return told | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
+        content = {"fingerprints": found} if found else {}
+        return content | ({"numbers_of_records": by_numbers[0]} if by_numbers else {})
 
     def _risk_line(self) -> str:
         if self.highest_risk is None or self.average_risk is None:

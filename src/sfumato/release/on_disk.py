@@ -58,9 +58,9 @@ from sfumato.release.folding import (
     anonymizer_problems,
     folded_solution,
     keyless_problems,
-    looked_at,
     wish_problems,
     wishing_of,
+    without_unread_columns,
 )
 from sfumato.release.formulas import (
     Formulas,
@@ -88,6 +88,7 @@ from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
 from sfumato.table.large.opening import OpenedFile, opened_file
 from sfumato.table.large.spill import let_go, spill_folder
 from sfumato.table.large.values import CodedColumn
+from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.table import keyless_note
@@ -112,31 +113,20 @@ def not_dealt(publisher: Publisher, policy: Policy, cure: str) -> Iterator[str]:
         )
     if policy.columns.person is not None:
         yield (
-            f"engine: {name} counts records, and the disk engine does not look whether column "
-            f"{policy.columns.person!r} has anybody twice; {cure}"
+            f"engine: {name} counts records, and the disk engine does not look whether "
+            f"{named_key(policy.columns.person)} name anybody twice; {cure}"
         )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DealingTask:
-    """What is to be dealt.
-
-    Attributes
-    ----------
-    deals : Deals
-    policy : Policy
-    problem : Problem
-        Its table lies on disk.
-    large : LargeTable
-    folder : Path
-        A private one.
-    """
+    """What is to be dealt."""
 
     deals: Deals
     policy: Policy
-    problem: Problem
+    problem: Problem  # its table lies on disk
     large: LargeTable
-    folder: Path
+    folder: Path  # a private one
 
     def problems(self) -> list[str]:
         """Say which settings, columns and models do not fit."""
@@ -157,10 +147,7 @@ class DealingTask:
     def solved(self) -> SolvedDealing:
         """Decide by the codes where everything goes.
 
-        Raises
-        ------
-        UnsatisfiableError
-            As :meth:`~sfumato.anonymizers.protocol.Publisher.publish`.
+        Raises ``UnsatisfiableError`` as :meth:`~sfumato.anonymizers.protocol.Publisher.publish`.
         """
         source = ordered_columns(self.large, self.problem.seed, by_sensitive_alone=self.deals.by_sensitive_alone)
         dealing = self.deals.deal(replace(self.problem, table=source.encoded), source)
@@ -208,10 +195,7 @@ class SolvedDealing:
 def people_behind(policy: Policy, large: LargeTable) -> PeopleBehind | None:
     """Return the people of a table; None where each has one record and nobody wishes.
 
-    Raises
-    ------
-    PolicyError
-        When a rule names a column that the table does not have, or a value that nobody has.
+    Raises ``PolicyError`` when a rule names a column that the table does not have, or a value that nobody has.
     """
 
     def meant(wish: Wish) -> NDArray[np.bool_]:
@@ -272,19 +256,8 @@ class NumberedParts(Protocol):
 class WatchedParts:
     """Counts the cells of parts that begin like a formula, and does what is to be done about them.
 
-    Parameters
-    ----------
-    published
-        The parts.
-    formulas
-        What is to be done; :func:`sfumato.anonymize_on_disk` says it.
-    count
-        How many parts there are.
-
-    Raises
-    ------
-    PolicyError
-        When formulas are to be escaped, and there are several parts.
+    `formulas`: what is to be done; :func:`sfumato.anonymize_on_disk` says it. `count`: how many parts there are. Raises
+    ``PolicyError`` when formulas are to be escaped, and there are several parts.
     """
 
     def __init__(self, published: NumberedParts, formulas: Formulas, count: int) -> None:
@@ -331,16 +304,8 @@ class WatchedParts:
 def kept_of(large: LargeTable, class_of: NDArray[np.int32]) -> LargeTable:
     """Return the table with the values, counts and types that its published records have.
 
-    Parameters
-    ----------
-    large
-        All records; their codes stay where they are.
-    class_of
-        int32 (n,): -1 for records that are left out.
-
-    Notes
-    -----
-    One pass over the codes. Values that only left out records have become null.
+    `large`: all records; their codes stay where they are. `class_of`: int32 (n,): -1 for records that are left out. One
+    pass over the codes. Values that only left out records have become null.
     """
     quasi = _kept(large, large.quasi_identifying, large.codes, class_of)
     sensitive = _kept(large, large.sensitive, large.sensitive_codes, class_of)
@@ -489,7 +454,7 @@ def anonymize_on_disk(
         check_audit_place(task.private, task.target, overwrite=overwrite)
     with named_source(task.source):
         opened = source if isinstance(source, OpenedFile) else opened_file(task.source, policy)
-    with spill_folder(Path(task.target).absolute().parent) as spill:
+    with spill_folder(task.target) as spill:
         return task.released(opened, spill)
 
 
@@ -652,7 +617,7 @@ class _Task:
 
         def solve_for(people: PeopleBehind, within: Problem) -> Partition:
             carry = carried(within.table)
-            folded = fold(looked_at(within), people.numbers, carry, people.wishes, people.wished_l)
+            folded = fold(without_unread_columns(within), people.numbers, carry, people.wishes, people.wished_l)
             return folded_solution(within, folded, self.policy.suppression_limit, recoding, solve)
 
         away, folds = self.engine is not None, behind is not None
@@ -705,9 +670,9 @@ class _Task:
         losses = measure_losses(generalized, k=smallest_allowed(models))
         anonymizer = cast(Anonymizer, self.policy.to_anonymizer())
         own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
-        told = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
+        remarks = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        notes = (*told, *advice, *more)
+        notes = (*remarks, *advice, *more)
         people = None if large.people is None else large.people.numbers
         peoples_ncp = None if people is None else peoples_penalty(generalized, people)
         of_people = () if people is None else limits_of_people(models, sensitive)

@@ -56,34 +56,16 @@ NOT_SHARED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PartWriter:
-    """Writes a part; sent to workers.
-
-    Attributes
-    ----------
-    columns : PublishedColumns
-    folder : str
-        Of the release.
-    format : str
-    token : str
-        What the file of that name holds.
-    table : str
-        The folder of the parts.
-    """
+    """Writes a part; sent to workers."""
 
     columns: PublishedColumns
-    folder: str
+    folder: str  # of the release
     format: Format
-    token: str
-    table: str = TABLE
+    token: str  # what the file of that name holds
+    table: str = TABLE  # the folder of the parts
 
     def __call__(self, part: tuple[int, bytes]) -> PartFacts:
-        """Write a part.
-
-        Raises
-        ------
-        InputError
-            When the folder is not that of the release, or cannot be written.
-        """
+        """Write a part. Raises ``InputError`` when the folder is not that of the release, or cannot be written."""
         number, numbers = part
         frame = self.columns.frame(pl.read_ipc(io.BytesIO(numbers)))
         name, writing = part_name(number, self.format), Path(self.folder) / WRITING
@@ -103,12 +85,7 @@ class PartWriter:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkersWrite:
-    """Has the parts of a release written by workers.
-
-    Attributes
-    ----------
-    session : pyspark.sql.SparkSession
-    """
+    """Has the parts of a release written by workers."""
 
     session: Any
 
@@ -117,10 +94,7 @@ class WorkersWrite:
     ) -> TableFacts:
         """Write the parts of a table, given as numbers, into the folder of a release; return what is said of them.
 
-        Raises
-        ------
-        InputError
-            When workers do not see the folder, or Spark goes away.
+        Raises ``InputError`` when workers do not see the folder, or Spark goes away.
         """
         writing, place, token = folder / WRITING, folder / table, secrets.token_hex(16)
         for made in (writing, place):
@@ -222,15 +196,8 @@ def written_by_problems(written_by: object) -> list[str]:
 def table_on_spark(source: Any, policy: Policy) -> Table:
     """Bring the columns of a table on Spark that have a role into memory, as :func:`sfumato.read_table` reads a file.
 
-    Parameters
-    ----------
-    source, policy
-        As :func:`anonymize_on_spark` takes them.
-
-    Raises
-    ------
-    SfumatoError
-        As :func:`sfumato.read_table`; also when there is no server, or when it goes away.
+    `source`, `policy`: as :func:`anonymize_on_spark` takes them. Raises ``SfumatoError`` as :func:`sfumato.read_table`;
+    also when there is no server, or when it goes away.
     """
     with told_of_spark(), _found(source, policy) as found, named_source(Path(found.label)):
         given = _settings(policy)["columns"] or ()
@@ -297,5 +264,5 @@ def told_of_spark() -> Iterator[None]:
 
 def _of_spark(problem: str) -> str:
     without_rows = re.sub(r", first in row [0-9,]+", "", problem)
-    told = without_rows.replace("the disk engine", "the Spark engine")
-    return told.replace("use --engine memory", "bring the records here with sfumato.read_table")
+    sentence = without_rows.replace("the disk engine", "the Spark engine")
+    return sentence.replace("use --engine memory", "bring the records here with sfumato.read_table")

@@ -21,64 +21,37 @@ from sfumato.whole_files import read_regular_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleaseFolder:
-    """What a folder says about itself; its tables are read when they are asked for.
-
-    Attributes
-    ----------
-    path : Path
-    description : Description
-    files : mapping of str to TableFacts
-        What ``release.json`` says of the file of each table.
-    policy : PublishedPolicy
-    """
+    """What a folder says about itself; its tables are read when they are asked for."""
 
     path: Path
     description: Description
-    files: Mapping[str, TableFacts]
+    files: Mapping[str, TableFacts]  # what ``release.json`` says of the file of each table
     policy: PublishedPolicy
 
     def read(self) -> tuple[Published, tuple[Check, ...]]:
         """Read every table; tell of each file whether it is the one that was written.
 
-        Raises
-        ------
-        VerificationError
-            When a file is missing, or the tables contradict each other or the structure.
-        SfumatoError
-            When a file cannot be read as a table.
+        Raises ``VerificationError`` when a file is missing, or the tables contradict each other or the structure.
+        Raises ``SfumatoError`` when a file cannot be read as a table.
         """
         return read_published_files(self.path, self.description, self.files)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedRelease:
-    """Published tables, and what the release says of how they came about.
-
-    Attributes
-    ----------
-    published : Published
-    description : Description or None
-        None where somebody handed in nothing but tables.
-    policy : PublishedPolicy
-    files : mapping of str to TableFacts
-        Empty for what is in memory.
-    """
+    """Published tables, and what the release says of how they came about."""
 
     published: Published
-    description: Description | None = None
+    description: Description | None = None  # None where somebody handed in nothing but tables
     policy: PublishedPolicy = field(default_factory=PublishedPolicy)
-    files: Mapping[str, TableFacts] = field(default_factory=dict)
+    files: Mapping[str, TableFacts] = field(default_factory=dict)  # empty for what is in memory
 
 
 def open_release(release: object) -> OpenedRelease:
     """Take a release, read a release folder or a release in a database, or take published tables as they are.
 
-    Raises
-    ------
-    InputError
-        When it is none of these.
-    VerificationError
-        When the folder or what the database holds is damaged.
+    Raises ``InputError`` when it is none of these. Raises ``VerificationError`` when the folder or what the database
+    holds is damaged.
     """
     if isinstance(release, Release):
         return OpenedRelease(release.published, release.description, PublishedPolicy(release.policy))
@@ -97,24 +70,14 @@ def open_release(release: object) -> OpenedRelease:
 def open_folder(folder: Path) -> ReleaseFolder:
     """Read what a release folder says about itself.
 
-    Raises
-    ------
-    InputError
-        When it is no release folder.
-    VerificationError
-        When it is damaged, of a later format, or a release of ratings.
+    Raises ``InputError`` when it is no release folder. Raises ``VerificationError`` when it is damaged, of a later
+    format, or a release of ratings.
     """
     return opened_folder(folder, mark_of(folder))
 
 
 def mark_of(folder: Path) -> str:
-    """Return the text of the ``release.json`` of a folder.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """Return the text of the ``release.json`` of a folder. Raises ``InputError`` when there is none."""
     if problem := no_release(folder):
         raise InputError(problem)
     return read_regular_text(folder / MARK, errors="replace")

@@ -34,17 +34,8 @@ def own_types(published: PublishedTable, table: Table) -> OwnTypes:
     """Give columns that were read from text the types of what is published, where somebody was left out.
 
     Labels of generalized values stay, and kinds that were declared, or that a hierarchy over texts rests on.
-
-    Parameters
-    ----------
-    published
-        As it would be published.
-    table
-        The original table.
-
-    Notes
-    -----
-    Cost O(n) for each column whose type changes, else that of its distinct values.
+    `published`: as it would be published. `table`: the original table. Cost O(n) for each column whose type changes,
+    else that of its distinct values.
     """
     if published.data.height == table.height:
         return OwnTypes(published, {})
@@ -82,14 +73,8 @@ class ReadFromText(Protocol):
 def only_by_the_left_out(table: ReadFromText, texts: Callable[[str], pl.Series]) -> list[str]:
     """Name the quasi-identifying columns that are categories only because of records that are left out.
 
-    Their classes were made of categories, so that they cannot be published as numbers or dates after all.
-
-    Parameters
-    ----------
-    table
-        The original table.
-    texts
-        The values of a column that its published records have, each once.
+    Their classes were made of categories, so that they cannot be published as numbers or dates after all. `table`: the
+    original table. `texts`: the values of a column that its published records have, each once.
     """
     found = []
     for name, attribute in table.schema.quasi_identifying.items():
@@ -111,19 +96,9 @@ def kept_texts(table: Table, kept: NDArray[np.bool_]) -> Callable[[str], pl.Seri
 def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) -> Verification:
     """Recount with the kinds that a reader finds; ask for a kind where a promise hangs on one that is no more there.
 
-    Parameters
-    ----------
-    was
-        The kinds that columns had in the original table and have no more.
-    count
-        Recounts.
-
-    Raises
-    ------
-    PolicyError
-        Naming the columns whose kind has to be declared.
-    VerificationError
-        Where the promise is broken for another reason: never expected.
+    `was`: the kinds that columns had in the original table and have no more. Raises ``PolicyError``: naming the columns
+    whose kind has to be declared. Raises ``VerificationError`` where the promise is broken for another reason: never
+    expected.
     """
     try:
         return count()
@@ -142,18 +117,12 @@ def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) 
 def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tuple[pl.Series, Kind]:
     """Return a column as reading its published values alone gives it, and its kind.
 
-    Parameters
-    ----------
-    column
-        What is published of it.
-    kind
-        That of all its values, the left out ones among them.
-    sensitive
-        What was declared of a sensitive column; None for others, whose kind stays.
+    `kind`: that of all its values, the left out ones among them. `sensitive`: what was declared of a sensitive column;
+    None for others, whose kind stays.
     """
-    settled = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
-    found = parse_texts(text_of(column.unique()), settled, (), strip=False)
+    own_kind = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
+    found = parse_texts(text_of(column.unique()), own_kind, (), strip=False)
     if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
         return column, kind
-    values = parse_texts(text_of(column), settled, (), strip=False).values
+    values = parse_texts(text_of(column), own_kind, (), strip=False).values
     return (values.cast(pl.String) if found.kind is Kind.CATEGORICAL else values).alias(column.name), found.kind

@@ -38,18 +38,8 @@ def write_parts(
 ) -> TableFacts:
     """Write a table that comes in parts, and hash each.
 
-    Parameters
-    ----------
-    frames
-        At least one, all of the same columns.
-    folder
-        Of the release.
-    format
-        Of the files.
-    single
-        Whether there is one part, which is then a file beside the others, as a table always was.
-    name
-        Of the table.
+    `frames`: at least one, all of the same columns. `folder`: of the release. `format`: of the files. `single`: whether
+    there is one part, which is then a file beside the others, as a table always was.
     """
     if single:
         (frame,) = frames
@@ -79,10 +69,8 @@ class FilesInARow:
     def of(cls, folder: Path, facts: TableFacts) -> FilesInARow:
         """Open the files of a release's table.
 
-        Raises
-        ------
-        InputError
-            When one has other columns than ``release.json`` says, or holds other types than the first.
+        Raises ``InputError`` when one has other columns than ``release.json`` says, or holds other types than the
+        first.
         """
         files: list[BatchSource] = []
         header = None
@@ -124,26 +112,10 @@ def recounted_in_parts(
 ) -> tuple[Verification, tuple[Check, ...]] | None:
     """Recount tables from their files, never holding all of them.
 
-    Parameters
-    ----------
-    folder, description, facts
-        The release.
-    scratch
-        Where codes are kept meanwhile; None: where the system keeps temporary files.
-    people
-        Who is who, as an audit file says it, where promises are about people.
-
-    Returns
-    -------
-    tuple of Verification and checks of the files, or None
-        None where the release can only be counted whole.
-
-    Raises
-    ------
-    VerificationError
-        When a file is missing, or the columns contradict what the release says of them.
-    SfumatoError
-        When a file cannot be read as a table.
+    `folder`, `description`, `facts`: the release. `scratch`: where codes are kept meanwhile; None: where the system
+    keeps temporary files. `people`: who is who, as an audit file says it, where promises are about people. Returns:
+    None where the release can only be counted whole. Raises ``VerificationError`` when a file is missing, or the
+    columns contradict what the release says of them. Raises ``SfumatoError`` when a file cannot be read as a table.
     """
     if counted_by_bucket(description):
         return _recounted_buckets(folder, description, facts, scratch)

@@ -24,23 +24,13 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleBehind:
-    """Who the records are about.
+    """Who the records are about."""
 
-    Attributes
-    ----------
-    numbers : numpy.ndarray
-        int32 (n,): the person of each record.
-    wishes : numpy.ndarray or None
-        int64 (n,): the k that each record's person wishes for, in whichever record it stands, rounded up to a step.
-    wished_l : numpy.ndarray or None
-        The same for the l.
-    unrounded : PeopleBehind or None
-        The same people with their wishes as they are, where some of them were rounded.
-    """
-
-    numbers: NDArray[np.int32]
+    numbers: NDArray[np.int32]  # (n,): the person of each record
+    # int64 (n,): the k that each record's person wishes for, in whichever record it stands, rounded up to a step
     wishes: NDArray[np.int64] | None = None
-    wished_l: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None  # the same for the l
+    # the same people with their wishes as they are, where some of them were rounded
     unrounded: PeopleBehind | None = None
 
     @classmethod

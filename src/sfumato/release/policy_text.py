@@ -22,15 +22,9 @@ FILE = "policy.toml"
 
 @dataclass(frozen=True)
 class PublishedPolicy:
-    """What a release says of how it was made.
+    """What a release says of how it was made."""
 
-    Attributes
-    ----------
-    text : str or None
-        As TOML; None where the release says nothing.
-    """
-
-    text: str | None = None
+    text: str | None = None  # as TOML; None where the release says nothing
 
     @classmethod
     def of_folder(cls, folder: Path) -> PublishedPolicy:
@@ -42,10 +36,7 @@ class PublishedPolicy:
     def content(self) -> Mapping[str, Any]:
         """Plain values, unchecked: who receives a release may have been sent anything.
 
-        Raises
-        ------
-        PolicyError
-            When the text is no TOML.
+        Raises ``PolicyError`` when the text is no TOML.
         """
         try:
             return tomllib.loads(self.text or "")
@@ -56,10 +47,7 @@ class PublishedPolicy:
     def recoding(self) -> Recoding:
         """Return how the release was published; other parts of the policy may be unknown here or withheld.
 
-        Raises
-        ------
-        PolicyError
-            When it cannot be read.
+        Raises ``PolicyError`` when it cannot be read.
         """
         damaged = PolicyError(f"{FILE}: is damaged; say how the table was published with recoding=")
         try:

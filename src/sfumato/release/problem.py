@@ -78,14 +78,8 @@ MOST = 0.9
 def repeated_notes(table: Table, partition: Partition | None, k: int) -> tuple[str, ...]:
     """Say that a column repeats as the key of people does, and how few of them a class may hold.
 
-    Parameters
-    ----------
-    table
-        The table that was read.
-    partition
-        Its solution; None where a release has no classes.
-    k
-        The class size that was promised.
+    `table`: the table that was read. `partition`: its solution; None where a release has no classes. `k`: the class
+    size that was promised.
     """
     if table.repeated is None:
         return _notes_on_keys(table)
@@ -129,12 +123,7 @@ def _links(column: pl.Series, people: NDArray[np.int32]) -> bool:
 def exact_set_notes(generalized: GeneralizedTable, losses: Losses) -> Iterator[str]:
     """Tell of nearly distinct values that are published in sets, and charge them as lost wholly, which they are.
 
-    Parameters
-    ----------
-    generalized
-        What is published.
-    losses
-        As they are measured: a set of ten among a thousand values loses nearly nothing.
+    `losses`: as they are measured: a set of ten among a thousand values loses nearly nothing.
     """
     height, weights = losses.records, {column.attribute.name: column.attribute.weight for column in generalized.columns}
     exact = [
@@ -163,10 +152,7 @@ def _is_nearly_distinct(attribute: EncodedAttribute, height: int) -> bool:
 def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Problem:
     """Return the problem of generalizing a table.
 
-    Raises
-    ------
-    PolicyError
-        With every model and form that the columns do not fit.
+    Raises ``PolicyError`` with every model and form that the columns do not fit.
     """
     problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
     if task.people.rows == "household" and task.table.people is not None:

@@ -46,22 +46,9 @@ def within_fingerprint_limit(
 ) -> Partition:
     """Suppress people until every class has enough people who have the values that somebody in it has.
 
-    Parameters
-    ----------
-    partition
-        A solution of the problem.
-    problem
-        Of the records.
-    behind
-        Who they are about; None where every record is a person of its own, and nobody wishes anything.
-    task
-
-    Raises
-    ------
-    UnsatisfiableError
-        When more would have to go than may.
-    PolicyError
-        When there are too many sets of values to count.
+    `partition`: a solution of the problem. `problem`: of the records. `behind`: who they are about; None where every
+    record is a person of its own, and nobody wishes anything. Raises ``UnsatisfiableError`` when more would have to go
+    than may. Raises ``PolicyError`` when there are too many sets of values to count.
     """
     numbers = task.table.people
     limit = fingerprint_limit(problem, task)
@@ -95,16 +82,8 @@ def with_pseudonyms(
 ) -> PublishedTable:
     """Add a column that numbers the people of each class afresh, in random order.
 
-    Parameters
-    ----------
-    published
-        The table without it.
-    class_of
-        int32 (n,): the class that a reader puts each record into.
-    problem
-    order
-        The record behind each published row.
-    task
+    `published`: the table without it. `class_of`: int32 (n,): the class that a reader puts each record into. `order`:
+    the record behind each published row.
     """
     assert task.table.people is not None
     people = task.table.people

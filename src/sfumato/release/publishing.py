@@ -25,12 +25,8 @@ from sfumato.table.row_order import canonical_order
 def published_release(task: Task, publisher: Publisher) -> Release:
     """Encode, publish, verify; see :func:`sfumato.anonymize`.
 
-    Raises
-    ------
-    PolicyError
-        With every setting that means nothing to the publisher, and every column and model that do not fit it.
-    VerificationError
-        Never expected: the tables break a promise, or leave one undecided.
+    Raises ``PolicyError`` with every setting that means nothing to the publisher, and every column and model that do
+    not fit it. Raises ``VerificationError``: never expected: the tables break a promise, or leave one undecided.
     """
     task.step("encoding", 1)
     encoded = task.encoded()

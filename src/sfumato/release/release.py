@@ -38,17 +38,9 @@ _MEMBERS = re.compile(r"((?:\\.|[^|\\])*)(?:\||$)")
 def in_declared_order(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """Return a frame whose categories are listed as `orders` declares, those that do not occur left out.
 
-    Parameters
-    ----------
-    frame
-        Published; categories are Enums that list what is published, and nothing else.
-    orders
-        Column → the original values, lowest first.
-
-    Notes
-    -----
-    A set stands by its lowest member, then by its highest; labels of which no member is known (``*``, an inner node of
-    a hierarchy) come last. Cost O(n + p log p) for p published labels.
+    `frame`: published; categories are Enums that list what is published, and nothing else. `orders`: column → the
+    original values, lowest first. A set stands by its lowest member, then by its highest; labels of which no member is
+    known (``*``, an inner node of a hierarchy) come last. Cost O(n + p log p) for p published labels.
     """
     return pl.DataFrame([_ordered(column, orders.get(column.name)) for column in frame])
 
@@ -56,10 +48,7 @@ def in_declared_order(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) 
 def as_pandas(frame: pl.DataFrame, orders: Mapping[str, Sequence[str]]) -> Any:
     """Return a frame as pandas has it; categories are ordered where each is an original value of a declared order.
 
-    Raises
-    ------
-    PolicyError
-        When pandas is not installed.
+    Raises ``PolicyError`` when pandas is not installed.
     """
     try:
         import pandas as pd

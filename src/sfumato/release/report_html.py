@@ -38,8 +38,8 @@ def release_parts(release: Release) -> tuple[Markup, ...]:
 
 def counts(report: Report | KindReport) -> str:
     """Count the records."""
-    told = f"{report.published:,} records"
-    return told if report.original is None else f"{told} of {report.original:,}"
+    sentence = f"{report.published:,} records"
+    return sentence if report.original is None else f"{sentence} of {report.original:,}"
 
 
 def _facts(report: Report | KindReport) -> Iterator[tuple[Cell, Cell]]:

@@ -63,12 +63,12 @@ def search_lattice(
         Contradictory or unknown settings, or an anonymizer that searches no lattice.
     """
     searcher = Incognito() if anonymizer is None else anonymizer
-    said = Arguments(models, searcher, suppression_limit=suppression_limit)
-    task = Task(table, said.policy(table, seed), seed=seed, threads=threads, progress=progress)
+    arguments = Arguments(models, searcher, suppression_limit=suppression_limit)
+    task = Task(table, arguments.policy(table, seed), seed=seed, threads=threads, progress=progress)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
 
-    def work(told: Progress) -> LatticeSearch:
-        return searcher.search(problem_of(replace(task, progress=told), searcher, encode(table)))
+    def work(beat: Progress) -> LatticeSearch:
+        return searcher.search(problem_of(replace(task, progress=beat), searcher, encode(table)))
 
     return beating(progress, "encoding", work)

@@ -36,28 +36,14 @@ UNLISTED = "it may list no files whose names begin with . or _"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkFolder:
-    """A release folder as a Spark server sees it.
-
-    Attributes
-    ----------
-    session : pyspark.sql.SparkSession
-    address : str
-        Without a slash at the end.
-    hashes : mapping of str to str
-        The sha256 of every file, by its path from the folder on.
-    texts : mapping of str to str
-        The files beside the tables.
-    description : Description
-    facts : TableFacts
-        What ``release.json`` says of the table.
-    """
+    """A release folder as a Spark server sees it."""
 
     session: Any
-    address: str
-    hashes: Mapping[str, str]
-    texts: Mapping[str, str]
+    address: str  # without a slash at the end
+    hashes: Mapping[str, str]  # the sha256 of every file, by its path from the folder on
+    texts: Mapping[str, str]  # the files beside the tables
     description: Description
-    facts: TableFacts
+    facts: TableFacts  # what ``release.json`` says of the table
 
     @property
     def policy(self) -> PublishedPolicy:
@@ -67,10 +53,7 @@ class SparkFolder:
     def records(self) -> CountedRows:
         """Return the table, to be counted by Spark.
 
-        Raises
-        ------
-        InputError
-            When a file has other columns than ``release.json`` says.
+        Raises ``InputError`` when a file has other columns than ``release.json`` says.
         """
         names, files = self.facts.columns, each(self._file, self.facts.files, ASKED_AT_ONCE)
         with asking_spark():
@@ -109,15 +92,8 @@ class SparkFolder:
 def spark_folder(address: str) -> Iterator[SparkFolder]:
     """Open a release folder by the Spark server that is at hand, and let the server go when the block ends.
 
-    Parameters
-    ----------
-    address
-        As the server sees it.
-
-    Raises
-    ------
-    SfumatoError
-        When there is no server, no release there, or one that is damaged or of a kind that is not counted.
+    `address`: as the server sees it. Raises ``SfumatoError`` when there is no server, no release there, or one that is
+    damaged or of a kind that is not counted.
     """
     place = str(Path(address).absolute()) if Path(address).exists() else address
     place = place.rstrip("/")

@@ -50,17 +50,11 @@ _SORTS = {pl.Int64: "whole", pl.Float64: "float", pl.Boolean: "boolean", pl.Date
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Content:
-    """What a table holds.
+    """What a table holds."""
 
-    Attributes
-    ----------
-    order : numpy.ndarray
-        int64 (n,): the rows in canonical order. Rows that are equal are interchangeable, and stand as they came.
-    sha256 : str
-        In hexadecimal. Two tables have the same one if they have the same columns and, as a multiset, the same rows.
-    """
-
+    # (n,): the rows in canonical order. Rows that are equal are interchangeable, and stand as they came.
     order: NDArray[np.int64]
+    # In hexadecimal. Two tables have the same one if they have the same columns and, as a multiset, the same rows.
     sha256: str
 
 
@@ -68,18 +62,9 @@ def content_of(frame: pl.DataFrame, records: NDArray[np.int64] | None = None) ->
     """Put the rows of a table into canonical order, and hash them.
 
     Each column is coded by its distinct values in rising order, 0 standing for missing ones, and rows are put in the
-    order of a hash of their codes. What is hashed are the names, the distinct values and the sorted codes.
-
-    Parameters
-    ----------
-    frame
-        As :func:`sfumato.table.databases.protocol.storable` returns it.
-    records
-        int64 (n,): how many rows of the table each stands for; None: one. The hash is that of all these.
-
-    Notes
-    -----
-    Cost O(n c + n log n) for n rows of c columns.
+    order of a hash of their codes. What is hashed are the names, the distinct values and the sorted codes. `frame`: as
+    :func:`sfumato.table.databases.protocol.storable` returns it. `records`: int64 (n,): how many rows of the table each
+    stands for; None: one. The hash is that of all these. Cost O(n c + n log n) for n rows of c columns.
     """
     height = frame.height if records is None else int(records.sum())
     digest = hashlib.sha256(json.dumps([height, frame.columns]).encode())
@@ -168,13 +153,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Shelf:
-    """Where a release lies.
-
-    Attributes
-    ----------
-    address : Address
-    schema : str
-    """
+    """Where a release lies."""
 
     address: Address
     schema: str
@@ -183,10 +162,7 @@ class Shelf:
     def of(cls, url: str, schema: str | None) -> Shelf:
         """Read a URL; a schema that it names counts before `schema`.
 
-        Raises
-        ------
-        PolicyError
-            When there is a password in it, or no schema is named.
+        Raises ``PolicyError`` when there is a password in it, or no schema is named.
         """
         address = address_of(url)
         name = address.schema or schema
@@ -214,29 +190,14 @@ class Shelf:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredRelease:
-    """What a schema holds.
+    """What a schema holds."""
 
-    Attributes
-    ----------
-    texts : mapping of str to str
-        As the files of a release folder beside its tables.
-    description : Description
-    facts : mapping of str to TableFacts
-        What ``release.json`` says of each table.
-    hashes : mapping of str to str
-        What each table holds now.
-    published : Published
-        Its tables in canonical order.
-    checks : tuple of Check
-        Whether each table holds what was written, and the schema nothing else.
-    """
-
-    texts: Mapping[str, str]
+    texts: Mapping[str, str]  # as the files of a release folder beside its tables
     description: Description
-    facts: Mapping[str, TableFacts]
-    hashes: Mapping[str, str]
-    published: Published
-    checks: tuple[Check, ...]
+    facts: Mapping[str, TableFacts]  # what ``release.json`` says of each table
+    hashes: Mapping[str, str]  # what each table holds now
+    published: Published  # its tables in canonical order
+    checks: tuple[Check, ...]  # whether each table holds what was written, and the schema nothing else
 
     @property
     def policy(self) -> PublishedPolicy:
@@ -280,51 +241,41 @@ def _writing(shelf: Shelf) -> Iterator[Session]:
 def holds_release(kind: str, target: str, schema: str, sha256: str, *, is_new: bool) -> bool:
     """Tell whether a database holds a release; what :func:`_mark` has said of it is given.
 
-    It is opened for writing, so that what a killed run has left in it is rolled back.
-
-    Raises
-    ------
-    InputError
-        When the database cannot be asked.
+    It is opened for writing, so that what a killed run has left in it is rolled back. Raises ``InputError`` when the
+    database cannot be asked.
     """
     shelf = Shelf(Address(kind, target, f"{kind} database" if kind == "postgresql" else target), schema)
     if shelf.file is not None and is_new and not shelf.file.exists():
         settle(shelf.file)
         return False
-    found = _settled(shelf)
+    found = _end_interrupted(shelf)
     return found is not None and hash_of(found[MARK]) == sha256
 
 
 def settle_stored(url: str) -> tuple[list[str], str]:
     """Have a database roll back what a killed run has left in it; return what became of that, and what it holds.
 
-    Raises
-    ------
-    SfumatoError
-        When the URL names no schema, or the database cannot be opened.
+    Raises ``SfumatoError`` when the URL names no schema, or the database cannot be opened.
     """
     shelf = Shelf.of(url, None)
     found = [] if shelf.file is None else settle(shelf.file)
     if shelf.file is not None and any(Path(f"{shelf.file}{end}").exists() for end in _BESIDE):
         found.append(f"{shelf.file}: a run was interrupted here; the database finished it or rolled it back")
-    texts = _settled(shelf)
+    texts = _end_interrupted(shelf)
     return found, f"{shelf}: holds {'no' if texts is None else 'a'} release"
 
 
 def end_in_file(kind: str, target: str) -> None:
     """Have a database that is a file, and what was to become one, end what a killed run has left.
 
-    Raises
-    ------
-    InputError
-        When it cannot be opened for writing, or is not there.
+    Raises ``InputError`` when it cannot be opened for writing, or is not there.
     """
     settle(Path(target))
     address = Address(kind, target, target)
     connector(address).end_interrupted(address)
 
 
-def _settled(shelf: Shelf) -> dict[str, str] | None:
+def _end_interrupted(shelf: Shelf) -> dict[str, str] | None:
     """Have a database end what was interrupted in it, as it does when it is opened; return the texts of a release."""
     texts = None
     with suppress(_OnlyTried), _named(shelf):
@@ -355,21 +306,10 @@ def _mark(shelf: Shelf, text: str, *, is_new: bool) -> dict[str, Any]:
 def save_in_database(release: Release, shelf: Shelf, *, overwrite: bool, ready: Ready | None = None) -> None:
     """Write a release in one transaction.
 
-    Parameters
-    ----------
-    release
-        Its tables, description, report and policy are written.
-    shelf
-    overwrite
-        Replace a release that is there. Anything else is never replaced.
-    ready
-        Called before the database commits, with what ``release.json`` says of the first table, what that holds, and by
-        what the release is found.
-
-    Raises
-    ------
-    InputError
-        When the schema is there and may not be replaced, or the database refuses or goes away; nothing is changed then.
+    `release`: its tables, description, report and policy are written. `overwrite`: replace a release that is there.
+    Anything else is never replaced. `ready`: called before the database commits, with what ``release.json`` says of the
+    first table, what that holds, and by what the release is found. Raises ``InputError`` when the schema is there and
+    may not be replaced, or the database refuses or goes away; nothing is changed then.
     """
     with _named(shelf):
         tables = release.published.tables
@@ -418,18 +358,9 @@ def check_stored_names(shelf: Shelf, frames: Collection[pl.DataFrame]) -> None:
 def stored_release(url: str, schema: str | None, *, grouped: bool = False) -> StoredRelease:
     """Read a release from a database, at one state.
 
-    Parameters
-    ----------
-    url, schema
-    grouped
-        To be recounted: the database may count equal rows of a generalized table, so that each comes once.
-
-    Raises
-    ------
-    InputError
-        When there is none, or the database cannot be read.
-    VerificationError
-        When it is damaged so that nothing can be counted.
+    `grouped`: to be recounted: the database may count equal rows of a generalized table, so that each comes once.
+    Raises ``InputError`` when there is none, or the database cannot be read. Raises ``VerificationError`` when it is
+    damaged so that nothing can be counted.
     """
     shelf = Shelf.of(url, schema)
     with _named(shelf), shelf.connector.reading(shelf.address) as session:

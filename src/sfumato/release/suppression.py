@@ -25,29 +25,11 @@ from sfumato.recoding import Recoding
 def settle_suppression(partition: Partition, problem: Problem, recoding: Recoding) -> Partition:
     """Suppress whole classes, smallest first, until the suppressed records may be published as `recoding` says.
 
-    Parameters
-    ----------
-    partition
-        A solution; its suppressed records carry −1.
-    problem
-        Models and limit.
-    recoding
-        Whether suppressed records are removed or published as ``*``.
-
-    Returns
-    -------
-    Partition
-        The same one when nothing is suppressed or nothing has to be added.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When the limit does not allow it.
-
-    Notes
-    -----
-    Models that compare with the whole table see another one when records go, so classes are judged anew by them. Cost
-    O((n + s) log c) for c classes and s pairs of class and sensitive value.
+    `partition`: a solution; its suppressed records carry −1. `problem`: models and limit. `recoding`: whether
+    suppressed records are removed or published as ``*``. Returns: the same one when nothing is suppressed or nothing
+    has to be added. Raises ``UnsatisfiableError`` when the limit does not allow it. Models that compare with the whole
+    table see another one when records go, so classes are judged anew by them. Cost O((n + s) log c) for c classes and s
+    pairs of class and sensitive value.
     """
     suppressed = partition.suppressed
     if suppressed == 0:
@@ -78,19 +60,9 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
 def allowed_solution(problem: Problem, recoding: Recoding, solve: Callable[[Problem], Partition]) -> Partition:
     """Solve; where what is left out may not be published as `recoding` says, solve without leaving anybody out.
 
-    Anonymizers do not know whether suppressed records will stand in the table as one more class.
-
-    Parameters
-    ----------
-    problem, recoding
-        As :func:`settle_suppression` takes them.
-    solve
-        Finds a solution of such a problem.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When there is none.
+    Anonymizers do not know whether suppressed records will stand in the table as one more class. `problem`, `recoding`:
+    as :func:`settle_suppression` takes them. `solve`: finds a solution of such a problem. Raises ``UnsatisfiableError``
+    when there is none.
     """
     partition = solve(problem)
     try:
@@ -112,16 +84,16 @@ def smallest_first(
     return order
 
 
-def fewest_added(settled: Callable[[int], Partition | None], most: int) -> Partition | None:
+def fewest_added(solution_with: Callable[[int], Partition | None], most: int) -> Partition | None:
     """Find the fewest classes to add, by doubling and then halving; exact where adding never breaks what holds."""
     failing, passing = -1, 0
-    while (found := settled(passing)) is None:
+    while (found := solution_with(passing)) is None:
         if passing == most:
             return None
         failing, passing = passing, min(max(1, 2 * passing), most)
     while passing - failing > 1:
         middle = (failing + passing) // 2
-        better = settled(middle)
+        better = solution_with(middle)
         if better is None:
             failing = middle
         else:

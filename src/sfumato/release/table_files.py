@@ -50,12 +50,8 @@ def read_published_files(
 ) -> tuple[Published, tuple[Check, ...]]:
     """Read every table and put them together; tell of each file whether it is the one that was written.
 
-    Raises
-    ------
-    VerificationError
-        When a file is missing, or the tables contradict each other or the structure.
-    SfumatoError
-        When a file cannot be read as a table.
+    Raises ``VerificationError`` when a file is missing, or the tables contradict each other or the structure. Raises
+    ``SfumatoError`` when a file cannot be read as a table.
     """
     refuse_missing(folder, facts)
     tables = {name: _read_table(folder, entry, description) for name, entry in facts.items()}

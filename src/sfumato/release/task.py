@@ -41,40 +41,19 @@ STEPS = 6
 class Task:
     """What is to be done.
 
-    Attributes
-    ----------
-    table : Table
-    policy : Policy
-        Everything that the release is made from, but for the table.
-    bound : bool
-    seed : int or None
-    threads : int or None
-        None takes what the policy says.
-    progress : callable
-    read : EncodedTable or None
-        The table's codes, where they are known already.
-    engine : Engine
-        Where the work runs.
-    population : Table or None
-        Everybody who might be in the table, where a model speaks of them.
-
-    Raises
-    ------
-    PolicyError
-        With every mistake at once.
-    SchemaError
-        With every column that nobody has said is to be published, though it looks as if it identified people.
+    Raises ``PolicyError`` with every mistake at once. Raises ``SchemaError`` with every column that nobody has said is
+    to be published, though it looks as if it identified people.
     """
 
     table: Table
-    policy: Policy
+    policy: Policy  # everything that the release is made from, but for the table
     bound: bool = False
     seed: int | None = None
-    threads: int | None = None
+    threads: int | None = None  # None takes what the policy says
     progress: Progress = silent
-    read: EncodedTable | None = None
-    engine: Engine = field(default_factory=LocalEngine)
-    population: Table | None = None
+    read: EncodedTable | None = None  # the table's codes, where they are known already
+    engine: Engine = field(default_factory=LocalEngine)  # where the work runs
+    population: Table | None = None  # everybody who might be in the table, where a model speaks of them
 
     def __post_init__(self) -> None:
         """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
@@ -108,10 +87,7 @@ class Task:
     def encoded(self) -> EncodedTable:
         """Return the table's codes.
 
-        Raises
-        ------
-        SfumatoError
-            With the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
+        Raises ``SfumatoError`` with the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
         """
         encoded = self.read or self.engine.encode(self.table)
         return encoded if self.population is None else among_population(encoded, self.table, self.population)
@@ -125,16 +101,14 @@ class Task:
     def wishes(self) -> NDArray[np.int64] | None:
         """The k that is wished for in each record, int64 (n,), by its column and by rules; None: nobody wishes.
 
-        Raises
-        ------
-        PolicyError
-            When a wish of the policy names a column that the table does not have, or a value that nobody has.
+        Raises ``PolicyError`` when a wish of the policy names a column that the table does not have, or a value that
+        nobody has.
         """
         return self._wished(self.table.wishes, {wish: wish.k for wish in self.policy.wishes if wish.k})
 
-    def _wished(self, own: NDArray[np.int64] | None, said: Mapping[Wish, int]) -> NDArray[np.int64] | None:
+    def _wished(self, own: NDArray[np.int64] | None, wishes: Mapping[Wish, int]) -> NDArray[np.int64] | None:
         frame = self.table.frame
-        return wished(own, said, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
+        return wished(own, wishes, frame.height, frame.columns, lambda wish: meant_by(wish, self.table))
 
     @cached_property
     def wished_l(self) -> NDArray[np.int64] | None:

@@ -99,26 +99,14 @@ def text_checks(
 ) -> tuple[Check, ...]:
     """Tell whether a folder holds what was written and nothing else, and whether its report says what was recounted.
 
-    Parameters
-    ----------
-    folder
-    mark
-        The text of its ``release.json``.
-    tables
-        Names of the files that hold tables.
-    limit
-        Of suppression, as ``release.json`` says it.
-    counted
-        What was recounted of the models that this version knows.
-    unknown
-        Number of the other models.
-    folders
-        Which of `tables` are folders of parts; others look into them.
+    * `mark`: the text of its ``release.json``.
+    * `tables`: names of the files that hold tables.
+    * `limit`: of suppression, as ``release.json`` says it.
+    * `counted`: what was recounted of the models that this version knows.
+    * `unknown`: number of the other models.
+    * `folders`: which of `tables` are folders of parts; others look into them.
 
-    Raises
-    ------
-    VerificationError
-        When the hashes in ``release.json`` are none.
+    Raises ``VerificationError`` when the hashes in ``release.json`` are none.
     """
     hashes = _hashes(mark, tables)
     wrong = tuple(_wrong_files(folder, tables, hashes, folders))
@@ -199,8 +187,8 @@ def _report_check(text: str | None, limit: float, counted: Verification, unknown
     if text is None:
         return Check(AGREES, Outcome.UNDECIDABLE, detail=f"the release has no {REPORT}", required=False)
     try:
-        said = unambiguous(text)
-        wrong = list(_claims(said, limit, counted.to_dict(), unknown))
+        report = unambiguous(text)
+        wrong = list(_claims(report, limit, counted.to_dict(), unknown))
     except (VerificationError, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return Check(AGREES, Outcome.BROKEN, detail=f"{REPORT} is damaged")
     if wrong:
@@ -208,9 +196,9 @@ def _report_check(text: str | None, limit: float, counted: Verification, unknown
     return Check(AGREES, Outcome.HOLDS)
 
 
-def _claims(said: Mapping[str, Any], limit: float, counted: Mapping[str, Any], unknown: int) -> Iterator[str]:
+def _claims(report: Mapping[str, Any], limit: float, counted: Mapping[str, Any], unknown: int) -> Iterator[str]:
     """Name what a report says otherwise than the recount; of details only words may differ between versions."""
-    records, verification = said["records"], said["verification"]
+    records, verification = report["records"], report["verification"]
     if {records["published"], verification["records"]} != {counted["records"]}:
         yield "the records"
     if records["suppression_limit"] != limit:
@@ -220,23 +208,25 @@ def _claims(said: Mapping[str, Any], limit: float, counted: Mapping[str, Any], u
         yield "the roles"
     if "wishes" in verification and not _same_wishes(verification["wishes"], counted.get("wishes", [])):
         yield "the wishes"
-    told, found = _outcomes(verification["checks"]), _outcomes(counted["checks"])
-    more = [each for each in told if each not in found]
-    if len(more) != unknown or len(told) - len(more) != len(found):
+    outcomes, found = _outcomes(verification["checks"]), _outcomes(counted["checks"])
+    more = [each for each in outcomes if each not in found]
+    if len(more) != unknown or len(outcomes) - len(more) != len(found):
         yield "the promises"
 
 
 _COMMON = {"ok", "records", "roles", "wishes", "checks"}
 
 
-def _same_wishes(told: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> bool:
+def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> bool:
     """Compare what classes promise to who wishes for it; how many keep it may be known to one of the two alone."""
 
     def without_kept(wishes: Mapping[str, Any]) -> dict[str, Any]:
         return {name: figure for name, figure in wishes.items() if name != "classes_that_keep_it"}
 
-    kept = [{wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(told, found, strict=False)]
-    return list(map(without_kept, told)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
+    kept = [
+        {wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(of_report, found, strict=False)
+    ]
+    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
 
 
 def _sets(roles: Mapping[str, list[str]]) -> dict[str, set[str]]:

@@ -15,8 +15,7 @@ import ctypes
 import json
 import logging
 import os
-import re
-import secrets
+import shlex
 import shutil
 import sys
 import time
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.whole_files import lock_folder
+from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder, remove_unless_used, sync, unfinished
 
 NEW, OLD, PLAN, JOURNAL, OF = "new", "old", "plan", "journal", "of"
 AUDIT = ".audit.json"
@@ -49,19 +48,11 @@ log = logging.getLogger(__name__)
 def together(target: Path, audit: Path | None, around: Path | None, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Give a new folder, and the path of a private file to write; both take their places when the block ends well.
 
-    Parameters
-    ----------
-    target
-        The folder, without links.
-    audit
-        The private file; None when there is none.
-    around
-        A folder around the target that is given away: unfinished work lies beside it.
-    overwrite
-        Replace what is there.
+    `target`: the folder, without links. `around`: a folder around the target that is given away: unfinished work lies
+    beside it. `overwrite`: replace what is there.
     """
     holder = _holder(_beside(target, around))
-    lock = _made(holder)
+    lock = new_locked_folder(holder)
     private = None if audit is None else _holder(audit)
     inode = None
     BEGUN.append(target)
@@ -131,17 +122,14 @@ def beside_database(audit: Path, file: tuple[str, str] | None, *, overwrite: boo
 
 
 @contextmanager
-def new_file(path: Path, *, replaces: bool = False) -> Iterator[Path]:
+def new_file(path: Path) -> Iterator[Path]:
     """Give the path of a file that is not there; what is written to it takes its place when the block ends well."""
     holder = _holder(path)
     with _locked(holder):
         try:
             yield holder / NEW
             _sync(holder)
-            if replaces:
-                (holder / NEW).replace(path)
-            else:
-                _put(holder / NEW, path)
+            _put(holder / NEW, path)
             sync(path.parent)
         finally:
             shutil.rmtree(holder, ignore_errors=True)
@@ -150,13 +138,14 @@ def new_file(path: Path, *, replaces: bool = False) -> Iterator[Path]:
 def settle(path: Path) -> list[str]:
     """Bring what a killed run has left of a folder or file to its end; say what became of it.
 
-    Raises
-    ------
-    InputError
-        When that cannot be known before something else is there again: a database, or a folder that was moved.
+    Raises ``InputError`` when that cannot be known before something else is there again: a database, or a folder that
+    was moved.
     """
-    found = []
+    found, aside = [], False
     for holder in left(path):
+        if holder.is_file() or holder.suffix == f".{SPILL}":
+            aside |= _removed(holder)
+            continue
         main = _main(holder)
         if holder.is_dir() and not main.is_dir():
             raise InputError(
@@ -171,17 +160,31 @@ def settle(path: Path) -> list[str]:
         finally:
             os.close(lock)
         found.append(f"{path}: a run was interrupted here; it was {'finished' if decided else 'taken back'}")
+    if aside and not found:
+        # Whether that run had come to its end nobody can tell from it.
+        found.append(f"{path}: a run was interrupted here; what it had put aside was removed")
     return list(dict.fromkeys(found))
 
 
+def _removed(work: Path) -> bool:
+    """Remove a file that has not got its name, or a folder that only a run needs; tell whether it is gone."""
+    if work.is_file():
+        return remove_unless_used(work)
+    if (lock := lock_folder(work)) is None:
+        return False
+    shutil.rmtree(work, ignore_errors=True)
+    os.close(lock)
+    return True
+
+
 def left(path: Path) -> list[Path]:
-    """Return the holders of runs that ended before their time, beside a path or the folder around it.
+    """Return what runs left that ended before their time, beside a path or the folder around it: holders and the like.
 
     Beside a release, too, of which the path is the audit file by its name: its own holder comes a moment later.
     """
     path = Path(os.path.realpath(path))
     places = dict.fromkeys((path, path.parent, path.parent / path.name.removesuffix(AUDIT)))
-    return [holder for place in places for holder in _holders(place) if not is_used(holder)]
+    return [found for place in places for found in unfinished(place) if not is_used(found)]
 
 
 def interrupted(path: Path) -> str | None:
@@ -189,9 +192,10 @@ def interrupted(path: Path) -> str | None:
     return line_of(path) if left(path) else None
 
 
-def line_of(path: Path) -> str:
-    """Return the line that names what brings an interrupted run to its end."""
-    return f"{path}: a run was interrupted here; sfumato settle {path} finishes it or takes it back"
+def line_of(path: Path, *more: str | Path) -> str:
+    """Return the line that names what brings an interrupted run to its end, as it can be typed."""
+    command = shlex.join(["sfumato", "settle", str(path), *map(str, more)])
+    return f"{path}: a run was interrupted here; {command} finishes it or takes it back"
 
 
 def is_used(folder: Path) -> bool:
@@ -212,20 +216,10 @@ def new_command() -> None:
 def after_stop() -> str | None:
     """Say what an interruption has found done or begun; None where there is nothing."""
     written = [name for name, folder in WRITTEN if folder is None or folder.exists()]
-    said = [f"{name} was written before" for name in written] or ["no release was written"]
-    said += [f"what it was to cost stays spent in {name}" for name in SPENT]
-    said += [f"sfumato settle {target} ends what was begun" for target in BEGUN]
-    return "; ".join(said) if WRITTEN or SPENT or BEGUN else None
-
-
-def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, put on the disk, where the system can do that."""
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sentences = [f"{name} was written before" for name in written] or ["no release was written"]
+    sentences += [f"what it was to cost stays spent in {name}" for name in SPENT]
+    sentences += [f"{shlex.join(['sfumato', 'settle', str(target)])} ends what was begun" for target in BEGUN]
+    return "; ".join(sentences) if WRITTEN or SPENT or BEGUN else None
 
 
 def exchanged(one: Path, other: Path) -> bool:
@@ -248,36 +242,12 @@ def _beside(target: Path, around: Path | None) -> Path:
 
 
 def _holder(path: Path) -> Path:
-    path = Path(os.path.abspath(path))
-    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-
-
-def _holders(path: Path) -> list[Path]:
-    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
-    with suppress(OSError):
-        return sorted(each for each in path.parent.iterdir() if name.fullmatch(each.name) and each.is_dir())
-    return []
-
-
-def _made(holder: Path) -> int | None:
-    """Make a holder and lock it; return the lock, or None where the system has none."""
-    for _ in range(5):
-        with suppress(FileExistsError):
-            holder.mkdir(mode=0o700)
-        # Until its lock is there, whoever ends interrupted runs may take it for the holder of one, and away.
-        lock = lock_folder(holder)
-        if lock is not None and holder.exists():
-            return lock
-        if lock is not None:
-            os.close(lock)
-        time.sleep(0.01)
-    holder.mkdir(mode=0o700, exist_ok=True)
-    return None
+    return beside(Path(os.path.abspath(path)))
 
 
 @contextmanager
 def _locked(holder: Path) -> Iterator[None]:
-    lock = _made(holder)
+    lock = new_locked_folder(holder)
     try:
         yield
     finally:
@@ -289,10 +259,7 @@ def _locked(holder: Path) -> Iterator[None]:
 def alone(*folders: Path) -> Iterator[None]:
     """Wait until no other run puts something in place in some folders, and keep others out.
 
-    Raises
-    ------
-    InputError
-        When the other run takes too long.
+    Raises ``InputError`` when the other run takes too long.
     """
     until = time.monotonic() + PATIENCE
     with ExitStack() as stack:
@@ -311,7 +278,7 @@ def alone(*folders: Path) -> Iterator[None]:
 
 def _refuse_taken(audit: Path | None, *, overwrite: bool) -> None:
     if audit is not None and not overwrite and audit.exists():
-        raise InputError(f"{audit.name}: another run wrote an audit file there meanwhile; name another place")
+        raise InputError(f"{audit.name}: another run wrote this file meanwhile; name another place")
 
 
 def _put(new: Path, path: Path) -> None:
@@ -380,44 +347,43 @@ def _end(holder: Path) -> bool:
     """Finish what was decided, take back all else, and leave nothing; tell whether it was finished."""
     if not holder.is_dir():
         return False
-    said, decided = _read(holder), (holder / JOURNAL).is_file()
-    if decided and "database" in said:
-        decided = _end_beside_database(holder, said)
-    elif decided and "target" in said:
+    journal, decided = _read(holder), (holder / JOURNAL).is_file()
+    if decided and "database" in journal:
+        decided = _end_beside_database(holder, journal)
+    elif decided and "target" in journal:
         try:
-            _arrive(holder, said["target"], said["inode"])
+            _arrive(holder, journal["target"], journal["inode"])
         except BaseException:
             # Interrupted, or the system refuses: what has not arrived is not to.
-            if _arrived(said["target"], said["inode"]):
+            if _arrived(journal["target"], journal["inode"]):
                 raise
             (holder / JOURNAL).unlink()
-            _take_away(holder, said)
+            _take_away(holder, journal)
             raise
-        if isinstance(said.get("private"), Path) and (new := said["private"] / NEW).is_file():
-            new.replace(said["audit"])
-            sync(said["audit"].parent)
-        _take_private(said)
-    elif said.get("file"):
+        if isinstance(journal.get("private"), Path) and (new := journal["private"] / NEW).is_file():
+            new.replace(journal["audit"])
+            sync(journal["audit"].parent)
+    elif journal.get("file"):
         from sfumato.release.stored import end_in_file
 
         # A database that is not there any more, or is in use, has nothing to do with a run that is taken back.
         with suppress(SfumatoError):
-            end_in_file(*said["file"])
+            end_in_file(*journal["file"])
     if decided:
         (holder / JOURNAL).unlink()
         sync(holder)
-    _take_away(holder, said)
+    _take_away(holder, journal)
     return decided
 
 
-def _end_beside_database(holder: Path, said: dict[str, Any]) -> bool:
+def _end_beside_database(holder: Path, journal: dict[str, Any]) -> bool:
     """Put the audit file in place if the database holds its release."""
     # Only such a run needs what reads databases.
     from sfumato.release.stored import holds_release
 
-    found = holds_release(**said["database"])
+    found = holds_release(**journal["database"])
     if found:
-        _put_audit(holder, said["audit"])
+        _put_audit(holder, journal["audit"])
     else:
         (holder / JOURNAL).unlink()
     return found
@@ -452,14 +418,15 @@ def _arrived(target: Path, inode: int) -> bool:
     return target.exists() and target.stat().st_ino == inode
 
 
-def _take_private(said: dict[str, Any]) -> None:
-    if isinstance(said.get("private"), Path):
-        shutil.rmtree(said["private"], ignore_errors=True)
+def _take_private(journal: dict[str, Any]) -> None:
+    if isinstance(journal.get("private"), Path):
+        shutil.rmtree(journal["private"], ignore_errors=True)
 
 
-def _take_away(holder: Path, said: dict[str, Any]) -> None:
-    _take_private(said)
-    # The plan goes last: without it nobody knew of the private file's holder.
+def _take_away(holder: Path, journal: dict[str, Any]) -> None:
     for path in (holder / NEW, holder / OLD):
         shutil.rmtree(path, ignore_errors=True)
+    # Once this is gone, nobody who has the audit file alone knows of the rest: no more than the plan.
+    _take_private(journal)
+    # The plan goes last: without it nobody knew of the private file's holder.
     shutil.rmtree(holder, ignore_errors=True)

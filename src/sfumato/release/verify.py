@@ -115,8 +115,8 @@ def verify(
         found = _verified(release, asked)
     else:
 
-        def work(told: Progress) -> Verification:
-            told("recounting", 0, 1)
+        def work(beat: Progress) -> Verification:
+            beat("recounting", 0, 1)
             return _verified(release, asked)
 
         found = beating(progress, "recounting", work)
@@ -256,15 +256,7 @@ def recounted(
 ) -> Verification:
     """Recount a folder whose tables have been read, and which is not one of ratings; see :func:`verify`.
 
-    Parameters
-    ----------
-    opened
-    mark
-        The text of its ``release.json``.
-    published, integrity
-        As ``opened.read()`` returns them.
-    audit
-    population
+    `mark`: the text of its ``release.json``. `published`, `integrity`: as ``opened.read()`` returns them.
     """
     people = None if audit is None else _people_of(audit, opened, published.tables["data"].height)
     return _recount(published, opened.description, opened.policy, integrity, _beside(opened, mark), people, population)
@@ -338,8 +330,8 @@ def _with_files(
     agreement = policy_checks(policy, differences)
     attested = *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.
-    told = counted.without_people() if description.people == "audit" else counted
-    files = beside(told.without_population(), unknown=len(unknown))
+    verification = counted.without_people() if description.people == "audit" else counted
+    files = beside(verification.without_population(), unknown=len(unknown))
     return replace(counted, checks=(*first, *counted.checks, *unknown, *agreement, *files, *attested))
 
 
@@ -348,8 +340,8 @@ def _of_all_records(description: Description) -> tuple[Check, ...]:
     if description.rows == "together":
         return ()
     if description.rows == "household":
-        told = "which rows are of one household is not published"
-        return (Check("households alike, member by member", Outcome.UNDECIDABLE, detail=told, required=False),)
+        sentence = "which rows are of one household is not published"
+        return (Check("households alike, member by member", Outcome.UNDECIDABLE, detail=sentence, required=False),)
     least = description.all_records_k
     promise = "all-records k (not promised)" if least is None else f"all-records k ({least:,})"
     detail = "records of a person may lie in different classes, and which of them do is not published"

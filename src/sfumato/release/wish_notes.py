@@ -36,11 +36,11 @@ def wish_notes(
 
     classes = {"k": "Classes of {:,}", "l": "An l of {:,}"}
     what = " and ".join(classes[letter].format(number) for letter, number in most.items()).replace("and An", "and an")
-    told, several = f"{what} for everybody, as those want who wish for most,", "k" in most
+    sentence, several = f"{what} for everybody, as those want who wish for most,", "k" in most
     uniform = lost(PeopleBehind(behind.numbers), uniform_problem(problem, most))
     if uniform is None:
-        yield f"{told} {'are' if several else 'is'} not possible."
+        yield f"{sentence} {'are' if several else 'is'} not possible."
     else:
-        yield f"{told} {'lose' if several else 'loses'} {uniform} (NCP)."
+        yield f"{sentence} {'lose' if several else 'loses'} {uniform} (NCP)."
     if behind.unrounded is not None and (unrounded := lost(behind.unrounded, problem)):
         yield f"Wishes as they are, not rounded up to the steps that classes publish, lose {unrounded} (NCP)."

@@ -13,45 +13,31 @@ from sfumato.policy.parts import Wish
 
 def wished(
     own: NDArray[np.integer] | None,
-    said: Mapping[Wish, int],
+    rules: Mapping[Wish, int],
     height: int,
     names: Collection[str],
-    meant: Callable[[Wish], NDArray[np.bool_]],
+    records_of: Callable[[Wish], NDArray[np.bool_]],
 ) -> NDArray[np.int64] | None:
     """Return what the person of each record wishes for in it, int64 (n,), 1 where nothing is; None: nobody wishes.
 
-    Parameters
-    ----------
-    own
-        Integers (n,): what a column says; None where there is none.
-    said
-        The rules, and what each gives at least.
-    height
-        Number of records n.
-    names
-        The columns of the table.
-    meant
-        Tells which records a rule is about, bool (n,).
-
-    Raises
-    ------
-    PolicyError
-        When a rule names a column that the table does not have, or a value that nobody has.
+    `own`: integers (n,): what a column says; None where there is none. `rules`: what each gives at least. `names`: the
+    columns of the table. `records_of`: tells which records a rule is about, bool (n,). Raises ``PolicyError`` when a
+    rule names a column that the table does not have, or a value that nobody has.
     """
-    if not said and own is None:
+    if not rules and own is None:
         return None
     raise_all(
         PolicyError,
         [
             f"wishes: column {wish.column!r} is not in the table, or has no role; correct it, or give it one"
-            for wish in said
+            for wish in rules
             if wish.column not in names
         ],
     )
     wishes = np.ones(height, dtype=np.int64) if own is None else own.astype(np.int64)
     idle = []
-    for wish, least in said.items():
-        about = meant(wish)
+    for wish, least in rules.items():
+        about = records_of(wish)
         wishes = np.where(about, np.maximum(wishes, least), wishes)
         if not about.any():
             idle.append(wish.column)

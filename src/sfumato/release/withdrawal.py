@@ -30,20 +30,11 @@ Below = Callable[[NDArray[np.int32]], NDArray[np.bool_]]
 
 @dataclass(frozen=True)
 class PeoplesLimit:
-    """A limit that people can be below.
+    """A limit that people can be below."""
 
-    Attributes
-    ----------
-    promise : str
-        What it asks for, in words that finish "so that ...".
-    below : callable
-    instead : str
-        What could be changed instead, in words that finish "or ...".
-    """
-
-    promise: str
+    promise: str  # what it asks for, in words that finish "so that ..."
     below: Below
-    instead: str
+    instead: str  # what could be changed instead, in words that finish "or ..."
 
     def beside(self, other: PeoplesLimit) -> PeoplesLimit:
         """Return the limit that asks for both."""
@@ -62,31 +53,11 @@ def withdrawn(
     Where the suppressed records are published as ``*``, or have to be as many as a class, whole classes go as well,
     smallest first, until they may stand like that: the people among the stars are within the limit, too.
 
-    Parameters
-    ----------
-    problem
-        Of the records: models, and the records that may be suppressed.
-    partition
-        A solution of it; its suppressed records carry −1.
-    people
-        Who the records are about.
-    limit
-        What is asked for. Leaving people out must not lift anybody else above it.
-    task
-        Says whether suppressed records are removed or published as ``*``, and which share of the people may be.
+    `partition`: a solution of it; its suppressed records carry −1. `people`: who the records are about. `limit`: what
+    is asked for. Leaving people out must not lift anybody else above it. `task`: says whether suppressed records are
+    removed or published as ``*``, and which share of the people may be. Returns: with the same classes where nobody is
+    below. Raises ``UnsatisfiableError``: counting the people who would have to go, and those who may.
 
-    Returns
-    -------
-    Partition
-        With the same classes where nobody is below.
-
-    Raises
-    ------
-    UnsatisfiableError
-        Counting the people who would have to go, and those who may.
-
-    Notes
-    -----
     *Guarantee.* In the solution that is returned nobody is below the limit, and every model holds in every class, stars
     among them, counted over people.
 
@@ -97,12 +68,12 @@ def withdrawn(
     allowed = math.floor(share * np.count_nonzero(np.bincount(people.numbers)) + 1e-9)
     withdrawal = _Withdrawal(problem, partition, people, limit, allowed, task.recoding.suppressed == "star")
     least = withdrawal.without(withdrawal.gone)
-    if found := _settled(withdrawal, least):
+    if found := _withdraw(withdrawal, least):
         return found
     raise UnsatisfiableError(withdrawal.refusal(least))
 
 
-def _settled(withdrawal: _Withdrawal, least: NDArray[np.bool_]) -> Partition | None:
+def _withdraw(withdrawal: _Withdrawal, least: NDArray[np.bool_]) -> Partition | None:
     """Withdraw these people, and the fewest whole classes besides; None where that are too many."""
     if not withdrawal.is_affordable(least):
         return None

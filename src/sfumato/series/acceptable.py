@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
 from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS, ways_of_series
+from sfumato.table.person_keys import as_person_key, named_key
 from sfumato.table.schema import Attribute
 from sfumato.table.writing import PLAIN
 
@@ -26,26 +27,32 @@ WISHED = ("wished-k", "wished-l")
 FROZEN = "not what the series was started with, which is frozen; take the change back, or start another series"
 
 
-def key_column(policy: Policy, key: str | None, way: str = APPEND) -> str:
-    """Return the column that says who a record is about: the named one, the person column, or the identifying one.
+def key_of_series(policy: Policy, key: str | Sequence[str] | None, way: str = APPEND) -> str | tuple[str, ...]:
+    """Return the column that says who a record is about, or the columns: what is named, the person, or identifying.
 
     Raises
     ------
     PolicyError
         When it is not clear which.
     """
-    columns = policy.columns
-    if WAYS[way].people and columns.person is not None and key not in (None, columns.person):
+    columns, named = policy.columns, (key,) if isinstance(key, str) else tuple(key or ())
+    if WAYS[way].people and columns.person is not None and named and {*named} != {*columns.key_columns}:
         raise PolicyError(
-            f"key: the policy says that column {columns.person!r} tells who a record is about (person); leave the key "
+            f"key: the policy says that {named_key(columns.person)} tell who a record is about (person); leave the key "
             "out, or the role"
         )
-    known = (*((columns.person,) if columns.person else ()), *columns.identifying)
-    if key is not None and key not in known:
+    strange = [name for name in named if name not in (*columns.key_columns, *columns.identifying)]
+    if strange or len({*named}) < len(named):
+        twice = f"key: names column {next((name for name in named if named.count(name) > 1), '')!r} twice; name it once"
         raise PolicyError(
-            f"key: column {key!r} is not identifying; give it that role, so that it is removed, and name it again"
+            f"key: column {strange[0]!r} is not identifying; give it that role, so that it is removed, and name it "
+            "again"
+            if strange
+            else twice
         )
-    chosen = key or columns.person or (columns.identifying[0] if len(columns.identifying) == 1 else None)
+    chosen = (
+        as_person_key(named) or columns.person or (columns.identifying[0] if len(columns.identifying) == 1 else None)
+    )
     if chosen is None:
         raise PolicyError(
             "key: name the identifying column that says who a record is about (on the command line --key); without it "
@@ -201,7 +208,7 @@ def stored_policy(policy: Policy, *, several: bool) -> Policy:
     quasi, private = _held(schema.quasi_identifying), _held(schema.sensitive)
     columns = policy_columns(replace(schema, quasi_identifying=quasi, sensitive=private))
     if columns.person is not None and not several:
-        identifying = (columns.person, *columns.identifying)
+        identifying = (*columns.key_columns, *columns.identifying)
         columns = columns.model_copy(update={"person": None, "identifying": identifying})
     return policy.model_copy(update={"columns": columns})
 

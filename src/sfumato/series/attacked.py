@@ -30,7 +30,7 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.recount.pair import PairRecount, at_once, recount_pair, subtract
 from sfumato.series.recount.released import Released, edges_between, meeting, row_runs
 from sfumato.series.ways import WITHDRAWAL
-from sfumato.table.person_keys import person_keys
+from sfumato.table.person_keys import PersonKey, key_columns, key_in, named_key, person_keys
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
 
@@ -304,7 +304,7 @@ def attack_releases(
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]
     promised = least_class_size(models) or 1
-    known = _known(labelled, originals, reading, _person_column(read), key_form)
+    known = _known(labelled, originals, reading, _person_key(read), key_form)
     shown = recipients(labelled)
     alone = [_alone(release, known, number) for number, release in enumerate(shown)]
     least = tuple(int(each[:, 0].min()) for each in alone)
@@ -334,11 +334,9 @@ def of_one_series(read: Sequence[ReadRelease]) -> bool:
     return len(ids) == 1 and None not in ids
 
 
-def read_people(
-    path: Path, names: Sequence[str], reading: Policy | None = None, key: str | None = None
-) -> pl.DataFrame:
+def read_people(path: Path, names: Sequence[str], reading: Policy | None = None, key: PersonKey = None) -> pl.DataFrame:
     """Read columns of an original table, as a policy says where there is one, and that of keys as text."""
-    keys = {} if key is None else {key: Attribute(kind=Kind.CATEGORICAL)}
+    keys = dict.fromkeys(key_columns(key), Attribute(kind=Kind.CATEGORICAL))
     if reading is None:
         return read_table(path, Schema(quasi_identifying={**dict.fromkeys(names), **keys}, others="drop")).frame
     schema = reading.to_schema()
@@ -352,7 +350,7 @@ def _known(
     releases: Sequence[Labelled],
     originals: Sequence[Path],
     reading: Policy | None,
-    person: str | None,
+    person: PersonKey,
     key_form: str | None,
 ) -> _Known:
     """Find the classes that cover each person, with which the months in which people came must fit, too.
@@ -360,12 +358,14 @@ def _known(
     `person` is the column of people who may have several records; None: everybody has one.
     """
     names = releases[0].labels.columns
-    asked = names if person is None else [*names, person]
+    asked = [*names, *key_columns(person)]
     tables = [read_people(path, names, reading, person) for path in originals]
     texts = pl.concat([pl.DataFrame({name: text_of(table[name]) for name in asked}) for table in tables])
     came = np.repeat(np.arange(len(tables)), [table.height for table in tables])
     people = (
-        np.arange(len(came)) if person is None else _numbered(person_keys(texts[person], form_of(reading, key_form)))
+        np.arange(len(came))
+        if person is None
+        else _numbered(person_keys(key_in(texts, key_columns(person)), form_of(reading, key_form)), person)
     )
     first = np.full(int(people.max()) + 1, len(tables))
     np.minimum.at(first, people, came)
@@ -407,18 +407,18 @@ def _different(
     return chosen, np.bincount(alike)[alike[chosen]]
 
 
-def _person_column(read: Sequence[ReadRelease]) -> str | None:
-    """Return the column of people who may have several records, as the policy of a release about such says it."""
+def _person_key(read: Sequence[ReadRelease]) -> PersonKey:
+    """Return the key of people who may have several records, as the policy of a release about such says it."""
     if any(each.description.people is None for each in read):
         return None
     columns = read[-1].policy.content.get("columns")
     person = columns.get("person") if isinstance(columns, Mapping) else None
-    return person if isinstance(person, str) else None
+    return person if isinstance(person, str) else tuple(map(str, person)) if isinstance(person, list) else None
 
 
-def _numbered(keys: pl.Series) -> NDArray[np.int64]:
+def _numbered(keys: pl.Series, person: PersonKey) -> NDArray[np.int64]:
     if keys.null_count():
-        raise InputError(f"--original: somebody has no key in column {keys.name!r}, which says who a record is about")
+        raise InputError(f"--original: somebody has no key in {named_key(person)}, which says who a record is about")
     return keys.rank("dense").to_numpy().astype(np.int64) - 1
 
 

@@ -31,7 +31,7 @@ from sfumato.series.attacked import (
 from sfumato.series.covering import covering
 from sfumato.series.labels import Labelled, kinds_of, values_of
 from sfumato.series.reading import ReadRelease
-from sfumato.table.person_keys import keys_of_tables
+from sfumato.table.person_keys import PersonKey, key_columns, key_in, keys_of_tables, named_key
 from sfumato.table.schema import text_of
 
 # The intersection attack on sensitive values, where people come, stay, leave and come back.
@@ -48,7 +48,7 @@ ATTACK = "intersection of the sensitive values of all releases that somebody is 
 def attack_present(
     releases: Sequence[Path],
     originals: Sequence[Path],
-    key: str,
+    key: PersonKey,
     reading: Policy | None = None,
     *,
     key_form: str | None = None,
@@ -114,7 +114,7 @@ def _promised_values(release: ReadRelease) -> int:
 
 
 def people_of(
-    originals: Sequence[Path], read: Sequence[ReadRelease], key: str, reading: Policy | None, key_form: str | None
+    originals: Sequence[Path], read: Sequence[ReadRelease], key: PersonKey, reading: Policy | None, key_form: str | None
 ) -> list[pl.DataFrame]:
     """Read keys and quasi-identifying values of each release as text; the key comes first, in a column :data:`KEY`.
 
@@ -124,13 +124,14 @@ def people_of(
         When the key is published, is missing, is there twice, or may be a spelling of another.
     """
     shown = [Labelled.read(each).labels.columns for each in read]
-    if any(key in names for names in shown):
-        raise InputError(f"--key: {key!r} is published; name the identifying column of the original tables")
+    columns = key_columns(key)
+    if published := [name for name in columns if any(name in names for names in shown)]:
+        raise InputError(f"--key: {published[0]!r} is published; name the identifying column of the original tables")
     tables = [read_people(path, names, reading, key) for path, names in zip(originals, shown, strict=True)]
-    keys = keys_of_tables([table[key] for table in tables], form_of(reading, key_form), key)
+    keys = keys_of_tables([key_in(table, columns) for table in tables], form_of(reading, key_form), key)
     for path, own in zip(originals, keys, strict=True):
         if own.null_count() or own.n_unique() < len(own):
-            raise InputError(f"{path.name}: somebody has no key in column {key!r}, or is there twice")
+            raise InputError(f"{path.name}: somebody has no key in {named_key(key)}, or is there twice")
     return [
         pl.DataFrame([own.alias(KEY), *(text_of(table[name]).alias(name) for name in names)])
         for own, table, names in zip(keys, tables, shown, strict=True)
@@ -174,7 +175,7 @@ PEOPLE_LEAVE = "with --key people may leave, and a row that is found no more nee
 def attack_with_keys(
     releases: Sequence[Path],
     originals: Sequence[Path],
-    key: str,
+    key: PersonKey,
     reading: Policy | None = None,
     *,
     key_form: str | None = None,
@@ -201,7 +202,7 @@ def attack_with_keys(
 def compose(
     releases: Sequence[Path],
     originals: Sequence[Path],
-    key: str,
+    key: PersonKey,
     reading: Policy | None = None,
     *,
     key_form: str | None = None,

@@ -14,7 +14,7 @@ from sfumato.registry import loaded
 from sfumato.release.transaction import left, line_of, settle
 from sfumato.series.batch import TAG
 from sfumato.series.description import FILE as SERIES_FILE
-from sfumato.series.description import SeriesFolder
+from sfumato.series.description import SeriesFolder, ledger_of
 from sfumato.series.encryption import cipher_of
 from sfumato.series.ledger import Ledger, ledger_kept, take_back_start
 from sfumato.series.people import PeopleOfRelease, known_among
@@ -64,7 +64,10 @@ def interrupted_series(series: Series) -> str | None:
                 found |= killed or no_series or any(name.endswith(".part") for name in names)
         except InputError:
             return None
-    return line_of(series.folder) if found else None
+    if not found:
+        return None
+    elsewhere = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
+    return line_of(series.folder, *elsewhere, *(["--ledger-key", series.ledger_key] if series.ledger_key else []))
 
 
 def settle_series(series: Series) -> list[str]:

@@ -24,9 +24,9 @@ from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
 from sfumato.table.person_column import as_they_appear, number_people
-from sfumato.table.person_keys import whole_form
+from sfumato.table.person_keys import PersonKey, key_columns, named_key, one_key, whole_form
 from sfumato.table.reading import label_of, missing_texts, read_table
-from sfumato.table.sources import open_source
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table
 
 TAG = " tag"
@@ -131,7 +131,7 @@ def read_batch(
     reminder = [_reminder(type(errors[0]))] if errors and known is not None else []
     raise_together([*errors, *questions, *(InputError(f"{label}: {problem}") for problem in problems), *reminder])
     if typed is None or encoded is None or tags is None or frozen is None:
-        raise InputError(f"{label}: the column {ledger.column!r} cannot be read; check the table")
+        raise InputError(f"{label}: {named_key(ledger.column)} cannot be read; check the table")
     notes: tuple[str, ...] = ()
     if leave_out_known and not everybody:
         typed, encoded, tags, notes = _without_known(label, typed, encoded, tags, ledger)
@@ -221,18 +221,30 @@ def _tried(work: Callable[[], Result], errors: list[SfumatoError]) -> Result | N
         return None
 
 
-def _key_of(source: object, policy: Policy, column: str) -> tuple[Header | None, pl.Series | None]:
+def _key_of(source: object, policy: Policy, key: PersonKey) -> tuple[Header | None, pl.Series | None]:
     """Return the header and the keys of the people; None where reading the table says what is wrong with the source."""
     layout, missing = policy.source.layout(), missing_texts(policy.source.missing)
     try:
         opened = open_source(source, layout, policy.source.place())
         header = checked_header(opened.names, policy.to_schema(), layout.columns or ())
-        if column not in header.names:
+        if not {*key_columns(key)} <= {*header.names}:
             return header, None
         reading = ValueReading(missing, layout.strip, opened.is_text)
-        return header, with_missing(kept_column(opened.read((column,))[0], reading), reading)
+        return header, key_read(opened, key, reading)
     except SfumatoError:
         return None, None
+
+
+def key_read(opened: TableSource, key: PersonKey, reading: ValueReading) -> pl.Series:
+    """Read the key of people out of a source, null where there is none; of several columns as one.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read.
+    """
+    parts = opened.read(key_columns(key))
+    return one_key([with_missing(kept_column(part, reading), reading) for part in parts])
 
 
 def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
@@ -243,7 +255,7 @@ def _new_columns(header: Header, frozen: Frozen) -> Iterator[str]:
 
 def _people_problems(tags: pl.Series, ledger: Ledger, *, everybody: bool, known: bool) -> Iterator[str]:
     """Say what is wrong with whom a table is about; people who are `known` are refused, too."""
-    named = f"column {ledger.column!r}"
+    named = named_key(ledger.column)
     if keyless := tags.null_count():
         yield (
             f"{named}: {counted(keyless, 'record')} of {len(tags):,} without a key, which says who they are about; "

@@ -28,6 +28,11 @@ Covers = Mapping[str, Mapping[str, Sequence[str]]]
 _DAMAGED = "{}: is damaged; the series cannot be verified"
 
 
+def ledger_of(folder: Path) -> Path:
+    """Return where the ledger of a series lies unless it is said otherwise: beside its folder."""
+    return folder.parent / f"{folder.name}.ledger"
+
+
 @dataclass(frozen=True)
 class SeriesDescription:
     """The content of ``series.json``, written once.

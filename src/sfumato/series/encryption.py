@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.errors import InputError, VerificationError
-from sfumato.whole_files import PRIVATE
+from sfumato.whole_files import PRIVATE, read_regular
 
 KEY_FILE_SETTING, KEY_SETTING = "SFUMATO_LEDGER_KEY_FILE", "SFUMATO_LEDGER_KEY"
 MARK = b"sfumato encrypted 1\n"
 KEY_BYTES, NONCE_BYTES, NAME_BYTES = 32, 12, 8
+_MOST_BYTES = 1024
+"""What the file of a key may hold: far more than the key."""
 LARGEST = 2**31 - 1
 """Bytes that the library takes at once."""
 HOW = f"with ledger_key= (on the command line --ledger-key FILE), or in the setting {KEY_FILE_SETTING} or {KEY_SETTING}"
@@ -121,11 +123,12 @@ def cipher_of(key_file: str | os.PathLike[str] | None = None) -> LedgerCipher | 
 
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            text = file.read(1024).decode("ascii", "replace")
+        text = read_regular(path, _MOST_BYTES).decode("ascii", "replace")
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else "unknown reason"
-        raise InputError(f"{path}: the key of the ledger cannot be read ({reason})") from None
+        reason = error.strerror or "unknown reason"
+        raise InputError(
+            f"{path}: the key of the ledger cannot be read ({reason}); a key without a file is given as {KEY_SETTING}"
+        ) from None
     return _secret(text, str(path))
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.classes.generalized import Form
 from sfumato.classes.partition import Partition
-from sfumato.errors import UnsatisfiableError, VerificationError
+from sfumato.errors import InputError, UnsatisfiableError, VerificationError
 from sfumato.hierarchy import Hierarchy
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
@@ -38,6 +38,7 @@ from sfumato.series.growing import GrownClasses, Roster, grow
 from sfumato.series.growing_ground import CutTree, nearest_left
 from sfumato.series.grown import came_with, grown_classes
 from sfumato.series.labels import (
+    EXACT,
     Labelled,
     LabelReader,
     arrival_labels,
@@ -218,7 +219,10 @@ def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Ma
     ------
     UnsatisfiableError
         When the newcomers alone cannot satisfy the models.
+    InputError
+        For newcomers with numbers that two releases cannot be compared by.
     """
+    _refuse_huge(batch)
     refuse_too_few(batch)
     state = GrowingState.read(work.kept) if work.kept is not None else None
     if (state is None) != (not earlier):
@@ -232,6 +236,25 @@ def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Ma
     made = _made(work, batch, everybody, grown, _solved(task, everybody, grown))
     shown = [*(Labelled.read(each).labels for each in earlier), Labelled.of(made.published).labels]
     return replace(made, covers=_covers(_trees(task, everybody.encoded), shown))
+
+
+def _refuse_huge(batch: Batch) -> None:
+    """Refuse numbers that no label may show, although a label that hides all of them could be published."""
+    attributes = batch.encoded.attributes
+    forms = batch.policy.to_recoding().forms_of(attributes)
+    wrong = [
+        each.name
+        for each, form in zip(attributes, forms, strict=True)
+        if _kind(each, form) is not Kind.CATEGORICAL
+        and each.numbers is not None
+        and np.abs(each.numbers).max(initial=0.0) >= EXACT
+    ]
+    if wrong:
+        raise InputError(
+            f"column(s) {', '.join(map(repr, wrong))}: newcomers have numbers of 2^53 or more, and a series whose "
+            "classes grow cannot be recounted with them; nothing was published. Take these records out, or start "
+            "another series, with such a column as categories or with append"
+        )
 
 
 def _grown(

@@ -213,8 +213,8 @@ class Ledger:
         Id of the series.
     key : bytes
         With which keys of people are hashed.
-    column : str
-        The column that says who a record is about.
+    column : str or tuple of str
+        The column that says who a record is about, or those that do so together.
     policy : Policy
         As it was when the series was started, hierarchies of files included.
     state : State
@@ -231,7 +231,7 @@ class Ledger:
     folder: Path
     series: str
     key: bytes
-    column: str
+    column: str | tuple[str, ...]
     policy: Policy
     state: State
     next: State | None = None
@@ -293,7 +293,7 @@ class Ledger:
                 folder,
                 content["series"],
                 key,
-                content["column"],
+                tuple(content["column"]) if isinstance(content["column"], list) else content["column"],
                 Policy.from_mapping(content["policy"]),
                 State.read(content["state"]),
                 None if following is None else State.read(following),
@@ -477,7 +477,12 @@ def _listed(numbers: tuple[int, ...] | list[int]) -> str:
 
 @contextmanager
 def new_ledger(
-    folder: Path, series: str, column: str, policy: Policy, way: str = APPEND, cipher: LedgerCipher | None = None
+    folder: Path,
+    series: str,
+    column: str | tuple[str, ...],
+    policy: Policy,
+    way: str = APPEND,
+    cipher: LedgerCipher | None = None,
 ) -> Iterator[Ledger]:
     """Make the folder of a new ledger, for its owner alone; its lock is held for a block, and tells of a kill in it.
 

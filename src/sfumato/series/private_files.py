@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.errors import InputError
 from sfumato.series.encryption import HOW, LedgerCipher, is_encrypted
-from sfumato.whole_files import PRIVATE
+from sfumato.whole_files import PRIVATE, write_whole
 
 PRIVATE_FOLDER = 0o700
 
@@ -56,35 +55,15 @@ class PrivateFolder:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file beside its place, have it put on the disk, and move it there in one step.
+    """Write a file whole, or not at all, and have it put on the disk.
 
     Raises
     ------
     InputError
         When it cannot be written.
     """
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     with said_plainly(path):
-        try:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-            with open(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-            sync_folder(path.parent)
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder put on the disk, where the system can do that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        write_whole(path, content, PRIVATE)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sfumato.progress import Progress, shown
-from sfumato.series.description import SeriesFolder
+from sfumato.series.description import SeriesFolder, ledger_of
 from sfumato.series.verify import SeriesVerification, verify_series
 from sfumato.series.ways import APPEND, GROW
 
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.series.step import Step
     from sfumato.table.schema import Schema
-
-
-def ledger_of(folder: Path) -> Path:
-    """Return where the ledger of a series lies unless it is said otherwise: beside its folder."""
-    return folder.parent / f"{folder.name}.ledger"
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Series:
         table: object = None,
         ledger: str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         way: str = APPEND,
         accept_gap: bool = False,
         seed: int | None = None,

@@ -18,7 +18,7 @@ from sfumato.policy.policy import Policy
 from sfumato.recoding import Recoding
 from sfumato.release.arguments import setting_problems
 from sfumato.release.folder import check_target, whole_folder
-from sfumato.series.acceptable import key_column, published_policy, refuse, stored_policy
+from sfumato.series.acceptable import key_of_series, published_policy, refuse, stored_policy
 from sfumato.series.attesting import settle_series
 from sfumato.series.description import FILE, SeriesDescription
 from sfumato.series.encryption import check_key_place, cipher_of
@@ -42,7 +42,7 @@ def started(
     policy: Policy | Schema,
     models: Sequence[PrivacyModel] | PrivacyModel = (),
     *,
-    key: str | None = None,
+    key: str | Sequence[str] | None = None,
     table: object = None,
     way: str = APPEND,
     how: Running = Running(),  # noqa: B008 - a frozen value
@@ -54,7 +54,7 @@ def started(
     refuse_unknown(way, first=table is not None)
     meant = _policy(policy, models)
     refuse(meant, way)
-    column = key_column(meant, key, way)
+    column = key_of_series(meant, key, way)
     stored = stored_policy(meant, several=WAYS[way].people)
     # The ledger is read by the checks of a policy file, which see more than those of a call.
     Policy.from_mapping(stored.to_mapping())
@@ -81,7 +81,7 @@ def _check_places(series: Series) -> None:
     check_key_place(series.ledger_key, (series.ledger, series.folder))
 
 
-def _made(series: Series, policy: Policy, column: str, way: str) -> None:
+def _made(series: Series, policy: Policy, column: str | tuple[str, ...], way: str) -> None:
     cipher, published = cipher_of(series.ledger_key), tomllib.loads(published_policy(policy, way))
     with new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher) as ledger:
         description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)

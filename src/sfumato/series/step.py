@@ -26,10 +26,11 @@ from sfumato.series.description import SeriesFolder, SeriesPlace
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import Made, Running, Work, maker_of, release_limits
 from sfumato.series.people import PeopleOfRelease
-from sfumato.series.private_files import locked, sync_folder
+from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease
 from sfumato.series.ways import WAYS, Attest, command_of, recount_of
 from sfumato.table.writing import sha256_of
+from sfumato.whole_files import sync
 
 if TYPE_CHECKING:
     from sfumato.series.series import Series
@@ -222,7 +223,7 @@ def write_next(
         if made.people is not None:
             _attest(newer, earlier, way, [*ledger.people(), made.people])
         pending = replace(ledger, next=next_state(sha256_of(part / MARK))).write()
-    sync_folder(series.path)
+    sync(series.path)
     following = pending.next or pending.state
     replace(pending, state=following, next=None).write().clean()
     return place, following

@@ -24,7 +24,7 @@ from sfumato.release.description import build_model
 from sfumato.release.loss_report import Report
 from sfumato.series.append import written_rows
 from sfumato.series.appended import appended_labels
-from sfumato.series.batch import TAG
+from sfumato.series.batch import TAG, key_read
 from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import Made, Running, losses_of_classes, promised_class_sizes
@@ -34,7 +34,8 @@ from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, write_next
 from sfumato.series.ways import APPEND, GROW, WITHDRAWAL
 from sfumato.series.withdrawn import gone_before, labels_of_tags, members_of
-from sfumato.table.columns import ValueReading, kept_column, with_missing
+from sfumato.table.columns import ValueReading
+from sfumato.table.person_keys import key_columns, named_key
 from sfumato.table.reading import label_of, missing_texts
 from sfumato.table.sources import open_source
 from sfumato.table.writing import Format
@@ -79,19 +80,25 @@ def _share_problems(most_lost: float) -> list[str]:
 
 
 def _tags(people: object, ledger: Ledger, key_form: str | None) -> pl.Series:
-    """Read the keys of people: a list of them, or a table with the column of keys."""
-    column, policy = ledger.column, ledger.policy
+    """Read the keys of people: a list of them, of tuples where several columns make one, or a table with them."""
+    names, policy = key_columns(ledger.column), ledger.policy
     if isinstance(people, (list, tuple, set, frozenset)):
-        people = pl.DataFrame({column: pl.Series([str(each) for each in people], dtype=pl.String)})
+        keys = [(each,) if len(names) == 1 else each for each in people]
+        if not all(isinstance(key, (list, tuple)) and len(key) == len(names) for key in keys):
+            raise InputError(f"people: give for each the values of {named_key(ledger.column)}, as a tuple")
+        parts = zip(names, zip(*keys, strict=True), strict=True) if keys else ((name, ()) for name in names)
+        people = pl.DataFrame([pl.Series(name, list(map(str, part)), dtype=pl.String) for name, part in parts])
     label, layout = label_of(people, policy.source.table), policy.source.layout()
     opened = open_source(people, layout, policy.source.place())
-    if column not in opened.names:
-        raise InputError(f"{label}: has no column {column!r}, which says who withdraws")
+    if lacking := [name for name in names if name not in opened.names]:
+        raise InputError(f"{label}: has no {named_key(tuple(lacking))}, which says who withdraws")
     reading = ValueReading(missing_texts(policy.source.missing), layout.strip, opened.is_text)
-    keys = with_missing(kept_column(opened.read((column,))[0], reading), reading)
-    if keys.null_count() or not len(keys):
-        raise InputError(f"{label}: {counted(keys.null_count(), 'record')} without a key; name everybody who withdraws")
-    tags, _ = ledger.tags(keys, key_form)
+    found = key_read(opened, ledger.column, reading)
+    if found.null_count() or not len(found):
+        raise InputError(
+            f"{label}: {counted(found.null_count(), 'record')} without a key; name everybody who withdraws"
+        )
+    tags, _ = ledger.tags(found, key_form)
     return tags.unique(maintain_order=True)
 
 

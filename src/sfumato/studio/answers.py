@@ -35,38 +35,28 @@ _OF_KIND = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to a question.
+    """One answer to a question."""
 
-    Attributes
-    ----------
-    option : str
-        Of the command line, without its dashes.
-    column : str
-        Whose values it is about; empty: the whole file's.
-    value : str
-        What is said; empty where the option says all.
-    """
-
-    option: str
-    column: str
-    value: str
+    option: str  # of the command line, without its dashes
+    column: str  # whose values it is about; empty: the whole file's
+    value: str  # what is said; empty where the option says all
 
     @property
     def words(self) -> str:
         """What the button says."""
-        said = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
-        return f"{self.column}: {said}" if self.column else said
+        words = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
+        return f"{self.column}: {words}" if self.column else words
 
 
 def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
     """Return the answers that problems with a table name, each once; `names` are those of its columns."""
-    found = [_answer(option, said, names) for line in problems for option, said in _OPTION.findall(line)]
+    found = [_answer(option, value, names) for line in problems for option, value in _OPTION.findall(line)]
     return list(dict.fromkeys(answer for answer in found if answer is not None))
 
 
-def _answer(option: str, said: str, names: Sequence[str]) -> Answer | None:
+def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
     try:
-        value = "".join(shlex.split(said))
+        value = "".join(shlex.split(reply))
     except ValueError:
         return None
     if option in _OF_KIND:
@@ -79,12 +69,7 @@ def _answer(option: str, said: str, names: Sequence[str]) -> Answer | None:
 def answered(draft: Draft, answer: Answer) -> Draft:
     """Return the draft that says what an answer says.
 
-    Raises
-    ------
-    InputError
-        When it is no answer.
-    PolicyError
-        When there is no such column.
+    Raises ``InputError`` when it is no answer. Raises ``PolicyError`` when there is no such column.
     """
     if answer.option in ("categorical", "numeric"):
         return draft.with_setting(answer.column, "kind", answer.option)

@@ -38,15 +38,8 @@ STATIC = {
 def studio_app(desk: Desk, port: int, *, stop: Callable[[], None] = lambda: None, **guard: Any) -> Guard:
     """Return the application for one open project, guarded.
 
-    Parameters
-    ----------
-    desk
-    port
-        The port that it will be served on.
-    stop
-        Called when somebody quits.
-    **guard
-        More settings of :class:`sfumato.studio.guard.Guard`.
+    `port`: the port that it will be served on. `stop`: called when somebody quits. `guard`: more settings of
+    :class:`sfumato.studio.guard.Guard`.
     """
     return Guard(Pages(desk, stop), port, **guard)
 
@@ -59,18 +52,9 @@ def opening_app(opening: Opening, port: int, **guard: Any) -> Guard:
 class Opening:
     """Pages that ask how a table is read, until it can be; then those of the project.
 
-    Parameters
-    ----------
-    project
-    policy
-        A setup to begin with, once the table can be read.
-    stop
-        Called when somebody quits.
-
-    Attributes
-    ----------
-    desk : Desk or None
-        The open project, once there is one.
+    * `policy`: a setup to begin with, once the table can be read.
+    * `stop`: called when somebody quits.
+    * `desk`: the open project, once there is one.
     """
 
     def __init__(self, project: Project, policy: Policy | None, stop: Callable[[], None]) -> None:
@@ -106,11 +90,7 @@ class Opening:
 class Pages:
     """Pages of an open project: the first ones at once, all others once they are loaded.
 
-    Parameters
-    ----------
-    desk
-    stop
-        Called when somebody quits.
+    `stop`: called when somebody quits.
     """
 
     def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:

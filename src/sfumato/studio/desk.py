@@ -21,7 +21,7 @@ from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.profile import ColumnProfile, profiled
 from sfumato.studio.project import Project, as_written
-from sfumato.table.person_keys import KINDS, spellings_asked
+from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Schema
 
@@ -40,20 +40,11 @@ BLANK = "•••"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TablePage:
-    """Columns that can be shown.
-
-    Attributes
-    ----------
-    names : tuple of str
-    height : int
-        Number of rows.
-    some : callable
-        Returns the values of a column, from a row on, of so many rows.
-    """
+    """Columns that can be shown."""
 
     names: tuple[str, ...]
-    height: int
-    some: Callable[[str, int, int], pl.Series]
+    height: int  # number of rows
+    some: Callable[[str, int, int], pl.Series]  # returns the values of a column, from a row on, of so many rows
 
     @classmethod
     def of_frame(cls, frame: pl.DataFrame) -> TablePage:
@@ -95,29 +86,15 @@ def _texts(column: pl.Series, *, blank: bool) -> list[str | None]:
 
 @dataclass(eq=False)
 class Desk:
-    """One open project.
-
-    Attributes
-    ----------
-    project : Project
-    table : RawTable
-    source : Source
-        How the table was read.
-    preview : Preview
-    jobs : Jobs
-    is_blank : bool
-        Whether original values are kept off the screen.
-    lock : threading.RLock
-        Held while something is counted or changed.
-    """
+    """One open project."""
 
     project: Project
     table: RawTable
-    source: Source
+    source: Source  # how the table was read
     preview: Preview
     jobs: Jobs
-    is_blank: bool = False
-    lock: Any = field(default_factory=threading.RLock)
+    is_blank: bool = False  # whether original values are kept off the screen
+    lock: Any = field(default_factory=threading.RLock)  # held while something is counted or changed
     _sheet: TablePage | None = None
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
     _latest: int = 0
@@ -127,10 +104,7 @@ class Desk:
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
         """Open the table of a project, and begin its history.
 
-        Raises
-        ------
-        SfumatoError
-            When the table cannot be read, or the policy does not fit it.
+        Raises ``SfumatoError`` when the table cannot be read, or the policy does not fit it.
         """
         source = checked(Source, project.source)
         table = _whole_table(project.table, source)
@@ -184,8 +158,8 @@ class Desk:
 
     def _read_as(self, draft: Draft) -> tuple[Source, RawTable] | None:
         """Read the table anew where a draft says that it is read in another way; None where it is not."""
-        meant = checked(Source, draft.rest.get("source", {}))
-        return None if meant == self.source else (meant, _whole_table(self.project.table, meant))
+        source = checked(Source, draft.rest.get("source", {}))
+        return None if source == self.source else (source, _whole_table(self.project.table, source))
 
     def _take(self, fresh: tuple[Source, RawTable] | None) -> None:
         if fresh is None:
@@ -207,13 +181,13 @@ class Desk:
 
     def keys_asked(self) -> list[str]:
         """Say of which keys of people nobody has said yet whether they are the same person's, with counts."""
-        names, form = self.draft.of_role("person"), self.draft.key_form
+        names, form = self.draft.key_columns, self.draft.key_form
         if not names:
             return []
         with self.lock:
-            asked = (self.source, names[0], form)
+            asked = (self.source, tuple(names), form)
             if self._asked is None or self._asked[0] != asked:
-                found = spellings_asked(self.table.texts(names[0]), form)
+                found = spellings_asked(one_key([self.table.texts(name) for name in names]), form)
                 self._asked = (
                     asked,
                     [f"{many:,} differ from another only {KINDS[kind]}" for kind, many in found.items()],

@@ -20,22 +20,13 @@ PROMISE = "k-anonymity"
 
 @dataclass(frozen=True)
 class Stop:
-    """One k of the dial.
-
-    Attributes
-    ----------
-    k : int
-    loss, risk : float or None
-        Of a release that was made and thrown away; None where none was.
-    said : str
-        What it costs, in words.
-    is_known : bool
-    """
+    """One k of the dial."""
 
     k: int
+    # `loss`, `risk`: of a release that was made and thrown away; None where none was
     loss: float | None
     risk: float | None
-    said: str
+    said: str  # what it costs, in words
     is_known: bool
 
 
@@ -72,13 +63,7 @@ def dial_lacks(desk: Desk) -> list[int]:
 
 
 def with_k(draft: Draft, k: int) -> Draft:
-    """Return the draft that promises another k.
-
-    Raises
-    ------
-    InputError
-        When it promises no k-anonymity.
-    """
+    """Return the draft that promises another k. Raises ``InputError`` when it promises no k-anonymity."""
     if promised_k(draft) is None:
         raise InputError("k: k-anonymity is not promised; add it first")
     models = [{**model, "k": k} if model.get("name") == PROMISE else model for model in draft.rest["models"]]
@@ -122,7 +107,7 @@ def _stop(k: int, row: Mapping[str, Any] | None) -> Stop:
     if row.get("status") != "done":
         return Stop(k, None, None, "cannot be met", True)
     loss, risk = row.get("loss"), row.get("average_risk")
-    told = [
+    words = [
         f"{name} {percent(value, 3)}" for name, value in (("loss", loss), ("average risk", risk)) if value is not None
     ]
-    return Stop(k, loss, risk, ", ".join(told) or "has no loss or risk of this kind", True)
+    return Stop(k, loss, risk, ", ".join(words) or "has no loss or risk of this kind", True)

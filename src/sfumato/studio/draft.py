@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Column
+from sfumato.table.person_keys import key_columns
 from sfumato.table.schema import Attribute, Kind
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ ROLES = {
     "sensitive": "sensitive: must stay hidden",
     "insensitive": "insensitive: published as it is",
     "person": "person: whose record it is",
+    "and-person": "person: only together with the other",
     "wished-k": "wished k of the person",
     "wished-l": "wished l of the person",
     DROPPED: "left out of the release",
@@ -38,24 +40,15 @@ KEY_FORM = "key-form"
 
 @dataclass(frozen=True)
 class Draft:
-    """A setup, finished or not. Values are plain, in the words of policy files.
+    """A setup, finished or not. Values are plain, in the words of policy files."""
 
-    Attributes
-    ----------
-    roles : mapping of str to str
-        Role of every column of the table; the order of the quasi-identifying ones is theirs in the policy.
-    settings : mapping of str to mapping
-        Kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes.
-    levels : mapping of str to int
-        At which level class sizes look at a column. A preview: it decides nothing that is published.
-    rest : mapping
-        All other parts of the policy.
-    """
-
+    # role of every column of the table; the order of the quasi-identifying ones is theirs in the policy
     roles: Mapping[str, str]
+    # kind, hierarchy, domain and weight of columns, as a policy writes them; kept when a role changes
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    # At which level class sizes look at a column. A preview: it decides nothing that is published.
     levels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # all other parts of the policy
 
     @classmethod
     def of_columns(cls, names: Iterable[str], source: Mapping[str, Any] | None = None) -> Draft:
@@ -66,10 +59,7 @@ class Draft:
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
         """Return the draft of a policy for a table with some columns.
 
-        Raises
-        ------
-        PolicyError
-            Naming the columns of the policy that the table does not have.
+        Raises ``PolicyError``: naming the columns of the policy that the table does not have.
         """
         mapping = policy.to_mapping()
         columns = dict(mapping.pop("columns"))
@@ -88,8 +78,13 @@ class Draft:
     @property
     def key_form(self) -> str | None:
         """What was answered about the spellings of keys."""
-        answers = (self.settings.get(name, {}).get(KEY_FORM) for name in self.of_role("person"))
-        return next(answers, None)
+        answers = (self.settings.get(name, {}).get(KEY_FORM) for name in self.key_columns)
+        return next(filter(None, answers), None)
+
+    @property
+    def key_columns(self) -> list[str]:
+        """Columns that say together who a record is about."""
+        return [*self.of_role("person"), *self.of_role("and-person")]
 
     def of_role(self, role: str) -> list[str]:
         """Columns of one role."""
@@ -137,6 +132,8 @@ class Draft:
             columns[role] = {name: self._of_values(name) for name in self.of_role(role)}
         for role in SINGLE:
             columns |= dict(zip((role,), self.of_role(role), strict=False))
+        if self.of_role("and-person"):
+            columns["person"] = self.key_columns
         if self.key_form is not None:
             columns[KEY_FORM] = self.key_form
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
@@ -145,10 +142,8 @@ class Draft:
     def policy(self) -> Policy:
         """Return the policy.
 
-        Raises
-        ------
-        PolicyError
-            While a column is undecided, or with everything else that is not yet said or contradicts itself.
+        Raises ``PolicyError``: while a column is undecided, or with everything else that is not yet said or contradicts
+        itself.
         """
         if self.undecided:
             names = ", ".join(map(repr, self.undecided))
@@ -169,17 +164,14 @@ class Draft:
     def attribute(self, column: str) -> Attribute:
         """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
 
-        Raises
-        ------
-        SfumatoError
-            When they contradict each other.
+        Raises ``SfumatoError`` when they contradict each other.
         """
         return checked(Column, self._of_values(column)).to_attribute()
 
     def kind(self, column: str) -> Kind | None:
         """Return the declared kind of a column."""
-        said = self.settings.get(column, {}).get("kind")
-        return None if said is None else Kind(said)
+        kind = self.settings.get(column, {}).get("kind")
+        return None if kind is None else Kind(kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for TOML."""
@@ -191,9 +183,9 @@ class Draft:
         }
 
     @classmethod
-    def from_dict(cls, said: Mapping[str, Any]) -> Draft:
+    def from_dict(cls, content: Mapping[str, Any]) -> Draft:
         """Return the draft that :meth:`to_dict` wrote."""
-        return cls(said["roles"], said.get("settings", {}), said.get("levels", {}), said.get("rest", {}))
+        return cls(content["roles"], content.get("settings", {}), content.get("levels", {}), content.get("rest", {}))
 
     def _of_values(self, column: str) -> dict[str, Any]:
         """Return the settings of a column that are about its values."""
@@ -212,8 +204,10 @@ def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Map
         if isinstance(named, Mapping):
             settings |= {name: its for name, its in named.items() if its}
         roles |= dict.fromkeys([named] if isinstance(named, str) else named, role)
-    if columns.get(KEY_FORM) and columns.get("person"):
-        settings[columns["person"]] = {KEY_FORM: columns[KEY_FORM]}
+    first, *others = key_columns(columns.get("person")) or (None,)
+    roles |= dict.fromkeys(others, "and-person")
+    if columns.get(KEY_FORM) and first:
+        settings[first] = {KEY_FORM: columns[KEY_FORM]}
     return roles, settings
 
 
@@ -221,8 +215,8 @@ def in_words(before: Draft, after: Draft) -> str:
     """Say what changed from one draft to another, for the history; no value of the table is shown."""
     changes = [f"{name}: {its}" for name, its in after.roles.items() if before.roles.get(name, UNDECIDED) != its]
     for name in dict.fromkeys([*before.settings, *after.settings]):
-        told = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
-        changes += [f"{name}: {key} {word}" for key, word in told.items()]
+        differences = _changed(before.settings.get(name, {}), after.settings.get(name, {}))
+        changes += [f"{name}: {key} {word}" for key, word in differences.items()]
     for name, level in after.levels.items():
         if before.levels.get(name, 0) != level:
             changes.append(f"look at {name} on level {level}")
@@ -245,8 +239,8 @@ def _word(value: Any) -> str:
         return "taken away"
     if isinstance(value, Mapping):
         name = value.get("name", value.get("kind", ""))
-        told = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
-        return f"{name} ({', '.join(told)})" if told else str(name) or "changed"
+        words = [f"{key} {_word(its)}" for key, its in value.items() if key not in _UNTOLD]
+        return f"{name} ({', '.join(words)})" if words else str(name) or "changed"
     if isinstance(value, (list, tuple)):
         if all(isinstance(entry, Mapping) for entry in value):
             return " and ".join(map(_word, value))

@@ -25,37 +25,19 @@ PREFIX = "option."
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a form.
+    """One field of a form."""
 
-    Attributes
-    ----------
-    key : str
-        As a policy writes it.
-    widget : str
-    help : str
-    group : str
-        ``needed``, ``usual`` or ``rare``.
-    choices : tuple of str
-    is_whole : bool
-    low, high : float or None
-    unit : str
-    default : str
-        What is taken where nothing is said, as the field would show it.
-    value : str
-        What is said; empty: nothing.
-    """
-
-    key: str
+    key: str  # as a policy writes it
     widget: Widget
     help: str
-    group: str
+    group: str  # ``needed``, ``usual`` or ``rare``
     choices: tuple[str, ...] = ()
     is_whole: bool = False
     low: float | None = None
     high: float | None = None
     unit: str = ""
-    default: str = ""
-    value: str = ""
+    default: str = ""  # what is taken where nothing is said, as the field would show it
+    value: str = ""  # what is said; empty: nothing
 
     @property
     def name(self) -> str:
@@ -70,22 +52,11 @@ class Field:
 
 @dataclass(frozen=True)
 class SettingsForm:
-    """The form of one model, method or other part of a policy.
+    """The form of one model, method or other part of a policy."""
 
-    Attributes
-    ----------
-    name : str
-        The model's or method's name; empty for other parts.
-    what : str
-        What it is, in a sentence.
-    why : str
-        The rest of what is to be said of it.
-    fields : tuple of Field
-    """
-
-    name: str
-    what: str
-    why: str
+    name: str  # the model's or method's name; empty for other parts
+    what: str  # what it is, in a sentence
+    why: str  # the rest of what is to be said of it
     fields: tuple[Field, ...]
 
     def of_group(self, *groups: str) -> list[Field]:
@@ -144,8 +115,8 @@ def _form(definition: str, entry: Mapping[str, Any]) -> SettingsForm:
 
 def _field(key: str, setting: Mapping[str, Any], entry: Mapping[str, Any]) -> Field:
     kinds = [_resolved(kind) for kind in setting.get("anyOf", [setting])]
-    told = [kind for kind in kinds if kind.get("type") != "null"]
-    widget, kind = _widget(told)
+    kinds_of_value = [kind for kind in kinds if kind.get("type") != "null"]
+    widget, kind = _widget(kinds_of_value)
     default = setting.get("default")
     return Field(
         key=key,
@@ -207,10 +178,7 @@ def _key(name: str) -> str:
 def entry_from(form: SettingsForm, sent: Mapping[str, str]) -> dict[str, Any]:
     """Return the entry of a policy that a form's fields mean; what is empty, or is the default, is left out.
 
-    Raises
-    ------
-    PolicyError
-        Naming every field that cannot be read. Ranges are checked where policies are.
+    Raises ``PolicyError``: naming every field that cannot be read. Ranges are checked where policies are.
     """
     entry: dict[str, Any] = {"name": form.name} if form.name else {}
     problems: list[str] = []

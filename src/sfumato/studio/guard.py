@@ -50,16 +50,10 @@ AT_ONCE = 64
 class Guard:
     """Middleware that lets through only what the one browser asks.
 
-    Parameters
-    ----------
-    app
-        What is guarded.
-    port
-        The port that the server listens on.
-    say
-        Told a new address to open after the studio has locked itself.
-    clock
-        Seconds; for tests.
+    * `app`: what is guarded.
+    * `port`: the port that the server listens on.
+    * `say`: told a new address to open after the studio has locked itself.
+    * `clock`: seconds; for tests.
     """
 
     def __init__(
@@ -152,8 +146,8 @@ class Guard:
 
 
 def _is_too_long(headers: Headers) -> bool:
-    said = headers.get("content-length", "0")
-    return not said.isdigit() or int(said) > MOST
+    length = headers.get("content-length", "0")
+    return not length.isdigit() or int(length) > MOST
 
 
 def _limited(receive: Any) -> Any:

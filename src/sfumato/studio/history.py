@@ -19,25 +19,12 @@ from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One state of the setup.
+    """One state of the setup."""
 
-    Attributes
-    ----------
-    number : int
-        From 1; the file is named after it.
-    parent : int or None
-        The entry that it was made from.
-    note : str
-        What changed, in words.
-    made : str
-        When, in UTC.
-    draft : Draft
-    """
-
-    number: int
-    parent: int | None
-    note: str
-    made: str
+    number: int  # from 1; the file is named after it
+    parent: int | None  # the entry that it was made from
+    note: str  # what changed, in words
+    made: str  # when, in UTC
     draft: Draft
 
 
@@ -45,12 +32,7 @@ class History:
     """All entries of a project, and the one that stands.
 
     Undo and redo move between entries; a change makes a child of the entry that it was made from. So nothing is lost
-    when somebody goes back and goes on in another way, or works in two tabs.
-
-    Parameters
-    ----------
-    folder
-        Where the entries lie.
+    when somebody goes back and goes on in another way, or works in two tabs. `folder`: where the entries lie.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -82,8 +64,8 @@ class History:
         """Write a new entry, which then stands."""
         number = max(self._entries, default=0) + 1
         entry = HistoryEntry(number, parent, note, datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), draft)
-        said: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
-        content = said if parent is None else {"parent": parent, **said}
+        entry_content: dict[str, Any] = {"note": note, "made": entry.made, "draft": draft.to_dict()}
+        content = entry_content if parent is None else {"parent": parent, **entry_content}
         write_whole(self._folder / f"{number:04}.toml", tomli_w.dumps(content), PRIVATE)
         self._entries[number] = entry
         self.go_to(number)
@@ -116,9 +98,9 @@ class History:
 
 def _read(path: Path) -> HistoryEntry:
     try:
-        said: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
+        content: Mapping[str, Any] = tomllib.loads(read_regular_text(path))
         return HistoryEntry(
-            int(path.stem), said.get("parent"), said["note"], said["made"], Draft.from_dict(said["draft"])
+            int(path.stem), content.get("parent"), content["note"], content["made"], Draft.from_dict(content["draft"])
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{path.name}: is no entry of a history; take it out of the project's folder") from None

@@ -32,51 +32,23 @@ LATER = 2.0
 
 @dataclass(frozen=True)
 class Job:
-    """One job, as its record says it.
-
-    Attributes
-    ----------
-    number : int
-    kind : str
-        ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or
-        ``"report"``.
-    words : list of str
-        The words of the command, as the page shows them.
-    entry : int
-        The entry of the history that it was made from.
-    about : int or None
-        The release that it is about, where it is not one itself.
-    policy : str
-        The policy, in its canonical form.
-    table : str
-        The sha256 of the original.
-    state : str
-    title : str
-    begun, ended : str
-        When, in UTC.
-    code : int or None
-        The exit code of the command.
-    problems : list of str
-        What it said.
-    result : dict
-        What it printed, for machines.
-    seconds : float
-    """
+    """One job, as its record says it."""
 
     number: int
-    kind: str
-    words: list[str]
-    entry: int
+    kind: str  # ``"release"``, ``"try"``, ``"attack"``, ``"compare"``, ``"dial"``, ``"lattice"`` or ``"report"``
+    words: list[str]  # the words of the command, as the page shows them
+    entry: int  # the entry of the history that it was made from
     title: str
-    about: int | None = None
-    policy: str = ""
-    table: str = ""
+    about: int | None = None  # the release that it is about, where it is not one itself
+    policy: str = ""  # the policy, in its canonical form
+    table: str = ""  # the sha256 of the original
     state: str = WAITING
+    # `begun`, `ended`: when, in UTC
     begun: str = ""
     ended: str = ""
-    code: int | None = None
-    problems: list[str] = field(default_factory=list)
-    result: Any = None
+    code: int | None = None  # the exit code of the command
+    problems: list[str] = field(default_factory=list)  # what it said
+    result: Any = None  # what it printed, for machines
     seconds: float = 0.0
 
     @property
@@ -98,12 +70,8 @@ class Progress:
 class Jobs:
     """The queue of a project's jobs, and the record of those that ended.
 
-    Parameters
-    ----------
-    folder
-        Of all jobs: each has one of its own there, named by its number.
-    spare
-        Whether a process is kept ready for the next job.
+    `folder`: of all jobs: each has one of its own there, named by its number. `spare`: whether a process is kept ready
+    for the next job.
     """
 
     def __init__(self, folder: Path, *, spare: bool = True) -> None:
@@ -142,8 +110,8 @@ class Jobs:
     def progress(self, number: int) -> Progress:
         """Return how far a job is; the clock is that of the studio, whatever the job's process is busy with."""
         with self._lock:
-            told, begun = self._progress.get(number, Progress()), self._begun.get(number)
-            return told if begun is None else replace(told, seconds=round(time.monotonic() - begun, 1))
+            progress, begun = self._progress.get(number, Progress()), self._begun.get(number)
+            return progress if begun is None else replace(progress, seconds=round(time.monotonic() - begun, 1))
 
     @property
     def under_way(self) -> bool:
@@ -256,33 +224,33 @@ class Jobs:
         with suppress(OSError):
             process.stdin.write(json.dumps([*job.words, "--progress", "json"]) + "\n")
             process.stdin.flush()
-        said = self._told(job.number, process)
+        problems = self._follow(job.number, process)
         out.join()
         code = process.wait()
         _close_pipes(process)
-        self._end(job, code, said, "".join(printed))
+        self._end(job, code, problems, "".join(printed))
 
-    def _told(self, number: int, process: subprocess.Popen[str]) -> list[str]:
+    def _follow(self, number: int, process: subprocess.Popen[str]) -> list[str]:
         """Follow what a job says of its progress, and return everything else that it says."""
-        said: list[str] = []
+        problems: list[str] = []
         assert process.stderr is not None
         for line in process.stderr:
             progress = _progress(line)
             if progress is not None:
                 with self._lock:
                     self._progress[number] = progress
-            elif line.strip() and len(said) < _MOST_LINES:
-                said.append(line.strip().removeprefix("sfumato: "))
-        return said
+            elif line.strip() and len(problems) < _MOST_LINES:
+                problems.append(line.strip().removeprefix("sfumato: "))
+        return problems
 
-    def _end(self, job: Job, code: int, said: list[str], printed: str) -> None:
+    def _end(self, job: Job, code: int, messages: list[str], printed: str) -> None:
         seconds = self.progress(job.number).seconds
         with self._lock:
             self._running = None
             self._begun.pop(job.number, None)
             if self._jobs[job.number].state == RUNNING:
                 state = DONE if code == 0 else FAILED
-                problems = said if code == 0 or said else [f"the process ended by itself (exit code {code})"]
+                problems = messages if code == 0 or messages else [f"the process ended by itself (exit code {code})"]
                 self._keep(
                     replace(
                         self._jobs[job.number],
@@ -335,8 +303,8 @@ def _progress(line: str) -> Progress | None:
     if not line.startswith('{"progress"'):
         return None
     try:
-        said = json.loads(line)
-        return Progress(str(said["progress"]), int(said["done"]), int(said["total"]))
+        message = json.loads(line)
+        return Progress(str(message["progress"]), int(message["done"]), int(message["total"]))
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -31,43 +31,22 @@ _ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
 
 @dataclass(frozen=True)
 class Broken:
-    """The first row that does not fit.
+    """The first row that does not fit."""
 
-    Attributes
-    ----------
-    number : int
-        Of the record, from 1; 0 is the row of names.
-    cells : list of str
-    why : str
-    """
-
-    number: int
+    number: int  # of the record, from 1; 0 is the row of names
     cells: list[str]
     why: str
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What comes of reading a file in one way.
+    """What comes of reading a file in one way."""
 
-    Attributes
-    ----------
-    names : list of str
-        Of the columns.
-    rows : list of list of str
-        The first ones.
-    broken : Broken or None
-    problems : list of str
-        Why the file cannot be read in this way; empty if it can.
-    better : list of (str, dict)
-        Ways that seem to fit better: what is said of them, and what changes.
-    """
-
-    names: list[str]
-    rows: list[list[str]]
+    names: list[str]  # of the columns
+    rows: list[list[str]]  # the first ones
     broken: Broken | None
-    problems: list[str]
-    better: list[tuple[str, dict[str, str]]]
+    problems: list[str]  # why the file cannot be read in this way; empty if it can
+    better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
 
 
 def is_text_file(path: Path) -> bool:
@@ -78,8 +57,6 @@ def is_text_file(path: Path) -> bool:
 def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     """Read a text file in one way, and say what comes of it; no value stands in what is said.
 
-    Notes
-    -----
     Cost O(bytes): only a whole file shows whether it can be read.
     """
     layout, problems = checked(Source, source).layout(), _problems(path, source)
@@ -146,12 +123,12 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
         widths = {len(row) for row in rows}
         if len(widths) == 1 and (width := widths.pop()) > 1:
             found.append((f"{name}s part each of the first {len(rows)} rows into {width:,} fields", separator))
-    better = [(said, {"separator": separator}) for said, separator in found]
+    better = [(words, {"separator": separator}) for words, separator in found]
     for line in problems:
         named = "utf-8" if "the file is UTF-8" in line else (_ENCODING.search(line) or [""] * 2)[1]
         if named and named != layout.encoding:
             better.append((f"the letters read as {named}", {"encoding": named}))
-    return list({tuple(its.items()): (said, its) for said, its in better}.values())
+    return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:

@@ -22,13 +22,7 @@ HELD_OUT = 0.2
 
 
 def release_order(project: Project, entry: HistoryEntry, title: str, *, bound: bool = False) -> Making:
-    """Order a release of the draft of an entry.
-
-    Raises
-    ------
-    PolicyError
-        While the draft is no policy.
-    """
+    """Order a release of the draft of an entry. Raises ``PolicyError``: while the draft is no policy."""
     policy = entry.draft.policy()
 
     def make(number: int, folder: Path) -> Job:

@@ -61,7 +61,7 @@ def environment() -> Environment:
 def page(request: Request, template: str, step: str, status: int = 200, **content: Any) -> HTMLResponse:
     """Fill in a page of the project."""
     desk = desk_of(request)
-    told = {
+    context = {
         "desk": desk,
         "draft": desk.draft,
         "entry": desk.head,
@@ -71,7 +71,7 @@ def page(request: Request, template: str, step: str, status: int = 200, **conten
         "roles": ROLES,
         **content,
     }
-    return HTMLResponse(environment().get_template(template).render(told), status)
+    return HTMLResponse(environment().get_template(template).render(context), status)
 
 
 def fragment(template: str, **content: Any) -> HTMLResponse:
@@ -103,12 +103,12 @@ def answering(write: Callable[[Request, FormData], str | None]) -> Any:
 
         sent = await request.form(max_files=0, max_fields=2_000)
         try:
-            said = await run_in_threadpool(write, request, sent)
+            answer = await run_in_threadpool(write, request, sent)
         except Exception as error:
             problems, _ = explained(error)
             return JSONResponse({"problems": [printable(line) for line in problems]}, 422)
         desk: Desk | None = getattr(request.app.state, "desk", None)
-        return JSONResponse({"said": said or "", "entry": 0 if desk is None else desk.head.number})
+        return JSONResponse({"said": answer or "", "entry": 0 if desk is None else desk.head.number})
 
     return route
 
@@ -133,11 +133,11 @@ def text(sent: FormData, name: str, default: str = "") -> str:
     return value if isinstance(value, str) else default
 
 
-def whole(said: str, what: str) -> int:
+def whole(value: str, what: str) -> int:
     """Read a whole number from a request, or raise InputError."""
-    if not said.isascii() or not said.lstrip("-").isdigit() or len(said) > 12:
+    if not value.isascii() or not value.lstrip("-").isdigit() or len(value) > 12:
         raise InputError(f"{what}: must be a whole number")
-    return int(said)
+    return int(value)
 
 
 def page_entry(sent: FormData) -> int:

@@ -24,41 +24,25 @@ Looks = Literal["identifier", "code"]
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column at a glance; it holds no value.
-
-    Attributes
-    ----------
-    name : str
-    kind : Kind or None
-        None where it cannot be read at all; `problem` then says why.
-    distinct, missing : int
-        Different values, and records without one.
-    bars : tuple of float
-        Heights from 0 to 1: how many records lie in each part of the range, or have each of the most frequent values.
-    looks : str or None
-        ``"identifier"``: all values are different. ``"code"``: numbers that are written with the same number of digits,
-        so that they probably name something and measure nothing.
-    digits : int
-        How many those are.
-    problem : str
-        What is wrong with it.
-    """
+    """One column at a glance; it holds no value."""
 
     name: str
-    kind: Kind | None
+    kind: Kind | None  # None where it cannot be read at all; `problem` then says why
+    # `distinct`, `missing`: different values, and records without one
     distinct: int = 0
     missing: int = 0
+    # heights from 0 to 1: how many records lie in each part of the range, or have each of the most frequent values
     bars: tuple[float, ...] = ()
+    # ``"identifier"``: all values are different. ``"code"``: numbers that are written with the same number of digits,
+    # so that they probably name something and measure nothing.
     looks: Looks | None = None
-    digits: int = 0
-    problem: str = ""
+    digits: int = 0  # how many those are
+    problem: str = ""  # what is wrong with it
 
 
 def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
     """Look at one column, read as a kind; None reads the kind off it.
 
-    Notes
-    -----
     Cost O(d) for d distinct values once the preview knows them.
     """
     try:

@@ -30,27 +30,14 @@ _PARTS = ("history", "hierarchies", "releases", "jobs")
 
 @dataclass(eq=False)
 class Project:
-    """A folder with the history of the setup, hierarchies, releases and reports.
-
-    Attributes
-    ----------
-    folder : Path
-    table : Path
-        The original; it stays where it is.
-    source : dict
-        How it is read, as a policy says it.
-    sha256 : str
-        Of the original, when the project was opened.
-    history : History
-    earlier : str or None
-        Name of the release of last time, beside the table; empty: there is none; None: nobody has said.
-    """
+    """A folder with the history of the setup, hierarchies, releases and reports."""
 
     folder: Path
-    table: Path
-    source: dict[str, Any]
-    sha256: str
+    table: Path  # the original; it stays where it is
+    source: dict[str, Any]  # how it is read, as a policy says it
+    sha256: str  # of the original, when the project was opened
     history: History
+    # name of the release of last time, beside the table; empty: there is none; None: nobody has said
     earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
     _seen: tuple[int, ...] = field(default=(), repr=False)
@@ -59,21 +46,12 @@ class Project:
     def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
         """Open a project, or begin one.
 
-        Parameters
-        ----------
-        folder
-        table
-            The original; None takes the one that the project was begun with.
-        source
-            How it is read, beside what the project says.
-
-        Raises
-        ------
-        InputError
-            When the folder is something else, of a newer version, or in use; or when there is no table.
+        `table`: the original; None takes the one that the project was begun with. `source`: how it is read, beside what
+        the project says. Raises ``InputError`` when the folder is something else, of a newer version, or in use; or
+        when there is no table.
         """
-        said = _read(folder)
-        place = table or (Path(said["table"]) if "table" in said else None)
+        content = _read(folder)
+        place = table or (Path(content["table"]) if "table" in content else None)
         if place is None:
             raise InputError(f"{folder}: is a new project; name the table that it is about")
         if not place.is_file():
@@ -81,10 +59,10 @@ class Project:
         made_private(folder)
         for part in _PARTS:
             made_private(folder / part)
-        layout = {**said.get("source", {}), **source}
+        layout = {**content.get("source", {}), **source}
         checked(Source, layout)
-        seen = _stamp(place)
-        kept = History(folder / "history"), said.get("earlier"), _locked(folder), seen
+        stamp = _stamp(place)
+        kept = History(folder / "history"), content.get("earlier"), _locked(folder), stamp
         project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
         _mark(project)
         return project
@@ -101,12 +79,12 @@ class Project:
     def is_another(self) -> bool:
         """The same, read in any case: before something is made of it."""
         try:
-            seen = _stamp(self.table)
+            stamp = _stamp(self.table)
             if _sha256(self.table) != self.sha256:
                 return True
         except OSError:
             return True
-        self._seen = seen
+        self._seen = stamp
         return False
 
     def begin(self, names: list[str], policy: Policy | None = None) -> None:
@@ -150,17 +128,17 @@ class Project:
 
 def as_written(source: Source) -> dict[str, Any] | None:
     """Return how a table is read as a policy writes it; None where nothing is said."""
-    said = source.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return None if source == Source() else said
+    settings = source.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return None if source == Source() else settings
 
 
 def _mark(project: Project) -> None:
-    said = {} if project.earlier is None else {"earlier": project.earlier}
+    beside = {} if project.earlier is None else {"earlier": project.earlier}
     content = {
         "format": FORMAT,
         "table": str(project.table),
         "sha256": project.sha256,
-        **said,
+        **beside,
         "source": project.source,
     }
     write_whole(project.folder / MARK, tomli_w.dumps(content), PRIVATE)
@@ -176,12 +154,12 @@ def _read(folder: Path) -> dict[str, Any]:
     if not (folder / MARK).is_file():
         return {}
     try:
-        said = tomllib.loads(read_regular_text(folder / MARK))
+        content = tomllib.loads(read_regular_text(folder / MARK))
     except (OSError, ValueError):
         raise InputError(f"{folder / MARK}: is damaged; take the project from a copy") from None
-    if said.get("format") != FORMAT:
+    if content.get("format") != FORMAT:
         raise InputError(f"{folder}: was written by another version of the studio; open it with that one")
-    return said
+    return content
 
 
 def _locked(folder: Path) -> int | None:

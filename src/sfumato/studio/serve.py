@@ -53,26 +53,15 @@ def run_studio(
 ) -> None:
     """Serve a project until somebody quits.
 
-    Parameters
-    ----------
-    table
-        The original; None takes the one that the project was begun with.
-    project
-        The folder of the project; None makes a private one in the system's folder for temporary files, which goes
-        afterwards unless it holds a release.
-    policy
-        A setup to begin with.
-    source
-        How the table is read.
-    opens
-        Whether the browser is opened.
-    port
-        0 takes a free one.
+    * `table`: the original; None takes the one that the project was begun with.
+    * `project`: the folder of the project; None makes a private one in the system's folder for temporary files, which
+      goes afterwards unless it holds a release.
+    * `policy`: a setup to begin with.
+    * `source`: how the table is read.
+    * `opens`: whether the browser is opened.
+    * `port`: 0 takes a free one.
 
-    Raises
-    ------
-    SfumatoError
-        When the project or the table cannot be opened.
+    Raises ``SfumatoError`` when the project or the table cannot be opened.
     """
     check_installed()
     from sfumato.studio.project import Project

@@ -24,10 +24,7 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
     """Return the application that shows one release, or the last one of a series, guarded.
 
-    Raises
-    ------
-    SfumatoError
-        When the folder is no release.
+    Raises ``SfumatoError`` when the folder is no release.
     """
     shown = last_of_series(release) or release
     opened = open_release(shown)
@@ -71,20 +68,23 @@ def _recount_of_series(folder: Path) -> Response:
     from sfumato.series.verify import verify_series
 
     try:
-        told, problems = verify_series(folder).to_dict(), list[str]()
+        recount, problems = verify_series(folder).to_dict(), list[str]()
     except SfumatoError as error:
-        told, problems = {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []}, list(error.problems)
-    shown = environment().get_template("recount_of_series.html").render(told=told, problems=problems)
+        recount, problems = (
+            {"ok": False, "recounted": {"chain": [], "releases": []}, "attested": []},
+            list(error.problems),
+        )
+    shown = environment().get_template("recount_of_series.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
 
 def _recount_of(request: Request) -> Response:
     try:
-        told = verify(request.app.state.release).to_dict()
+        recount = verify(request.app.state.release).to_dict()
         problems: list[str] = []
     except SfumatoError as error:
-        told, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
-    shown = environment().get_template("recount.html").render(told=told, problems=problems)
+        recount, problems = {"ok": False, "checks": [], "records": None, "classes": None}, list(error.problems)
+    shown = environment().get_template("recount.html").render(told=recount, problems=problems)
     return Response(shown, media_type="text/html")
 
 
@@ -102,13 +102,7 @@ def _grid(request: Request) -> Response:
 
 
 def run_verifying(release: Path, *, opens: bool = True, port: int = 0) -> None:
-    """Serve the page of a release until somebody stops it.
-
-    Raises
-    ------
-    SfumatoError
-        When the folder is no release.
-    """
+    """Serve the page of a release until somebody stops it. Raises ``SfumatoError`` when the folder is no release."""
     with listening_socket(port) as listening:
         app = verifying_app(release, int(listening.getsockname()[1]), say=say_at_terminal)
         say_at_terminal(f"The release is open at {app.address}")

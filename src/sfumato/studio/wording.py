@@ -26,9 +26,9 @@ def promise(entry: Mapping[str, Any]) -> str:
 
 def figures(job: Job) -> dict[str, str]:
     """Return the few figures of a release that a list shows: loss, risk, suppression, the least possible loss."""
-    said = job.result if isinstance(job.result, Mapping) else {}
-    losses, risk = said.get("losses") or {}, said.get("risk") or {}
-    records, bound = said.get("records") or {}, said.get("lower_bound") or {}
+    result = job.result if isinstance(job.result, Mapping) else {}
+    losses, risk = result.get("losses") or {}, result.get("risk") or {}
+    records, bound = result.get("records") or {}, result.get("lower_bound") or {}
     shown = {
         "loss": _share(losses.get("normalized_ncp")),
         "highest risk": _share(risk.get("highest_prosecutor")),
@@ -41,9 +41,9 @@ def figures(job: Job) -> dict[str, str]:
 
 def loss_and_risk(job: Job) -> tuple[float, float] | None:
     """Return loss and average risk of a release, where it has both."""
-    said = job.result if isinstance(job.result, Mapping) else {}
-    loss = (said.get("losses") or {}).get("normalized_ncp")
-    risk = (said.get("risk") or {}).get("average_prosecutor")
+    result = job.result if isinstance(job.result, Mapping) else {}
+    loss = (result.get("losses") or {}).get("normalized_ncp")
+    risk = (result.get("risk") or {}).get("average_prosecutor")
     return None if loss is None or risk is None else (float(loss), float(risk))
 
 
@@ -60,17 +60,17 @@ def _count(value: Any) -> str:
 
 def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[str]:
     """Say what differs between two states of the setup, and what was measured of each."""
-    said = [in_words(before.draft, after.draft)]
+    words = [in_words(before.draft, after.draft)]
     alone = uniques(desk, before.draft), uniques(desk, after.draft)
     if None not in alone:
-        told = f"still {alone[1]:,}" if alone[0] == alone[1] else f"{alone[0]:,} → {alone[1]:,}"
-        said.append(f"people who stand alone: {told}")
+        sizes = f"still {alone[1]:,}" if alone[0] == alone[1] else f"{alone[0]:,} → {alone[1]:,}"
+        words.append(f"people who stand alone: {sizes}")
     losses = _losses(desk)
     lost = losses.get(before.number), losses.get(after.number)
     if lost[0] is not None and lost[1] is not None:
         more = f"{100 * (lost[1] - lost[0]):+.1f} points"
-        said.append(f"loss of the releases made then: {percent(lost[0], 3)} → {percent(lost[1], 3)} ({more})")
-    return said
+        words.append(f"loss of the releases made then: {percent(lost[0], 3)} → {percent(lost[1], 3)} ({more})")
+    return words
 
 
 def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:

@@ -14,7 +14,7 @@ import polars as pl
 from sfumato.errors import InputError
 from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
-from sfumato.table.person_keys import person_keys
+from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
 from sfumato.table.texts import EXPECTED, NumberStyle, Parsed, clean, parse_texts, way_of
 from sfumato.table.written_forms import MARKS, PLAIN, WrittenForm, date_form
@@ -458,7 +458,7 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
     return texts.set(texts.is_in(list(reading.missing)).fill_null(True), None)
 
 
-def keys_read(column: pl.Series, reading: ValueReading, form: str | None) -> pl.Series:
+def keys_read(parts: Sequence[pl.Series], reading: ValueReading, form: str | None) -> pl.Series:
     """Return the keys of people, null where there is none, in which those of one person are equal.
 
     Raises
@@ -466,7 +466,7 @@ def keys_read(column: pl.Series, reading: ValueReading, form: str | None) -> pl.
     InputError
         As of :func:`~sfumato.table.person_keys.person_keys`.
     """
-    kept = with_missing(kept_column(column, reading), reading)
+    kept = one_key([with_missing(kept_column(part, reading), reading) for part in parts])
     # Whole numbers have one spelling; they are numbered faster than texts.
     return kept if kept.dtype.is_integer() else person_keys(kept, form)
 

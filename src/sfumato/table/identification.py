@@ -198,13 +198,14 @@ def sort_by_name(name: str) -> Sort | None:
     A name means a sort if all of it does: ``first_name`` and ``PatientName`` are names of people, ``product_name`` is
     not. A year of birth and a birth weight are no dates of birth.
     """
-    plain = _in_words(name)
+    plain = name_in_words(name)
     whole = (sort for sort, pattern in _PATTERNS if pattern.fullmatch(plain))
     parts = (sort for sort, stem in _STEMS if stem.search(plain))
     return next(whole, None) or next(parts, None)
 
 
-def _in_words(name: str) -> str:
+def name_in_words(name: str) -> str:
+    """Return a name in small letters, its words parted by blanks: ``birth date`` for ``BirthDate``."""
     parted = re.sub(r"(?<=[a-zäöüß])(?=[A-ZÄÖÜ])", " ", unicodedata.normalize("NFC", name))
     small = parted.lower().translate(_UMLAUTS)
     return " ".join(re.findall(r"[^\W_]+", small))

@@ -2,6 +2,9 @@
 
 Merged without a question: Unicode's form C, white space at both ends, and plain decimals of one number (7, 7.0, "7").
 Everything else that may be another spelling of a key is asked, counted by kind; no key is ever shown.
+
+Several columns may make a key: two are one person's if every part is, each by this rule. A key without one of its parts
+is missing.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -17,6 +21,8 @@ import polars as pl
 from sfumato.errors import InputError, SchemaError
 
 Answer = Literal["exact", "fold"]
+PersonKey = str | tuple[str, ...] | None
+"""The column that says who a record is about, or several that do so together; None: there is none."""
 
 KINDS: Mapping[str, str] = {
     "invisible": "in characters that nobody sees",
@@ -34,6 +40,9 @@ _PLAIN = tuple(rf"\A(?:0|[1-9][0-9]*|[{case}][{case}0-9_:/-]*)\z" for case in ("
 _PRINTABLE, _EXPONENT = r"\A[ -~]*\z", r"\A[0-9+. -]*[eE][0-9+. eE-]*\z"
 """Texts that are folded by columns: printable ASCII, but for what may be a number with an exponent."""
 _VARIATIONS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_PART, _ESCAPE = "\x1f", "\x1c"
+"""What stands before each part of a key of several. Keys are without white space, which both are, at their ends: so no
+key of one column begins with it."""
 
 
 def read_key_form(form: str | None) -> dict[str, Answer]:
@@ -57,13 +66,50 @@ def read_key_form(form: str | None) -> dict[str, Answer]:
     return answers
 
 
+def key_columns(person: PersonKey) -> tuple[str, ...]:
+    """Return the columns that make a key, in their order."""
+    return () if person is None else (person,) if isinstance(person, str) else person
+
+
+def as_person_key(names: Sequence[str]) -> PersonKey:
+    """Return columns that make a key as a schema holds them: one by its name alone."""
+    return tuple(names) if len(names) > 1 else names[0] if names else None
+
+
+def named_key(person: PersonKey) -> str:
+    """Write the column of a key, or its columns, for a message."""
+    names = key_columns(person)
+    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names))}"
+
+
+def one_key(parts: Sequence[pl.Series]) -> pl.Series:
+    """Return the columns of a key as one: itself, or a Struct of the parts, null where a part is missing. Cost O(n)."""
+    if len(parts) == 1:
+        return parts[0]
+    there = pl.all_horizontal(pl.all().is_not_null())
+    name = ", ".join(part.name for part in parts)
+    return pl.DataFrame(list(parts)).select(pl.when(there).then(pl.struct(pl.all())).alias(name)).to_series()
+
+
+def key_in(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+    """Return the key that columns of a table make, as :func:`one_key` does."""
+    return one_key([frame[name] for name in names])
+
+
+def columns_in(column: pl.Series) -> tuple[str, ...]:
+    """Return the names of the columns that :func:`one_key` put together."""
+    return tuple(column.struct.fields) if column.dtype == pl.Struct else (column.name,)
+
+
 def whole_form(form: str | None) -> str:
     """Return a form that leaves nothing to ask: kinds that nobody has answered for are exact."""
     return "exact" if form is None else f"exact,{form}"
 
 
-def person_keys(column: pl.Series, form: str | None, name: str | None = None) -> pl.Series:
+def person_keys(column: pl.Series, form: str | None, name: PersonKey = None) -> pl.Series:
     """Return keys as text in which those of one person are equal; null where there is none. Cost O(n).
+
+    A key of several columns comes as :func:`one_key` puts it together, and becomes one text.
 
     Raises
     ------
@@ -72,7 +118,7 @@ def person_keys(column: pl.Series, form: str | None, name: str | None = None) ->
     """
     keys, distinct = _settled(column, form)
     if not plain_only(distinct) and (asked := keys_asked(distinct, form)):
-        raise key_question(name or column.name, asked)
+        raise key_question(name or columns_in(column), asked)
     return keys
 
 
@@ -97,7 +143,7 @@ def kinds_that(form: str | None) -> tuple[list[str], list[str]]:
     )
 
 
-def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: str | None = None) -> list[pl.Series]:
+def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: PersonKey = None) -> list[pl.Series]:
     """Return keys of several tables as :func:`person_keys` those of one, in which those of one person are equal.
 
     Raises
@@ -105,13 +151,20 @@ def keys_of_tables(columns: Sequence[pl.Series], form: str | None, name: str | N
     InputError
         As of :func:`person_keys`, also where keys of two tables are alike.
     """
-    keys = person_keys(pl.concat([_texts(column) for column in columns]), form, name or columns[0].name)
+    named = columns_in(columns[0])
+    split = [column.struct.unnest().get_columns() if len(named) > 1 else [column] for column in columns]
+    parts = [pl.concat([_texts(part) for part in of_all]) for of_all in zip(*split, strict=True)]
+    keys = person_keys(one_key(parts), form, name or named)
     ends = np.cumsum([len(column) for column in columns]).tolist()
     return [keys.slice(end - len(column), len(column)) for end, column in zip(ends, columns, strict=True)]
 
 
 def _settled(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]:
     """Return keys, merged and folded as was answered; and the different ones."""
+    if column.dtype == pl.Struct:
+        parts = column.struct.unnest().get_columns()
+        keys = _joined([_settled(part, form)[0] for part in parts]).alias(column.name)
+        return keys, keys.drop_nulls().unique(maintain_order=True)
     texts = _texts(column)
     distinct = texts.drop_nulls().unique(maintain_order=True)
     chosen = kinds_that(form)[0]
@@ -122,8 +175,26 @@ def _settled(column: pl.Series, form: str | None) -> tuple[pl.Series, pl.Series]
             if "capitals" in chosen
             else (texts, distinct)
         )
-    new = folded(distinct, chosen)
+    new = _folded_texts(distinct, chosen)
     return _replaced(texts, distinct, new), new.unique(maintain_order=True)
+
+
+def _joined(parts: Sequence[pl.Series]) -> pl.Series:
+    """Write the parts of keys as one text, from which :func:`_parts_of` takes them again; null where one is missing."""
+    marked = pl.all()
+    for sign, place in ((_ESCAPE, "0"), (_PART, "1")):
+        marked = marked.str.replace_all(sign, _ESCAPE + place, literal=True)
+    frame = pl.DataFrame([part.alias(str(place)) for place, part in enumerate(parts)])
+    return frame.select(pl.concat_str(_PART + marked)).to_series()
+
+
+def _parts_of(joined: pl.Series) -> list[pl.Series]:
+    fields = joined.str.split(_PART)
+    part = pl.element()
+    for sign, place in ((_PART, "1"), (_ESCAPE, "0")):
+        part = part.str.replace_all(_ESCAPE + place, sign, literal=True)
+    found = pl.DataFrame({"parts": fields}).select(pl.col("parts").list.eval(part)).to_series()
+    return [found.list.get(place) for place in range(1, len(found[0]))]
 
 
 def _replaced(texts: pl.Series, distinct: pl.Series, new: pl.Series) -> pl.Series:
@@ -137,10 +208,26 @@ def plain_only(distinct: pl.Series) -> bool:
     return any(bool(distinct.str.contains(pattern).all()) for pattern in _PLAIN)
 
 
-def folded(texts: pl.Series, kinds: Collection[str]) -> pl.Series:
-    """Fold kinds of spellings, and merge what is one without a question. Cost O(n)."""
+def folded(keys: pl.Series, kinds: Collection[str]) -> pl.Series:
+    """Fold kinds of spellings of keys that are merged, of several parts one by one. Cost O(n)."""
     chosen = [kind for kind in KINDS if kind in kinds]
+    if not keys.str.starts_with(_PART).any():
+        return _folded_texts(keys, chosen)
+    parts = []
+    for part in _parts_of(keys):
+        distinct = part.unique(maintain_order=True)
+        parts.append(_replaced(part, distinct, _folded_texts(distinct, chosen)))
+    return _joined(parts).alias(keys.name)
+
+
+def _folded_texts(texts: pl.Series, chosen: list[str]) -> pl.Series:
+    """Fold kinds of spellings, and merge what is one without a question. Cost O(n)."""
     simple = texts.str.contains(_PRINTABLE) & ~texts.str.contains(_EXPONENT)
+    beyond = ~texts.str.contains(_PRINTABLE)
+    if beyond.any():
+        # None of them is a number.
+        uneven = _uneven(texts.filter(beyond))
+        simple |= beyond & ~texts.str.contains_any(uneven) if uneven else beyond
     if simple.all():
         return _folded_column(texts, chosen)
     others = (~simple).arg_true()
@@ -149,17 +236,58 @@ def folded(texts: pl.Series, kinds: Collection[str]) -> pl.Series:
     return together.scatter(others, one_by_one).alias(texts.name)
 
 
+def _uneven(texts: pl.Series) -> list[str]:
+    """Return the signs of texts that columns may not fold as Python does.
+
+    All others are printable ASCII, or join with no other sign, are not invisible, a blank or a form of another; and
+    polars and Python write them small alike, by themselves. Both know Unicode by own tables, so that each is tried.
+    """
+    signs = sorted(set("".join(texts.to_list())))
+    small = pl.DataFrame({"sign": signs}, schema={"sign": pl.String}).select(_small(pl.col("sign")))["sign"].to_list()
+    return [sign for sign, low in zip(signs, small, strict=True) if not _is_even(sign, low)]
+
+
+def _is_even(sign: str, low: str) -> bool:
+    if sign.isascii():
+        return sign.isprintable()
+    return sign.casefold() == low and all(each == "s" or _is_alone(each) for each in (sign, *low))
+
+
+def _is_alone(sign: str) -> bool:
+    return (
+        "\x7f" < sign <= "\uffff"
+        and unicodedata.category(sign)[0] in "LMNPS"
+        # Marks of different classes change places; only those that join two consonants are of this one.
+        and unicodedata.combining(sign) in (0, 9)
+        and unicodedata.normalize("NFKC", sign) == sign
+        and sign not in _joining()
+        and bool(sign.translate(_UNSEEN))
+    )
+
+
+@cache
+def _joining() -> frozenset[str]:
+    """Return the letters and marks of Unicode's first plane that may become one with the sign before them."""
+    parts = [unicodedata.decomposition(chr(code)) for code in range(0x10000)]
+    seconds = {chr(int(part, 16)) for each in parts if not each.startswith("<") for part in each.split()[1:]}
+    return frozenset(seconds | set(map(chr, (*range(0x1160, 0x1200), *range(0xD7B0, 0xD800)))))
+
+
 def _folded_column(texts: pl.Series, kinds: list[str]) -> pl.Series:
-    """Fold printable ASCII texts without an exponent as :func:`_folded` does."""
+    """Fold texts without :func:`_uneven` signs that are no numbers with an exponent as :func:`_folded` does."""
     key, step = pl.col("key"), pl.col("key")
     for kind in kinds:
         step = _COLUMN_FOLDS.get(kind, _unchanged)(step)
-    found = pl.DataFrame({"key": texts}).select(_merged(key))
+    found = pl.DataFrame({"key": texts}).select(_merged(key)).to_series()
+    others, rows = found, pl.int_range(len(found), eager=True)
     for _ in range(8 if kinds else 0):
-        before, found = found, found.select(_merged(step))
-        if found.equals(before):
+        new = pl.DataFrame({"key": others}).select(_merged(step)).to_series()
+        changed = (new != others).fill_null(False)
+        if not changed.any():
             break
-    return found["key"].alias(texts.name)
+        others, rows = new.filter(changed), rows.filter(changed)
+        found = others if len(others) == len(found) else found.scatter(rows, others)
+    return found.alias(texts.name)
 
 
 def _merged(key: pl.Expr) -> pl.Expr:
@@ -167,6 +295,11 @@ def _merged(key: pl.Expr) -> pl.Expr:
     decimal = key.str.contains(r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$")
     whole = key.str.strip_chars_end("0").str.strip_chars_end(".")
     return pl.when(decimal).then(whole).otherwise(key).str.replace("^-0$", "0").alias("key")
+
+
+def _small(key: pl.Expr) -> pl.Expr:
+    """Fold capitals, with the two letters that have more than one small form, as :meth:`str.casefold` does."""
+    return key.str.to_lowercase().str.replace_all("ß", "ss", literal=True).str.replace_all("ς", "σ", literal=True)
 
 
 def _unchanged(key: pl.Expr) -> pl.Expr:
@@ -179,12 +312,12 @@ def _unsigned(key: pl.Expr) -> pl.Expr:
 
 
 _COLUMN_FOLDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
-    "capitals": lambda key: key.str.to_lowercase(),
+    "capitals": _small,
     "blanks": lambda key: key.str.replace_all(" ", "", literal=True),
     "zeros": lambda key: key.str.replace("^([+-]?)0+([0-9])", "$1$2"),
     "signs": _unsigned,
 }
-"""What changes printable ASCII; nothing in it is invisible or has another form."""
+"""What changes such texts; nothing in them is invisible or has another form."""
 
 
 def merged_key(text: str) -> str:
@@ -227,10 +360,22 @@ def _folded(text: str, kinds: list[str]) -> str:
     return text
 
 
+class _Unseen(dict[int, str]):
+    """Signs as they stay where those that nobody sees are taken away; found out once for each sign."""
+
+    def __missing__(self, code: int) -> str:
+        sign = chr(code)
+        is_control = unicodedata.category(sign) in ("Cf", "Cc") and not sign.isspace()
+        self[code] = "" if is_control or _VARIATIONS.match(sign) else sign
+        return self[code]
+
+
+_UNSEEN = _Unseen()
+
+
 def _fold(text: str, kind: str) -> str:
     if kind == "invisible":
-        seen = (sign for sign in text if unicodedata.category(sign) not in ("Cf", "Cc") or sign.isspace())
-        return _VARIATIONS.sub("", "".join(seen))
+        return text.translate(_UNSEEN)
     if kind == "forms":
         return unicodedata.normalize("NFKC", text)
     if kind == "capitals":
@@ -298,12 +443,12 @@ def asked_by_kind(spelled: Callable[[Collection[str]], pl.Series], form: str | N
     return found or dict.fromkeys(kinds, people["person"].n_unique())
 
 
-def key_question(name: str, asked: Mapping[str, int]) -> InputError:
+def key_question(name: PersonKey, asked: Mapping[str, int]) -> InputError:
     """Return what is said of keys of which nobody has said whether they are the same person's."""
     counts = "; ".join(f"{number:,} differ from another only {KINDS[kind]} ({kind})" for kind, number in asked.items())
     one = next(iter(asked))
     return InputError(
-        f"column {name!r}: keys may be other spellings of the same person's: {counts}. Say whether they are the same "
+        f"{named_key(name)}: keys may be other spellings of the same person's: {counts}. Say whether they are the same "
         f"person with --key-form fold, or different people with --key-form exact (key_form in Python, key-form in a "
         f"policy); or answer by kind, such as --key-form fold:{one}"
     )

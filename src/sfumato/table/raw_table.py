@@ -179,6 +179,10 @@ class RawTable:
         """Return :meth:`texts` of some records. Cost O(count) for a column that was read."""
         return kept_column(self._held(name).slice(start, count), self._values.of(name))
 
+    def reading_of(self, name: str) -> ValueReading:
+        """Return how the values of one column are read."""
+        return self._values.of(name)
+
     def typed(self, name: str, kind: Kind | None = None) -> tuple[pl.Series, Kind]:
         """Return one column as a quasi-identifying or sensitive one is read, and its kind; None reads it off.
 

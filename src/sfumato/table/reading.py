@@ -27,7 +27,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.databases.address import is_database
 from sfumato.table.header import Header, assign_roles, checked_header
 from sfumato.table.person_column import as_they_appear, number_people, read_wishes
-from sfumato.table.person_keys import person_keys
+from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import Place, TableSource, open_source
@@ -312,8 +312,8 @@ def _table(
             from_text = frozenset(column.name for column in kept if is_text(column))
         frame, kinds, remarks = _typed(kept, {**schema.quasi_identifying, **schema.sensitive}, reading)
         repeated = repeated_key([with_missing(key, reading) for key in others], assignment.schema, frame)
-        if schema.person is not None and schema.person in frame.columns:
-            key = with_missing(frame.drop_in_place(schema.person), reading)
+        if schema.key_columns and {*schema.key_columns} <= {*frame.columns}:
+            key = one_key([with_missing(frame.drop_in_place(name), reading) for name in schema.key_columns])
             people, keyless = as_they_appear(number_people(person_keys(key, schema.key_form))), key.is_null().to_numpy()
         if schema.wished_k is not None and schema.wished_k in frame.columns:
             wishes = read_wishes(with_missing(frame.drop_in_place(schema.wished_k), reading))

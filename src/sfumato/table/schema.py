@@ -11,7 +11,7 @@ from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.specification import text_of as text_of
 from sfumato.settings import is_finite_number, plain_domain, plain_setting
-from sfumato.table.person_keys import read_key_form
+from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
 
 Others = Literal["error", "drop", "keep"]
@@ -171,7 +171,8 @@ class Schema:
         What happens to columns that have no role: ``"error"`` (all of them are listed), ``"drop"`` or ``"keep"``.
     person
         The column that says who a record is about, where people have several records; always removed, but people are
-        counted by it. Who has no value in it is a person of its own. None: every record is another person.
+        counted by it. A list of columns, ``["clinic", "number"]``, where only all of them together say it. Who has no
+        value in it, or in one of them, is a person of its own. None: every record is another person.
     wished_k
         The column that says which k a record's person wishes for, a whole number from 1 or nothing; always removed.
         k-anonymity then gives everybody a class of at least that many.
@@ -196,7 +197,7 @@ class Schema:
     sensitive: Mapping[str, Attribute] = field(default_factory=dict)
     insensitive: tuple[str, ...] = ()
     others: Others = "error"
-    person: str | None = None
+    person: PersonKey = None
     wished_k: str | None = None
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
@@ -210,7 +211,7 @@ class Schema:
         identifying: Sequence[str] = (),
         insensitive: Sequence[str] = (),
         others: Others = "error",
-        person: str | None = None,
+        person: str | Sequence[str] | None = None,
         wished_k: str | None = None,
         wished_l: str | None = None,
         publish: Sequence[str] = (),
@@ -227,7 +228,7 @@ class Schema:
             ("sensitive", private),
             ("insensitive", _names(insensitive, "insensitive", problems)),
             ("others", others),
-            ("person", person),
+            ("person", _person_key(person, problems)),
             ("wished_k", wished_k),
             ("wished_l", wished_l),
             ("publish", _names(publish, "publish", problems)),
@@ -236,7 +237,7 @@ class Schema:
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
             problems.append("others must be 'error', 'drop' or 'keep'")
-        for name, column in (("person", person), ("wished_k", wished_k), ("wished_l", wished_l)):
+        for name, column in (("wished_k", wished_k), ("wished_l", wished_l)):
             if column is not None and not isinstance(column, str):
                 problems.append(f"{name} must be the name of a column")
                 object.__setattr__(self, name, None)
@@ -269,7 +270,7 @@ class Schema:
     def roles(self) -> dict[str, Role]:
         """Role of every named column: of people first, then identifying, quasi-identifying, sensitive, insensitive."""
         return {
-            **{name: role for name, role in self._of_people() if name is not None},
+            **dict(self._of_people()),
             **dict.fromkeys(self.identifying, Role.IDENTIFYING),
             **dict.fromkeys(self.quasi_identifying, Role.QUASI_IDENTIFYING),
             **dict.fromkeys(self.sensitive, Role.SENSITIVE),
@@ -281,13 +282,20 @@ class Schema:
         roles = self.roles
         return dict.fromkeys(name for name in self.publish if name not in roles)
 
-    def _of_people(self) -> tuple[tuple[str | None, Role], ...]:
-        return (self.person, Role.PERSON), (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that say together who a record is about; none where every record is another person."""
+        return key_columns(self.person)
+
+    def _of_people(self) -> Iterator[tuple[str, Role]]:
+        yield from ((name, Role.PERSON) for name in self.key_columns)
+        wishes = (self.wished_k, Role.WISHED_K), (self.wished_l, Role.WISHED_L)
+        yield from ((name, role) for name, role in wishes if name is not None)
 
     def _double_roles(self) -> list[str]:
         named: dict[str, list[str]] = {}
         for role, names in (
-            *((str(role), (name,)) for name, role in self._of_people() if name is not None),
+            *((str(role), (name,)) for name, role in self._of_people()),
             ("identifying", self.identifying),
             ("quasi-identifying", self.quasi_identifying),
             ("sensitive", self.sensitive),
@@ -308,6 +316,16 @@ def _names(names: object, what: str, problems: list[str]) -> tuple[str, ...]:
         problems.append(f"{what} must be a list of column names")
         return ()
     return listed
+
+
+def _person_key(given: object, problems: list[str]) -> PersonKey:
+    """Return the columns of a key; one in a list is that one."""
+    names = (given,) if given is None or isinstance(given, str) else given
+    listed = tuple(names) if isinstance(names, Sequence) else ()
+    if given is None or (listed and all(isinstance(name, str) for name in listed) and len({*listed}) == len(listed)):
+        return None if given is None else as_person_key(listed)
+    problems.append("person must be the name of a column, or a list of different ones that make a key together")
+    return None
 
 
 def _attributes(given: object, what: str, problems: list[str]) -> dict[str, Attribute]:

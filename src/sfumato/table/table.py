@@ -14,6 +14,7 @@ from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.numbers import counted
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.identification import Look, look_at
+from sfumato.table.person_keys import PersonKey, named_key
 from sfumato.table.repeated_keys import RepeatedKey
 from sfumato.table.schema import Kind, Schema, is_measured
 
@@ -94,7 +95,7 @@ class Table:
             if name in self.frame.columns and not _suits(self.frame.schema[name], kind)
         )
         if self.schema.person is not None and (self.people is None or len(self.people) != self.frame.height):
-            problems.append(f"column {self.schema.person!r} says who people are, but has not been read")
+            problems.append(f"{named_key(self.schema.person)}: says who people are, but has not been read")
         raise_all(SchemaError, problems)
 
     def take(self, rows: NDArray[np.integer] | slice) -> Table:
@@ -169,12 +170,12 @@ def _suits(dtype: pl.DataType, kind: Kind) -> bool:
     return dtype == pl.Boolean
 
 
-def keyless_note(person: str | None, missing: int, height: int) -> str | None:
-    """Say how many of so many records have no value in the person column, if any; no value is shown."""
+def keyless_note(person: PersonKey, missing: int, height: int) -> str | None:
+    """Say how many of so many records have no value in the person column, or one of several; no value is shown."""
     if not missing:
         return None
     return (
-        f"{counted(missing, 'record')} of {height:,} {'has' if missing == 1 else 'have'} no value in column "
-        f"{person!r}; each counts as a person of its own. Where several are of one person, there are "
+        f"{counted(missing, 'record')} of {height:,} {'has' if missing == 1 else 'have'} no value in "
+        f"{named_key(person)}; each counts as a person of its own. Where several are of one person, there are "
         "fewer people than counted: fill the keys in, or leave such records out."
     )

@@ -8,6 +8,7 @@ import pytest
 
 import sfumato as sf
 from evaluation.attacks.attacked_tables import SCHEMA, people
+from evaluation.attacks.record_order import RecordOrder
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.published import BucketizedTables, PublishedTable, RandomizedTable, SlicedTable
@@ -21,7 +22,7 @@ def table() -> sf.Table:
 
 
 def played(published: object, table: sf.Table) -> tuple[AttackResult, ...]:
-    return sf.attack(published, table, attacks="record-order").results  # type: ignore[arg-type]
+    return sf.attack(published, table, attacks=RecordOrder()).results  # type: ignore[arg-type]
 
 
 def in_input_order(table: sf.Table) -> pl.DataFrame:
@@ -113,3 +114,12 @@ def test_nothing_to_join(table: sf.Table) -> None:
     published = SlicedTable(data, ((*QUASI, "disease"),), ("disease",))
     with pytest.raises(InputError, match="share the column of the sensitive one"):
         played(published, table)
+
+
+def test_former_names_are_left_out_with_a_warning(table: sf.Table) -> None:
+    release = sf.anonymize(table, sf.KAnonymity(5), seed=4)
+    with pytest.warns(FutureWarning, match="'record-order' is left out: it tries how this program draws"):
+        played_others = sf.attack(release, table, attacks=["record-order", "homogeneity"], seed=1)
+    assert {result.attack for result in played_others.results} == {"homogeneity"}
+    with pytest.warns(FutureWarning, match="seed-guessing"), pytest.raises(sf.PolicyError, match="name at least one"):
+        sf.attack(release, table, attacks="seed-guessing")

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import sfumato as sf
+from evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.seed_guessing import SeedGuessing
 from sfumato.published import BucketizedTables, PublishedTable
 from sfumato.table.reading import read_table
 from sfumato.table.table import Table

@@ -236,9 +236,8 @@ def reconstruction_error(counts: SensitiveCounts, statistics: ClassStatistics) -
     """Return the RCE: squared distance between each record's value and the distribution of its bucket, summed.
 
     For a record with value v in bucket G it is ``1 − 2 c(v)/|G| + Σ c²/|G|²``, which sums to ``|G| − Σ c²/|G|`` over
-    the bucket. 0 where every bucket has one value.
-
-    X. Xiao, Y. Tao, "Anatomy: simple and effective privacy preservation", VLDB 2006.
+    the bucket. 0 where every bucket has one value. X. Xiao, Y. Tao, "Anatomy: simple and effective privacy
+    preservation", VLDB 2006.
     """
     squares = np.bincount(class_of_pairs(counts), weights=counts.counts.astype(np.float64) ** 2)
     return float((statistics.sizes - squares / statistics.sizes).sum())

@@ -137,10 +137,7 @@ def telling_little(most_frequent: float, l: float) -> int:  # noqa: E741 - the l
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BucketGroups:
-    """Parts of a table whose records do not share buckets.
-
-    `part_of`, int32 (n,): ``0 .. p-1``; every part has a record. `count`: number of parts p.
-    """
+    """Parts that share no bucket. `part_of`, int32 (n,): ``0 .. p-1``, none empty; `count`: number of parts p."""
 
     part_of: NDArray[np.int32]
     count: int
@@ -195,10 +192,7 @@ class BucketAssignment:
 def sort_records(
     codes: NDArray[np.unsignedinteger], cardinality: int, seed: int | None, parts: BucketGroups | None = None
 ) -> SortedRecords:
-    """Sort records by part, if there are any, and value.
-
-    `codes` is unsigned (n,), below `cardinality`. Cost O(n + v) but for drawing the order.
-    """
+    """Sort records by part, if any, and value. `codes`: unsigned (n,), below `cardinality`. O(n + v) but for draws."""
     starts = _starts(codes, cardinality)
     records = sorted_by_value(permutation(len(codes), seed), codes, starts)
     if parts is None:

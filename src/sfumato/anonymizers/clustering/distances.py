@@ -92,7 +92,6 @@ class WeightedHierarchyDistance:
     """Weighted hierarchical distance (KACA): the steps from a leaf up to the common ancestor, near the root dearer.
 
     `beta`: the step that ends on depth j (1 is the root's) weighs ``1 / j**beta``; 0 makes all steps equal. At least 0.
-
     Li, Wong, Fu and Pei 2006. The distance from a node up to an ancestor is the difference of their costs here. Two
     records are each generalized to their common ancestor, so that KACA's distance between them is twice this one.
     """
@@ -129,10 +128,9 @@ def class_loss(
     """Compile a distance for the attributes of a table; attribute weights come from the schema.
 
     `attributes`: length q. `distance`: what each step costs. `occurring`: int64, rising, for each attribute: the codes
-    that occur, which are numbered anew from 0. None: all codes keep their numbers.
-
-    A class that mixes missing and present numbers, or such values of a hierarchy, costs as much as the whole domain.
-    Without a hierarchy the missing value is one of the values. Cost O(codes · log codes) time and memory.
+    that occur, which are numbered anew from 0. None: all codes keep their numbers. A class that mixes missing and
+    present numbers, or such values of a hierarchy, costs as much as the whole domain. Without a hierarchy the missing
+    value is one of the values. Cost O(codes · log codes) time and memory.
     """
     if occurring is None:
         occurring = [np.arange(attribute.cardinality) for attribute in attributes]

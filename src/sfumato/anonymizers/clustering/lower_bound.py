@@ -83,8 +83,8 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
     bounds = np.concatenate(each(search, range(0, total, _BLOCK), threads))
     # Cheap ones gain little, and dear ones keep many others from being charged: the usual ones first. No rounding may
     # decide the order.
-    told = records.weights * (bounds > 0)
-    usual = round(float((bounds * told).sum()) / max(1, int(told.sum())), 6)
+    costs = records.weights * (bounds > 0)
+    usual = round(float((bounds * costs).sum()) / max(1, int(costs.sum())), 6)
     order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
     extra = charged_to_few(
         records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING

@@ -98,10 +98,7 @@ class NumericRecords:
         return min(len(self.rows), self.start.least_size)
 
     def merged(self, class_of: NDArray[np.int32], count: int) -> tuple[NDArray[np.int32], int]:
-        """Merge classes until every one satisfies the rules.
-
-        `class_of`, int32 (n,): class of each record. `count`: number of classes, none of them empty.
-        """
+        """Merge `count` classes, none empty, until every one satisfies the rules. `class_of`: int32 (n,)."""
         class_of = class_of.copy()
         start = self.start
         left = merge_classes(

@@ -81,10 +81,7 @@ class RefinementLimit(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes:
-    """A partition of the rows of distinct records.
-
-    `class_of`, int32 (n,): class of each row, ``0 .. count-1``. `count`: number of classes.
-    """
+    """A partition of the rows of distinct records: the class of each row, int32 (n,), ``0 .. count-1``."""
 
     class_of: NDArray[np.int32]
     count: int
@@ -134,10 +131,8 @@ def refine_classes(
     The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
     every stretch of proposals it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads.
     With `points`, float64 (m, d) of the distinct records, the squared error is lowered, and no class is dissolved or
-    founded.
-
-    With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with g near records
-    where classes are dissolved; O((q + g) n) memory. The result is never worse than what was handed in.
+    founded. With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with g near
+    records where classes are dissolved; O((q + g) n) memory. The result is never worse than what was handed in.
     """
     if effort.none or records.height == 0:
         return classes, ()

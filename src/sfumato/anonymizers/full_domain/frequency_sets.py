@@ -112,9 +112,9 @@ def _levels_in_words(search: LatticeSearch) -> str:
 class FrequencySet:
     """Distinct combinations of nodes with the number of records that have each.
 
-    Letters: m combinations, p attributes (`places`), s sensitive attributes that a rule looks at. `codes`, int32
-    (m, p + s), has the number of each attribute's node on its level, then the sensitive values; `weights`, int64 (m,),
-    the records with the combination.
+    Letters: m combinations, p attributes (`places`), s sensitive attributes that a rule looks at. `codes`, int32 (m, p
+    + s), has the number of each attribute's node on its level, then the sensitive values; `weights`, int64 (m,), the
+    records with the combination.
     """
 
     places: Places

@@ -59,10 +59,7 @@ class SearchProblem:
 
 @dataclass(frozen=True)
 class SearchLimit:
-    """When to stop before the end; None is never.
-
-    `nodes`: nodes to evaluate at most. `seconds`: time to take, roughly.
-    """
+    """When to stop before the end: `nodes` evaluated at most, `seconds`, roughly; None is never."""
 
     nodes: int | None = None
     seconds: float | None = None
@@ -75,19 +72,13 @@ class SearchLimit:
 
 @dataclass(frozen=True)
 class EvaluatedNode:
-    """One node that was looked at.
-
-    * `value`: under the objective; None when the node is no solution.
-    * `suppressed`: records that it has to suppress.
-    * `hopeless`: whether it is known that no specialization is a solution either.
-    * `rest`: what decides between nodes of equal value.
-    """
+    """One node that was looked at."""
 
     levels: Levels
-    value: float | None
-    suppressed: int
-    hopeless: bool
-    rest: tuple[float, ...] = ()
+    value: float | None  # under the objective; None when the node is no solution
+    suppressed: int  # records that it has to suppress
+    hopeless: bool  # whether it is known that no specialization is a solution either
+    rest: tuple[float, ...] = ()  # what decides between nodes of equal value
 
     def beats(self, other: EvaluatedNode | None) -> bool:
         """Tell whether this solution is to be preferred: it costs less, or as much and stands first in the lattice."""
@@ -103,18 +94,13 @@ class EvaluatedNode:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchResult:
-    """What a search found.
+    """What a search found."""
 
-    * `evaluated`: in the order in which they were looked at.
-    * `path`: the solutions that were the best so far, one after the other; the last is the best, empty without any.
-    * `bound`: what every solution costs at least: the value of `best` when that is proven.
-    * `proven`: whether no solution can be better than `best`, or there is none.
-    """
-
-    evaluated: list[EvaluatedNode]
+    evaluated: list[EvaluatedNode]  # in the order in which they were looked at
+    # the solutions that were the best so far, one after the other; the last is the best, empty without any
     path: list[EvaluatedNode]
-    bound: float
-    proven: bool
+    bound: float  # what every solution costs at least: the value of `best` when that is proven
+    proven: bool  # whether no solution can be better than `best`, or there is none
 
     @property
     def best(self) -> EvaluatedNode | None:

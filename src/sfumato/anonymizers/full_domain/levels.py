@@ -324,10 +324,7 @@ def regroup_weighted(
 
 
 def roll_records_up(records: WeightedRecords, tables: LevelTables, levels: Levels) -> tuple[WeightedRecords, Numbers]:
-    """Put records together that are equal on `levels` and in their sensitive values.
-
-    Returns the new records, and for each the first old one that it stands for.
-    """
+    """Put records together that are equal on `levels` and in sensitive values; return them, and the first of each."""
     groups = _grouped(records, tables, levels, records.vector_of, range(len(levels)))
     return records.take(groups.firsts, groups.sizes, levels), groups.firsts
 

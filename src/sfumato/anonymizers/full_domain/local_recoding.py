@@ -70,7 +70,7 @@ def local_solution(
     taken = _local_classes(ground.records, tables, ground.rule, loss.objective, budget, progress)
     if not taken.count:
         return None
-    boxes = _settled(_Boxes(ground.records, taken.class_of, taken.count), ground, loss.objective, domains)
+    boxes = _join_or_suppress(_Boxes(ground.records, taken.class_of, taken.count), ground, loss.objective, domains)
     value = _value(boxes, loss.objective, tables, domains)
     partition = _partition(boxes, record_of, domains)
     note = (
@@ -103,9 +103,9 @@ def _local_classes(
 ) -> _LocalLevelClasses:
     """Visit nodes in rising order of what a cell costs there on average, and take every class that holds.
 
-    A class is a set of records that no cheaper node has taken and that are equal on this node. In the first round
-    dear classes of a node are left for dearer nodes, in the second they are taken, too. Models that compare with the
-    whole table compare with all records. Cost O(records left · q) for each node.
+    A class is a set of records that no cheaper node has taken and that are equal on this node. In the first round dear
+    classes of a node are left for dearer nodes, in the second they are taken, too. Models that compare with the whole
+    table compare with all records. Cost O(records left · q) for each node.
     """
     class_of = np.full(records.height, -1, dtype=np.int32)
     left = np.arange(records.height)
@@ -197,7 +197,9 @@ def _walk(heights: Levels, path: Sequence[int]) -> Iterator[Levels]:
         yield tuple(levels)
 
 
-def _settled(taken: _Boxes, ground: SearchProblem, objective: CellObjective, domains: Sequence[DomainLevels]) -> _Boxes:
+def _join_or_suppress(
+    taken: _Boxes, ground: SearchProblem, objective: CellObjective, domains: Sequence[DomainLevels]
+) -> _Boxes:
     """Let what is left join the classes, or suppress it where that is allowed and costs less."""
     rule, records = ground.rule, ground.records
     left = int(records.weights[taken.class_of < 0].sum())
@@ -220,8 +222,8 @@ def _place_leftovers(
 
     A record joins the class that costs least more by it and still satisfies every model, of equal ones that whose
     values come first. Where none of the cheapest does, the cheapest is taken in, and the search goes on for both. When
-    all records as one class satisfy the models, as monotone ones do if any solution exists, so do the classes.
-    Cost O(c · q · heights) for each record.
+    all records as one class satisfy the models, as monotone ones do if any solution exists, so do the classes. Cost O(c
+    · q · heights) for each record.
     """
     left = np.flatnonzero(boxes.class_of < 0)
     ordered = left[np.lexsort((*boxes.records.values[left].T[::-1], *boxes.records.codes[left].T[::-1]))].tolist()

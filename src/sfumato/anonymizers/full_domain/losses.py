@@ -666,10 +666,7 @@ def record_loss(
 
 
 def label_codes(table: EncodedTable, label: str | None) -> NDArray[np.unsignedinteger]:
-    """Return the codes of a sensitive attribute, unsigned (n,).
-
-    Raises ``PolicyError`` when there is no such attribute.
-    """
+    """Return the codes of a sensitive attribute, unsigned (n,); ``PolicyError`` when there is no such attribute."""
     names = [attribute.name for attribute in table.sensitive]
     if label not in names:
         raise PolicyError(

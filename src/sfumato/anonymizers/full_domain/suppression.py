@@ -55,23 +55,16 @@ class SuppressionRule:
     published one: what is left is judged anew, until all its classes hold. When then some records are suppressed, but
     fewer than the largest k, the smallest class goes too (of equal ones that whose nodes come first, attribute by
     attribute) and everything is judged anew. A node is a solution when something is left and the limit is kept.
-
-    * `rules`: against the original table.
-    * `smallest`: fewest records that may be suppressed, if any: the largest k.
-    * `limit`: most records that may be suppressed.
-    * `regions`: what is said of the people of a population whom classes cover.
-    * `covered`: the population, laid out for the records of a search; without it every class is looked up by what it
-      publishes.
-    * `worth`: what is suppressed although it satisfies the models. A part of a class may be worth what the class is
-      not.
     """
 
-    rules: CompiledRules
+    rules: CompiledRules  # against the original table
     models: tuple[PrivacyModel, ...]
-    smallest: int
-    limit: int
-    regions: RegionModels
+    smallest: int  # fewest records that may be suppressed, if any: the largest k
+    limit: int  # most records that may be suppressed
+    regions: RegionModels  # what is said of the people of a population whom classes cover
+    # the population, laid out for the records of a search; without it every class is looked up by what it publishes
     covered: RegionPeople | None = None
+    # What is suppressed although it satisfies the models. A part of a class may be worth what the class is not.
     worth: _Worth | None = None
 
     @cached_property
@@ -111,24 +104,21 @@ class SuppressionRule:
         kept = self._first_round(records, groups, unfit)
         broken = records.gone + _weight(groups, ~kept)
         if self.worth is not None:
-            kept = self._settled(records, groups, kept & self.worth.worthwhile(records, groups, people, levels))
+            kept = self._judge_again(records, groups, kept & self.worth.worthwhile(records, groups, people, levels))
         kept = self._left(records, groups, people, kept)
         suppressed = records.gone + _weight(groups, ~kept)
         while 0 < suppressed < self.smallest and kept.any():
             kept[smallest_class(records.codes, groups.firsts, groups.sizes, kept, tables.at(levels), tables.nodes)] = (
                 False
             )
-            kept = self._left(records, groups, people, self._settled(records, groups, kept))
+            kept = self._left(records, groups, people, self._judge_again(records, groups, kept))
             suppressed = records.gone + _weight(groups, ~kept)
         doomed = records.gone + _weight(groups, lost)
         holds = bool(kept.any()) and suppressed <= self.limit
         return NodeOutcome(kept, lost, doomed, suppressed, broken, holds, people)
 
     def holding(self, records: WeightedRecords, groups: Grouping, among: _Marks) -> _Marks:
-        """Tell which classes satisfy every model when all records of the table are published; bool (c,).
-
-        among : bool (c,), the classes to look at.
-        """
+        """Tell which classes `among`, bool (c,), satisfy every model when all records are published; bool (c,)."""
         large = among & (groups.sizes >= self.smallest)
         return self._judged(records, groups, large, self.rules.arrays, self._identity) if self.ruled else large
 
@@ -148,7 +138,7 @@ class SuppressionRule:
             left = self.regions.left(groups.sizes, people, kept, max(0, room))
             if left.sum() == kept.sum():
                 break
-            kept = self._settled(records, groups, left)
+            kept = self._judge_again(records, groups, left)
         return kept
 
     def _people(
@@ -216,9 +206,9 @@ class SuppressionRule:
             return ~lost
         good = self._judged(records, groups, ~lost, self.rules.arrays, self._identity)
         everything = good.all() and not records.gone
-        return good if everything or not self.relative else self._settled(records, groups, good)
+        return good if everything or not self.relative else self._judge_again(records, groups, good)
 
-    def _settled(self, records: WeightedRecords, groups: Grouping, kept: _Marks) -> _Marks:
+    def _judge_again(self, records: WeightedRecords, groups: Grouping, kept: _Marks) -> _Marks:
         """Judge classes by what is left, again and again, until all of them hold or too many records are gone."""
         while self.relative and kept.any() and records.gone + _weight(groups, ~kept) <= self.limit:
             good = self._judged(records, groups, kept, *self._rules_among(records, groups, kept))

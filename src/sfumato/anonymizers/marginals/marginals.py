@@ -93,8 +93,8 @@ class Marginals(Checked):
     def __post_init__(self) -> None:
         """Check the options, and settle lists as tuples."""
         if isinstance(self.columns, (list, tuple)):
-            settled = tuple(tuple(each) if isinstance(each, list) else each for each in self.columns)
-            object.__setattr__(self, "columns", settled)
+            columns = tuple(tuple(each) if isinstance(each, list) else each for each in self.columns)
+            object.__setattr__(self, "columns", columns)
         super().__post_init__()
 
     def _mistakes(self) -> Iterator[str]:
@@ -276,9 +276,9 @@ def _cut(problem: Problem, columns: Sequence[_Column]) -> _PublishedValues:
         judging = [model for model in valued if concerned(model, names)]
         if not judging:
             return True
-        told = tuple(table.sensitive[place] for place in secrets[own])
+        secret = tuple(table.sensitive[place] for place in secrets[own])
         codes = np.ascontiguousarray(table.sensitive_codes[:, secrets[own]])
-        statistics = class_statistics(cells, count, codes, told)
+        statistics = class_statistics(cells, count, codes, secret)
         return all(bool(model.holds(statistics).all()) for model in judging)
 
     return _cut_values(table, sets, smallest_allowed(sized), satisfied)
@@ -351,7 +351,7 @@ class _State:
         attribute = self.table.attributes[place]
         parts = cut_piece(attribute, piece, self.occurrences[place])
         if parts and self.occurrences[place][piece[0] : piece[1] + 1].any():
-            yield -self._told(place, parts, attribute), place, piece[0], number
+            yield -self._information(place, parts, attribute), place, piece[0], number
 
     def tried(self, place: int, number: int) -> Iterator[_Entry]:
         """Cut a piece where every table allows it, and queue its parts."""
@@ -370,7 +370,7 @@ class _State:
         for part, own in zip(parts, numbers.tolist(), strict=True):
             yield from self.entries(place, part, own)
 
-    def _told(self, place: int, parts: Sequence[_Piece], attribute: EncodedAttribute) -> float:
+    def _information(self, place: int, parts: Sequence[_Piece], attribute: EncodedAttribute) -> float:
         held = np.array([self.occurrences[place][low : high + 1].sum() for low, high in parts], dtype=np.float64)
         held = held[held > 0]
         return float((held * np.log2(held.sum() / held)).sum()) * attribute.weight
@@ -426,10 +426,7 @@ def _children(attribute: EncodedAttribute, low: int, high: int) -> list[_Piece]:
 def _publish_marginals(
     columns: Sequence[tuple[str, ...]], cut: _PublishedValues, encoded: EncodedTable, table: Table
 ) -> MarginalTables:
-    """Write a table for each set, its rows sorted by what they say.
-
-    Attributes none of whose values were joined are published as they are; sensitive ones always.
-    """
+    """Write a sorted table for each set; attributes without joined values, and sensitive ones, as they are."""
     names = {name for column in columns for name in column}
     sensitive = tuple(attribute.name for attribute in encoded.sensitive if attribute.name in names)
     frames = tuple(_counted(column, cut, encoded, table) for column in columns)

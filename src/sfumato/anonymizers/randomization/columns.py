@@ -61,25 +61,25 @@ _LAST = 1 << 20
 """Numbers of the choices that come after all choices of a method."""
 
 
-def fitting_attributes(table: EncodedTable, wanted: Collection[str] | None, kinds: Sequence[Kind]) -> Names:
+def fitting_attributes(table: EncodedTable, names: Collection[str] | None, kinds: Sequence[Kind]) -> Names:
     """Return the attributes that were named; where none were, every quasi-identifying one of a fitting kind."""
-    if wanted is not None:
-        return tuple(wanted)
+    if names is not None:
+        return tuple(names)
     return tuple(attribute.name for attribute in table.attributes if attribute.kind in kinds)
 
 
 def attribute_problems(
-    what: str, table: EncodedTable, wanted: Collection[str] | None, kinds: Sequence[Kind]
+    what: str, table: EncodedTable, names: Collection[str] | None, kinds: Sequence[Kind]
 ) -> Iterator[str]:
     """Name attributes that the table lacks or whose kind does not fit, and say when there are none."""
     kind_of = {attribute.name: attribute.kind for attribute in (*table.attributes, *table.sensitive)}
     fitting = " or ".join(kinds)
-    for name in wanted or ():
+    for name in names or ():
         if name not in kind_of:
             yield f"{what}: there is no quasi-identifying or sensitive attribute {name!r}"
         elif kind_of[name] not in kinds:
             yield f"{what}: attribute {name!r} is {kind_of[name]}, and only {fitting} ones can be randomized by it"
-    if not fitting_attributes(table, wanted, kinds):
+    if not fitting_attributes(table, names, kinds):
         yield f"{what}: there is no quasi-identifying attribute that is {fitting}; name some, or take another method"
 
 
@@ -256,8 +256,8 @@ def _together(before: Floats, after: Floats) -> dict[str, float]:
 
 def _relative(before: Floats, moved: Floats) -> dict[str, float]:
     """Return the mean change as a share of the number; nothing where all numbers are 0."""
-    told = (before != 0) & ~np.isnan(moved)
-    return {"il1": float(np.mean(moved[told] / np.abs(before[told])))} if told.any() else {}
+    comparable = (before != 0) & ~np.isnan(moved)
+    return {"il1": float(np.mean(moved[comparable] / np.abs(before[comparable])))} if comparable.any() else {}
 
 
 def _mean(cells: Floats) -> float:

@@ -162,9 +162,8 @@ def correlated_noise(values: Floats, amount: float, seed: int | None) -> Floats:
     """Draw normal noise whose covariance is ``amount²`` times that of the columns.
 
     So correlations stay what they were on average, and every covariance grows by the factor ``1 + amount²``. They are
-    measured on the records without a missing value; columns that vary only elsewhere get plain noise.
-
-    Parameters and the shape of what is returned are those of :func:`plain_noise`.
+    measured on the records without a missing value; columns that vary only elsewhere get plain noise. Parameters and
+    the shape of what is returned are those of :func:`plain_noise`.
     """
     drawn = draw_normal(values.size, seed).reshape(values.shape)
     complete = values[~np.isnan(values).any(axis=1)]
@@ -185,10 +184,9 @@ def _exact_noise(values: Floats, amount: float, seed: int | None) -> Floats:
 
     That is so over the records without a missing value; all others get :func:`correlated_noise`. Parameters and the
     shape of what is returned are those of :func:`plain_noise`. Raises ``InputError`` when there are too few such
-    records: no more than twice as many as columns.
-
-    What is drawn is freed from its mean, from what follows of it from the columns, and from what its columns have in
-    common, one column after the other; then it is correlated as the columns are. Cost O(a² n).
+    records: no more than twice as many as columns. What is drawn is freed from its mean, from what follows of it from
+    the columns, and from what its columns have in common, one column after the other; then it is correlated as the
+    columns are. Cost O(a² n).
     """
     drawn = draw_normal(values.size, seed).reshape(values.shape)
     whole = ~np.isnan(values).any(axis=1)

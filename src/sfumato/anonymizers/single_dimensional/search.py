@@ -106,11 +106,11 @@ class CutGrid:
             node = self._node(attribute, first, end)
             add_region(attribute, first, end, node, layout, space, nodes, cutting, cells, regions)
         sweep = new_sweep(space)
-        settled, done = 0, False
+        is_final, done = 0, False
         while not done:
             done = specialize(WORK, layout, space, nodes, rules, cutting, cells, regions, sweep)
-            settled = max(settled, int(cells.counters[SETTLED]))
-            self.start.problem.progress("cutting", settled, max(settled, int(cells.counters[REGIONS])))
+            is_final = max(is_final, int(cells.counters[SETTLED]))
+            self.start.problem.progress("cutting", is_final, max(is_final, int(cells.counters[REGIONS])))
         own = np.split(region_of_codes(layout, space, cells, regions), space.offsets[1:-1])
         return TableCut(
             tuple(regions.low[part] for part in own),
@@ -179,8 +179,8 @@ def with_two_levels(attribute: EncodedAttribute) -> EncodedAttribute:
 def partition_of(grid: CutGrid, cut: TableCut, notes: Sequence[str] = ()) -> Partition:
     """Turn a cut table into a solution: classes, and what each one publishes.
 
-    Classes are numbered by what they publish, so that their numbers do not depend on the order of the records. Cost
-    O(q n + q c log c) for c classes.
+    Classes are numbered by what they publish, so that their numbers do not depend on the order of the records. Cost O(q
+    n + q c log c) for c classes.
     """
     table = grid.start.problem.table
     used = np.flatnonzero(np.bincount(cut.cell_of[cut.cell_of >= 0]))
@@ -226,7 +226,7 @@ def _published_ranges(
     return np.where(whole, 0, low), np.where(whole, size, high), level
 
 
-def _settled(partition: Partition, problem: Problem) -> Partition | None:
+def _suppress_until_all_hold(partition: Partition, problem: Problem) -> Partition | None:
     """Suppress classes until the published ones satisfy the models and the suppressed records are enough.
 
     Models that compare with the published table judge it without the suppressed records. Classes that break a model go,
@@ -260,6 +260,6 @@ def with_suppression(start: FeasibleProblem, solve: Callable[[int], Partition]) 
     """
     yield solve(0)
     if start.kept is None and start.problem.suppression_limit:
-        found = _settled(solve(start.problem.suppression_limit), start.problem)
+        found = _suppress_until_all_hold(solve(start.problem.suppression_limit), start.problem)
         if found is not None:
             yield found

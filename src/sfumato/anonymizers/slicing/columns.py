@@ -57,11 +57,10 @@ def medoids(distances: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Choose medoids so that the sum of everybody's distance to the nearest is least.
 
     `distances`, float64 (a, a): symmetric, 0 on the diagonal. `count`: how many medoids, 1 to a. Returns: int64
-    (count,), ascending. Of sets that cost the same, the first in lexicographic order is taken.
-
-    Exact while there are at most `MOST_SETS` sets of medoids. Larger problems are solved by PAM (BUILD, then the best
-    exchange as long as one improves the sum), and the result is a local optimum. Both are deterministic. Cost O(sets ·
-    a c), or O(c² (a − c) a) for each exchange.
+    (count,), ascending. Of sets that cost the same, the first in lexicographic order is taken. Exact while there are at
+    most `MOST_SETS` sets of medoids. Larger problems are solved by PAM (BUILD, then the best exchange as long as one
+    improves the sum), and the result is a local optimum. Both are deterministic. Cost O(sets · a c), or O(c² (a − c) a)
+    for each exchange.
 
     *Source.* Kaufman, Rousseeuw, "Finding groups in data", 1990. Departure: PAM is replaced by the exact answer where
     that is affordable.
@@ -289,10 +288,9 @@ def typicalities(found: FuzzyClusters, fuzzifier: float = 2.0) -> NDArray[np.flo
     """Return ``1 / (1 + (d_ij² / η_i)^{1/(m−1)})``, where η_i is the mean squared distance inside cluster i.
 
     `found`: where fuzzy c-means or c-medoids has converged. `fuzzifier`: m, above 1. Returns: float64 (a, c). Rows need
-    not sum to 1: a point far from everything is typical of nothing.
-
-    A cluster whose points all lie in its center is typical of these alone. *Source.* Krishnapuram, Keller, "A
-    possibilistic approach to clustering", 1993, with K = 1; the paper of overlapping slicing calls it adaptive.
+    not sum to 1: a point far from everything is typical of nothing. A cluster whose points all lie in its center is
+    typical of these alone. *Source.* Krishnapuram, Keller, "A possibilistic approach to clustering", 1993, with K = 1;
+    the paper of overlapping slicing calls it adaptive.
     """
     weights = found.memberships**fuzzifier
     total = weights.sum(axis=0)
@@ -542,8 +540,8 @@ def cluster_columns(
     and with every attribute that has one value only. Deterministic. The paper uses PAM;
     :func:`sfumato.anonymizers.slicing.columns.medoids` says when its answer is exact and what it costs.
 
-    *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The details of
-    the sensitive column are ours, as the paper only names it.
+    *Sources.* Li, Li, Zhang, Molloy, TKDE 2012; Kaufman, Rousseeuw, "Finding groups in data", 1990. The details of the
+    sensitive column are ours, as the paper only names it.
     """
     problems = [*_count_problems(correlation, sensitive, columns, alpha), *_constant_problems(correlation)]
     raise_all(PolicyError, problems)

@@ -133,11 +133,9 @@ def membership_disclosure(
     * `most`: records to draw, and combinations to draw fakes from.
 
     Returns: with `auc` 0.5 where no fake is drawn: there is nobody that a record could be told from, and nothing was
-    measured.
-
-    The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A fake is
-    drawn by taking a row of a random record's bucket for one column after the other, among those that agree with what
-    is there already. Cost O(most · w · n log n) at worst.
+    measured. The attacker knows quasi-identifying values, and says "in the table" the sooner the more buckets match. A
+    fake is drawn by taking a row of a random record's bucket for one column after the other, among those that agree
+    with what is there already. Cost O(most · w · n log n) at worst.
 
     *Source.* Li, Li, Zhang, Molloy, TKDE 2012, who compare the two distributions; the AUC and its interval (DeLong
     1988) are ours.
@@ -220,9 +218,9 @@ def _combinations(
     values = np.zeros((len(buckets), len(table.attributes)), dtype=np.int64)
     parts = np.zeros((len(buckets), layout.arrays.parts.shape[1]), dtype=np.int32)
     possible = np.ones(len(buckets), dtype=np.bool_)
-    seen: set[int] = set()
+    past: set[int] = set()
     for column, own in enumerate(own for own in held if own):
-        known = sorted(seen & set(own))
+        known = sorted(past & set(own))
         rows, found = _drawn_rows(
             np.column_stack([bucket_of, table.codes[:, known]]),
             np.column_stack([buckets, values[:, known]]),
@@ -231,15 +229,15 @@ def _combinations(
         possible &= found
         values[:, own] = table.codes[rows][:, own]
         parts[:, column] = layout.arrays.parts[rows, column]
-        seen.update(own)
+        past.update(own)
     return parts[possible]
 
 
 def _drawn_rows(
-    keys: NDArray[np.int64], wanted: NDArray[np.int64], seed: int | None
+    keys: NDArray[np.int64], counts: NDArray[np.int64], seed: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Draw for each wanted key a row that has it, and tell which have any."""
-    numbers = number_rows(np.concatenate([keys, wanted]))
+    numbers = number_rows(np.concatenate([keys, counts]))
     own, asked = numbers[: len(keys)], numbers[len(keys) :]
     shuffled = permutation(len(keys), seed)
     order = shuffled[np.argsort(own[shuffled], kind="stable")]

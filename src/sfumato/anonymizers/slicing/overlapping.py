@@ -200,26 +200,26 @@ class OverlappingSlicing(Checked):
     def deal(self, problem: Problem, table: ColumnSource) -> Dealing:
         """Choose columns, cut, permute as :meth:`publish` does, for who holds the values."""
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
-        settled = self._settled(problem, table)
-        buckets = self._buckets(problem, table, settled.columns)
-        columns = with_insensitive(settled.columns, table.schema)
+        choice = self._choose_columns(problem, table)
+        buckets = self._buckets(problem, table, choice.columns)
+        columns = with_insensitive(choice.columns, table.schema)
         rows = dealt_slices(columns, buckets.bucket_of, another(problem.seed, 1))
-        layout = layout_of(problem.table, settled.columns, problem.models)
+        layout = layout_of(problem.table, choice.columns, problem.models)
         membership = membership_disclosure(
-            layout, problem.table, settled.columns, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2)
+            layout, problem.table, choice.columns, buckets.bucket_of, buckets.count, seed=another(problem.seed, 2)
         )
-        figures = {"overlap_ratio": overlap_ratio(settled.columns), **bucket_sizes(buckets), **membership.figures}
-        return Dealing(rows, structure_of(columns, table.schema), notes=tuple(_notes(settled, table)), figures=figures)
+        figures = {"overlap_ratio": overlap_ratio(choice.columns), **bucket_sizes(buckets), **membership.figures}
+        return Dealing(rows, structure_of(columns, table.schema), notes=tuple(_notes(choice, table)), figures=figures)
 
     def cut(self, problem: Problem, table: Table) -> CutTable:
         """Choose columns and buckets as :meth:`publish` does, for who knows the algorithm; errors likewise."""
         raise_all(UnsatisfiableError, single_value_problems(self.name, problem.table))
-        columns = self._settled(problem, table).columns
+        columns = self._choose_columns(problem, table).columns
         return CutTable(
             columns, layout_of(problem.table, columns, problem.models), self._buckets(problem, table, columns)
         )
 
-    def _settled(self, problem: Problem, table: ColumnSource) -> OverlappingChoice:
+    def _choose_columns(self, problem: Problem, table: ColumnSource) -> OverlappingChoice:
         def problems(columns: Columns) -> list[str]:
             joined = _joined_problems(columns, problem.table, problem.models)
             return joined or one_bucket_problems(problem, layout_of(problem.table, columns, problem.models), columns)
@@ -279,15 +279,15 @@ def _copy_problems(options: OverlappingSlicing, table: EncodedTable, models: Seq
                 )
 
 
-def _notes(settled: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
+def _notes(choice: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
     sensitive, insensitive = table.schema.sensitive, table.schema.insensitive
-    yield f"Columns: {'; '.join(', '.join(column) for column in settled.columns)}."
-    shared = shared_attributes(settled.columns)
+    yield f"Columns: {'; '.join(', '.join(column) for column in choice.columns)}."
+    shared = shared_attributes(choice.columns)
     yield f"Shared attributes: {', '.join(shared)}." if shared else "No attribute is shared: this is plain slicing."
-    if settled.copies_dropped:
-        yield f"Copies of sensitive attributes left out, as they would have told values: {settled.copies_dropped}."
-    if settled.moved:
-        moved = ", ".join(settled.moved)
+    if choice.copies_dropped:
+        yield f"Copies of sensitive attributes left out, as they would have told values: {choice.copies_dropped}."
+    if choice.moved:
+        moved = ", ".join(choice.moved)
         yield f"Left the column of a sensitive attribute, as they would have told its values: {moved}."
     if any(name in shared for name in sensitive):
         yield (
@@ -302,27 +302,22 @@ def _notes(settled: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class OverlappingClustering(Checked):
-    """How attributes are put into columns that overlap.
-
-    * `method`: ``"fuzzy"``: fuzzy c-means, where degrees of membership of an attribute sum to 1. ``"possibilistic"``:
-      what it finds is turned into typicalities, which do not. ``"medoids"``: OPC, whose degrees are similarities to
-      centers.
-    * `space`: what attributes are for fuzzy c-means. ``"mds"``: points that lie as far apart as ``1 - φ²`` says;
-      ``"medoid"``: nothing but their distances, centers are attributes; ``"profile"``: rows of the matrix of φ².
-    * `distance`: of point and center, in ``"mds"`` and ``"profile"``.
-    * `threshold`: least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins
-      always. None: one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to
-      no column more than to others has that degree everywhere.
-    * `fuzzifier`: m of fuzzy c-means, above 1.
-    """
+    """How attributes are put into columns that overlap."""
 
     name: ClassVar[str] = "overlapping-slicing"
 
+    # ``"fuzzy"``: fuzzy c-means, where degrees of membership of an attribute sum to 1. ``"possibilistic"``: what it
+    # finds is turned into typicalities, which do not. ``"medoids"``: OPC, whose degrees are similarities to centers.
     method: _Method = "fuzzy"
+    # What attributes are for fuzzy c-means. ``"mds"``: points that lie as far apart as ``1 - φ²`` says; ``"medoid"``:
+    # nothing but their distances, centers are attributes; ``"profile"``: rows of the matrix of φ².
     space: _Space = "mds"
-    distance: FuzzyDistance = "euclidean"
+    distance: FuzzyDistance = "euclidean"  # of point and center, in ``"mds"`` and ``"profile"``
+    # Least degree with which an attribute joins a column, above 0, at most 1; its nearest column it joins always. None:
+    # one in the number of columns, and half of that for ``"fuzzy"``, where an attribute that belongs to no column more
+    # than to others has that degree everywhere.
     threshold: Share | None = None
-    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0
+    fuzzifier: Annotated[float, Limit(1, above=True)] = 2.0  # m of fuzzy c-means, above 1
 
     def least_degree(self, columns: int) -> float:
         """Return the threshold, or what stands for none."""

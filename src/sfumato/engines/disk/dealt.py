@@ -69,10 +69,8 @@ def ordered_columns(large: LargeTable, seed: int | None, *, by_sensitive_alone: 
 
     `large`: all records. `seed`: None: what is drawn is drawn from the operating system, so that the order before does
     not matter to who does nothing but draw. `by_sensitive_alone`: whether nothing but sensitive codes is looked at; see
-    :class:`~sfumato.anonymizers.dealt.Deals`.
-
-    What is left of the order of the input in ties of :func:`~sfumato.table.row_order.canonical_order` tells records
-    apart that are alike in all codes.
+    :class:`~sfumato.anonymizers.dealt.Deals`. What is left of the order of the input in ties of
+    :func:`~sfumato.table.row_order.canonical_order` tells records apart that are alike in all codes.
     """
     order = None if by_sensitive_alone and seed is None else canonical_order(large.encoded)
     encoded = large.encoded

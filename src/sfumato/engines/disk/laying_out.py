@@ -43,9 +43,7 @@ def lay_out(table: EncodedTable, values: RuleValues, folder: Path) -> LaidOut:
     """Collapse equal records and put them in order, on disk.
 
     `table`: codes in memory or mapped from disk, n below 2**31. `values`: what of the sensitive codes tells records
-    apart. `folder`: where files are made.
-
-    Two passes over the records. Memory: a block, then one bucket at a time.
+    apart. `folder`: where files are made. Two passes over the records. Memory: a block, then one bucket at a time.
     """
     bits = max(0, (table.height - 1) // BUCKET).bit_length()
     counts = _deal(table, values, folder, bits)

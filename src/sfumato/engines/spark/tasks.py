@@ -159,7 +159,7 @@ def _error(payload: bytes) -> SfumatoError:
     return error
 
 
-def _task(solve: bytes, wanted: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _task(solve: bytes, names: tuple[str, ...]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     absent, unequal, refused = _ABSENT, _UNEQUAL, _REFUSED
 
     # Sent by value, so that a worker without sfumato can run it, and say so.
@@ -174,7 +174,7 @@ def _task(solve: bytes, wanted: tuple[str, ...]) -> Callable[[Iterator[Any]], It
             from sfumato.engines.spark.tasks import library_versions
             from sfumato.errors import SfumatoError
 
-            trouble = "" if library_versions() == wanted else unequal
+            trouble = "" if library_versions() == names else unequal
         except ImportError:
             trouble = absent
 
@@ -190,8 +190,8 @@ def _task(solve: bytes, wanted: tuple[str, ...]) -> Callable[[Iterator[Any]], It
 
         for batch in batches:
             for place, payload in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                solution, told = solved(payload)
-                columns = [pa.array([place], pa.int64()), pa.array([solution], pa.binary()), pa.array([told])]
+                solution, note = solved(payload)
+                columns = [pa.array([place], pa.int64()), pa.array([solution], pa.binary()), pa.array([note])]
                 yield pa.RecordBatch.from_arrays(columns, ["place", "solution", "trouble"])
 
     return task

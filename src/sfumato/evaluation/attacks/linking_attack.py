@@ -25,7 +25,7 @@ from sfumato.recoding.choice import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
 from sfumato.table.person_column import number_people
-from sfumato.table.person_keys import keys_of_tables
+from sfumato.table.person_keys import key_in, keys_of_tables
 from sfumato.table.schema import Schema, text_of
 
 
@@ -101,11 +101,11 @@ def linking_attack(
     c distinct published ones; memory at most 64 MiB besides.
     """
     sensitive = _chosen_sensitive(schema, sensitive, threshold)
-    person = schema.person if schema.person is not None and schema.person in register.columns else None
+    person, register, truth = _with_person(schema, register, truth)
     identity = identity or person or next(iter(schema.identifying), None)
     shared = register_attributes(published, register, schema)
     raise_all(InputError, _problems(published, register, schema, shared, sensitive))
-    several = identity is not None and identity == schema.person
+    several = identity is not None and identity == person
     register, truth = _with_keys(register, truth, identity, schema.key_form)
     raise_all(
         InputError, [] if truth is None else _truth_problems(register, truth, identity, sensitive, several=several)
@@ -250,6 +250,22 @@ def _problems(
     if sensitive not in published.columns:
         problems.append(f"the published table has no column {sensitive!r}, which is to be learnt")
     return problems
+
+
+def _with_person(
+    schema: Schema, register: pl.DataFrame, truth: pl.DataFrame | None
+) -> tuple[str | None, pl.DataFrame, pl.DataFrame | None]:
+    """Name the column of people that a register has, if any; a key of several columns becomes one in both tables."""
+    keys = schema.key_columns
+    if not keys or not {*keys} <= {*register.columns}:
+        return None, register, truth
+    if len(keys) == 1:
+        return keys[0], register, truth
+    whole = [
+        table if table is None or not {*keys} <= {*table.columns} else table.with_columns(key_in(table, keys))
+        for table in (register, truth)
+    ]
+    return ", ".join(keys), whole[0], whole[1]  # type: ignore[return-value]
 
 
 def _with_keys(

@@ -44,7 +44,7 @@ from sfumato.options import Checked, Limit, Share
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.rates import Rate
 from sfumato.recoding import Recoding, recode_as_published
-from sfumato.release.folding import looked_at, unfolded
+from sfumato.release.folding import unfolded, without_unread_columns
 from sfumato.release.people_behind import carried
 from sfumato.table.encoding import EncodedTable, PeopleApart, encode
 from sfumato.table.folding import fold, numbered_by_content
@@ -126,7 +126,7 @@ def rerun(solver: Solver, problem: Problem, behind: Behind | None = None) -> Par
     try:
         if behind is None:
             return _solved(solver, problem)
-        problem = replace(problem, table=looked_at(problem))
+        problem = replace(problem, table=without_unread_columns(problem))
         if not behind.together:
             numbers = numbered_by_content(problem.table, behind.numbers, (behind.carried, None))
             return _solved(solver, replace(problem, table=replace(problem.table, apart=PeopleApart(numbers, None))))

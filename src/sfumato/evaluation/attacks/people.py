@@ -19,7 +19,7 @@ from sfumato.errors import InputError, raise_all
 from sfumato.evaluation.attacks.protocol import RecordsKnown, Target
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import columns_of, exactly
-from sfumato.table.person_keys import keys_of_tables
+from sfumato.table.person_keys import key_in, keys_of_tables, named_key
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Schema, text_of
 from sfumato.table.table import Table
@@ -214,19 +214,15 @@ def _matched(register: pl.DataFrame, original: Table) -> tuple[NDArray[np.int64]
     A register names a person once: its rows with one key, or with one name, are of one person.
     """
     frame, schema = original.frame, original.schema
-    shared = [
-        one
-        for one in ((schema.person,) if schema.person is not None else ()) + schema.identifying
-        if one in frame.columns and one in register.columns
-    ]
+    naming = [*([schema.key_columns] if schema.key_columns else []), *((name,) for name in schema.identifying)]
+    shared = [names for names in naming if {*names} <= {*frame.columns} & {*register.columns}]
     if not shared:
         raise InputError(
             "register: shares no column of names with the original, so nobody knows who is in the data; give the "
             "original as a frame or file, with a schema that names the column as identifying"
         )
-    name = shared[0]
-    asked, truth = keys_of_tables([register[name], frame[name]], schema.key_form)
-    raise_all(InputError, _naming_problems(name, asked, truth, original))
+    asked, truth = keys_of_tables([key_in(table, shared[0]) for table in (register, frame)], schema.key_form)
+    raise_all(InputError, _naming_problems(named_key(shared[0]), asked, truth, original))
     # Who has no name is a person of its own, and nobody knows which.
     numbers = asked.drop_nulls().unique(maintain_order=True)
     place_of = dict(zip(numbers.to_list(), range(len(numbers)), strict=True))
@@ -235,7 +231,9 @@ def _matched(register: pl.DataFrame, original: Table) -> tuple[NDArray[np.int64]
     owner[unnamed] = len(place_of) + np.arange(np.count_nonzero(unnamed))
     person = np.array([-1 if text is None else place_of.get(text, -1) for text in truth.to_list()], dtype=np.int64)
     if not (person >= 0).any():
-        raise InputError(f"register: nobody in it is in the data by the names in column {name!r}; correct the names")
+        raise InputError(
+            f"register: nobody in it is in the data by the names in {named_key(shared[0])}; correct the names"
+        )
     return first_numbered(owner, person)
 
 
@@ -247,18 +245,18 @@ def first_numbered(owner: NDArray[np.int64], person: NDArray[np.int64]) -> tuple
     return rank[place], rank[person]
 
 
-def _naming_problems(name: str, asked: pl.Series, truth: pl.Series, original: Table) -> list[str]:
+def _naming_problems(named: str, asked: pl.Series, truth: pl.Series, original: Table) -> list[str]:
     """Say where names do not tell people apart: repeated ones without a person column, or ones of several people."""
     if original.people is None:
         return [
-            f"{what}: {repeated} name(s) in column {name!r} repeat an earlier one; make them unique, or declare the "
+            f"{what}: {repeated} name(s) in {named} repeat an earlier one; make them unique, or declare the "
             "column that says who a record is about (person)"
             for what, names in (("original", truth), ("register", asked))
             if (repeated := names.drop_nulls().len() - names.drop_nulls().n_unique())
         ]
     both = pl.DataFrame({"name": truth, "person": original.people}).drop_nulls()
     several = both.group_by("name").agg(pl.col("person").n_unique()).filter(pl.col("person") > 1).height
-    return [f"original: {several} name(s) in column {name!r} are of several people; correct them"] if several else []
+    return [f"original: {several} name(s) in {named} are of several people; correct them"] if several else []
 
 
 def key_columns(published: pl.DataFrame, target: Target) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
-from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand
+from sfumato.evaluation.attacks import ATTACKS, attacks_on_demand, without_former
 from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.people import is_number_known
 from sfumato.evaluation.attacks.posterior import sensitive_of
@@ -25,7 +25,7 @@ from sfumato.numbers import with_article
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, silent, thread_count
 from sfumato.published import Published
-from sfumato.published.protocol import settled
+from sfumato.published.protocol import order_by_content
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.anonymize import anonymize
@@ -36,7 +36,7 @@ from sfumato.release.release import Release
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import repeated
 from sfumato.table.person_column import number_people
-from sfumato.table.person_keys import person_keys
+from sfumato.table.person_keys import PersonKey, key_in, person_keys
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.row_order import settled_rows
@@ -234,7 +234,7 @@ def _is_share(value: object) -> bool:
 def _chosen(attacks: object, errors: list[SfumatoError]) -> list[Attack]:
     if attacks is None:
         return [one() for name, one in ATTACKS.items() if name not in attacks_on_demand()]
-    asked = [attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else list(attacks)
+    asked = without_former([attacks] if isinstance(attacks, str) or not isinstance(attacks, Sequence) else attacks)
     found, problems = [], []
     for one in asked:
         if isinstance(one, str) and one in ATTACKS:
@@ -319,11 +319,11 @@ def _settled(target: Target) -> Target:
     """Let what is drawn depend on what records and published rows hold, and not on where they stand."""
     return replace(
         target,
-        published=settled(target.published),
+        published=order_by_content(target.published),
         original=settled_table(target.original),
         control=None if target.control is None else settled_table(target.control),
         register=None if target.register is None else settled_rows(target.register),
-        earlier=None if target.earlier is None else settled(target.earlier),
+        earlier=None if target.earlier is None else order_by_content(target.earlier),
     )
 
 
@@ -453,23 +453,22 @@ def _people(given: object, schema: Schema | None, what: str) -> Table:
         raise PolicyError("is not a table; read it with sfumato.read_table, or give its schema (schema=)")
     # Others may lack the columns that tell who they are.
     known = schema if what == "original" else replace(schema, identifying=(), person=_key_in(given, schema))
-    keys = [] if known.person is None else [known.person]
     kept = Schema(
         quasi_identifying=schema.quasi_identifying,
         sensitive=schema.sensitive,
-        insensitive=(*schema.insensitive, *known.identifying, *keys),
+        insensitive=(*schema.insensitive, *known.identifying, *known.key_columns),
         others="drop" if schema.others == "error" and what == "control" else schema.others,
     )
     table = read_table(given, kept)
     # Names and keys stay in the frame, for a register to be compared with.
-    own = None if known.person is None else person_keys(table.frame[known.person], schema.key_form)
+    own = person_keys(key_in(table.frame, known.key_columns), schema.key_form) if known.key_columns else None
     people = None if own is None else number_people(own)
     return replace(table, schema=replace(schema, person=known.person), people=people, repeated=None)
 
 
-def _key_in(given: object, schema: Schema) -> str | None:
-    """Return the column that says who people are, if there is one in a file or frame."""
-    return schema.person if schema.person in open_source(given, CsvFormat()).names else None
+def _key_in(given: object, schema: Schema) -> PersonKey:
+    """Return the column that says who people are, or the columns, if a file or frame has them."""
+    return schema.person if {*schema.key_columns} <= {*open_source(given, CsvFormat()).names} else None
 
 
 def _unlike(published: Published, people: Table, what: str) -> list[str]:

@@ -146,8 +146,8 @@ class PeopleAtRisk:
         """Count the people of the classes; None where nothing says who a record is about. Cost O(n log n)."""
         repeated = table.repeated
         people = table.people if repeated is None else repeated.people
-        column = table.schema.person if repeated is None else repeated.name
-        if people is None or column is None:
+        column = ", ".join(table.schema.key_columns) if repeated is None else repeated.name
+        if people is None:
             return None
         without_key = 0 if table.keyless is None else int(np.count_nonzero(table.keyless))
         return replace(cls.numbered(people, column, keys), declared=repeated is None, without_key=without_key)

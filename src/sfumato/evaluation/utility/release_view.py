@@ -18,7 +18,7 @@ from sfumato.evaluation.utility.joint import Joint
 from sfumato.evaluation.utility.queries import AGGREGATES
 from sfumato.evaluation.utility.views import Original, Rows, drawn_records, read_joint, read_release_rows
 from sfumato.published import Published, PublishedTable, RandomizedTable
-from sfumato.published.protocol import settled
+from sfumato.published.protocol import order_by_content
 from sfumato.recoding import Recoding
 from sfumato.release.opening import open_release
 from sfumato.release.release import Release
@@ -68,7 +68,7 @@ class ReleaseView:
         Raises InputError when it cannot be read against the original.
         """
         opened = open_release(release)
-        chosen, published = recoding or opened.policy.recoding(), settled(opened.published)
+        chosen, published = recoding or opened.policy.recoding(), order_by_content(opened.published)
 
         def read(rows: Published) -> tuple[Joint, Joint]:
             after = read_joint(rows, original.domains, chosen)

@@ -185,7 +185,10 @@ def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) 
 
 @borrowing
 def _next_to_target(attribute: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> int:
-    """Find the code of a class's range whose number is nearest to its midpoint or mean, in O(log M)."""
+    """Find the code of a class's range whose number is nearest to its midpoint or mean, in O(log M).
+
+    Ends: the range halves.
+    """
     low = hulls.low[place, attribute]
     high = hulls.high[place, attribute]
     # Distances fall, then rise: go to where they rise first.
@@ -303,6 +306,7 @@ def grow_classes(
     numbers are from intervals; first_only : take the first of the nearest records instead of all.
 
     A class is closed once it has k records and satisfies the rules. Records of a class that cannot be closed are left.
+    Ends: each round makes a class or is the last.
     """
     walk = TreeSearch(
         np.empty(len(growth.left), np.int64), np.empty(len(tree.starts) + 2, np.int64), np.empty(len(tree.starts) + 2)
@@ -329,7 +333,10 @@ def _grow_one(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, tree: RecordTree, loss: ClassLoss,
     rules: RuleArrays, growth: Growth, walk: TreeSearch, scratch: Floats,
 ) -> bool:  # fmt: skip
-    """Grow a class from its seed; tell whether it could be closed. Every round takes a record that is left."""
+    """Grow a class from its seed; tell whether it could be closed. Every round takes a record that is left.
+
+    Ends: each round takes a record that is left, or is the last.
+    """
     growth.counts[:] = 0
     growth.prices.stale[:] = True
     found = walk.found
@@ -390,7 +397,7 @@ def _nearest(
 ) -> int:
     """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`.
 
-    Nodes are visited once, so that no record is found twice: `found` has room for all.
+    Nodes are visited once, so that no record is found twice: `found` has room for all. Ends: each node is visited once.
     """
     found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
@@ -448,7 +455,10 @@ def _nearest(
 
 @inlined
 def _furthest(codes: Codes, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
-    """Find the first in tree order of the records furthest from the class; −1 when nobody is left."""
+    """Find the first in tree order of the records furthest from the class; −1 when nobody is left.
+
+    Ends: each node is visited once.
+    """
     stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE

@@ -20,36 +20,24 @@ NOBODY = -1
 
 
 class Members(NamedTuple):
-    """Who is in which class; changed in place.
+    """Who is in which class; changed in place."""
 
-    * `codes`: unsigned (m, q).
-    * `values`: unsigned (m, s): sensitive values, as the rules number them.
-    * `record_of`: int32 (n,): distinct record of each record.
-    * `class_of`: int32 (n,): class of each record, −1 for none.
-    * `heads`: int64 (c,): first member, −1 in an empty class.
-    * `after`, `before`: int64 (n,): next and previous member of the same class, −1 at the ends.
-    * `sizes`: int64 (c,).
-    * `low`, `high`: int32 (c, q): smallest and largest code; `high` holds the number of values where these make a set.
-    * `lost`: float64 (c,): loss of each record of the class.
-    * `marks`: int64 (M + 1,): scratch; the last entry is the newest mark.
-    * `counts`: int64 (v,): scratch, all zero between calls.
-    * `scratch`: float64: scratch of the rules.
-    """
-
-    codes: NDArray[Any]
-    values: NDArray[Any]
-    record_of: Int32s
-    class_of: Int32s
-    heads: Int64s
+    codes: NDArray[Any]  # unsigned (m, q)
+    values: NDArray[Any]  # unsigned (m, s): sensitive values, as the rules number them
+    record_of: Int32s  # (n,): distinct record of each record
+    class_of: Int32s  # (n,): class of each record, −1 for none
+    heads: Int64s  # (c,): first member, −1 in an empty class
+    # `after`, `before`: (n,): next and previous member of the same class, −1 at the ends
     after: Int64s
     before: Int64s
-    sizes: Int64s
+    sizes: Int64s  # (c,)
+    # `low`, `high`: (c, q): smallest and largest code; `high` holds the number of values where these make a set
     low: Int32s
     high: Int32s
-    lost: Floats
-    marks: Int64s
-    counts: Int64s
-    scratch: Floats
+    lost: Floats  # (c,): loss of each record of the class
+    marks: Int64s  # (M + 1,): scratch; the last entry is the newest mark
+    counts: Int64s  # (v,): scratch, all zero between calls
+    scratch: Floats  # scratch of the rules
 
 
 @inlined
@@ -110,7 +98,7 @@ def code_of(one: int, attribute: int, members: Members) -> int:
 
 @borrowing
 def measure_class(place: int, loss: ClassLoss, members: Members) -> None:
-    """Find the ranges and the loss of a class anew. Cost O(members · q)."""
+    """Find the ranges and the loss of a class anew. Cost O(members · q). Ends: the list has each member once."""
     total = 0.0
     first = members.heads[place]
     for attribute in range(len(loss.kinds)):
@@ -137,6 +125,7 @@ def measure_class(place: int, loss: ClassLoss, members: Members) -> None:
 
 @borrowing
 def _distinct(place: int, attribute: int, loss: ClassLoss, members: Members) -> int:
+    """Count the codes of a class. Ends: the list has each member once."""
     start = loss.offsets[attribute]
     members.marks[-1] += 1
     mark = members.marks[-1]
@@ -179,7 +168,10 @@ def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Memb
 
 @interpreted_as(changed_loss)
 def _changed_loss_at_once(place: int, out: int, into: int, loss: ClassLoss, members: Members) -> float:
-    """Look at all members at once, which beats looking for each value where every step is a call."""
+    """Look at all members at once, which beats looking for each value where every step is a call.
+
+    Ends: the list has each member once.
+    """
     kept = [] if into == NOBODY else [into]
     one = members.heads[place]
     while one != NOBODY:
@@ -245,6 +237,7 @@ def go(one: int, loss: ClassLoss, members: Members) -> None:
 
 @borrowing
 def _range_without(place: int, attribute: int, out: int, low: int, high: int, members: Members) -> tuple[int, int]:
+    """Find the range of a class without a member. Ends: the list has each member once."""
     left_low = high
     left_high = low
     one = members.heads[place]
@@ -271,6 +264,7 @@ def _changed_set(place: int, attribute: int, out: int, into: int, members: Membe
 
 @borrowing
 def _has(place: int, attribute: int, code: int, out: int, members: Members) -> bool:
+    """Tell whether another member has a code. Ends: the list has each member once."""
     one = members.heads[place]
     while one != NOBODY:
         if one != out and code_of(one, attribute, members) == code:
@@ -295,6 +289,7 @@ def union_loss(first: int, second: int, loss: ClassLoss, members: Members) -> fl
 
 @borrowing
 def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, members: Members) -> int:
+    """Count the codes of two classes together. Ends: the list has each member once."""
     start = loss.offsets[attribute]
     members.marks[-1] += 1
     mark = members.marks[-1]
@@ -312,7 +307,10 @@ def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, member
 
 @borrowing
 def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Members) -> bool:
-    """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody)."""
+    """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody).
+
+    Ends: the list has each member once.
+    """
     one = members.heads[place]
     size = 0
     while one != NOBODY:
@@ -330,7 +328,7 @@ def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Mem
 
 @borrowing
 def union_holds(first: int, second: int, rules: RuleArrays, members: Members) -> bool:
-    """Tell whether two classes as one satisfy every rule."""
+    """Tell whether two classes as one satisfy every rule. Ends: the list has each member once."""
     for place in (first, second):
         one = members.heads[place]
         while one != NOBODY:
@@ -397,6 +395,7 @@ def _cheapest_class(one: int, count: int, ruled: bool, loss: ClassLoss, rules: R
 
 @inlined
 def _merge_failing(count: int, loss: ClassLoss, rules: RuleArrays, members: Members) -> None:
+    """Merge classes that fail a rule, the smallest first. Ends: each round empties a class."""
     failing = np.zeros(count, np.bool_)
     left = 0
     for place in range(count):
@@ -448,6 +447,7 @@ def _cheapest_partner(weakest: int, count: int, loss: ClassLoss, rules: RuleArra
 
 @borrowing
 def _merge(gone: int, other: int, loss: ClassLoss, members: Members) -> None:
+    """Move all members of a class to another. Ends: the list has each member once."""
     one = members.heads[gone]
     while one != NOBODY:
         following = members.after[one]

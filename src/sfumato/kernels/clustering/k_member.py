@@ -36,14 +36,14 @@ def grow_classes(
 
     codes : unsigned (m, q); values : unsigned (m, s); weights : int64 (m,); seeds : int64 (m,), records in the order in
     which they start classes, or empty: then each class starts with the record furthest from the one taken last, the
-    first with `first`; ruled : whether rules look at more than sizes.
-
-    Records equal to the one just taken come first, then the nearest, the first in tree order among equals. Once a class
-    is large enough, only records with values that it has too little of are taken.
+    first with `first`; ruled : whether rules look at more than sizes. Records equal to the one just taken come first,
+    then the nearest, the first in tree order among equals. Once a class is large enough, only records with values that
+    it has too little of are taken.
 
     Returns int64 (e, 3): record, class and number of records of each share; how many classes there are; int64 (m,):
     what is left. A share takes at least one record that is left, so that e is at most their number; without rules it
     uses up its record or completes a class. A search that finds nobody ends the run, with its class given back.
+    Ends: each round completes a class, or is the last; within one, each takes a record.
     """
     left = weights.copy()
     alive = count_alive(left, tree)

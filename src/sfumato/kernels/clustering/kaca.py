@@ -78,6 +78,7 @@ def begin_kaca(
 
     codes : unsigned (g, q), in the order of the tree over them; values : unsigned (m, s); weights : int64 (m,);
     group_of : int64 (m,), the group of each distinct record; ruled : whether rules look at more than sizes.
+    Ends: the size doubles.
     """
     count, width = codes.shape
     shares = len(weights) + 2 * count + 1
@@ -162,7 +163,10 @@ def _satisfied(
 def _tally(
     group: int, start: int, stop: int, values: Codes, rules: RuleArrays, groups: GrowingGroups, counts: Int64s
 ) -> None:
-    """Count the sensitive values of the records ``start .. stop-1`` of a group."""
+    """Count the sensitive values of the records ``start .. stop-1`` of a group.
+
+    Ends: a group's list has each share once.
+    """
     share = groups.heads[group]
     passed = 0
     while share != NONE and passed < stop:
@@ -222,7 +226,7 @@ def _sum_up(node: int, tree: RecordTree, groups: GrowingGroups) -> None:
 
 @borrowing
 def _refresh(group: int, tree: RecordTree, groups: GrowingGroups) -> None:
-    """Sum up anew what is above a group that has changed."""
+    """Sum up anew what is above a group that has changed. Ends: it climbs to the root."""
     node = int64(tree.bucket_of[group])
     while node != NONE:
         _sum_up(node, tree, groups)
@@ -290,7 +294,10 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the group nearest to another, among equals the one with the first row; −1 when there is no other."""
+    """Find the group nearest to another, among equals the one with the first row; −1 when there is no other.
+
+    Ends: each node is visited once.
+    """
     _price(small, loss, groups)
     best = np.inf
     found = NONE
@@ -359,6 +366,7 @@ def _file(group: int, groups: GrowingGroups) -> None:
 
 @borrowing
 def _unfile(group: int, groups: GrowingGroups) -> None:
+    """Take a group out of the list of its bucket. Ends: a bucket's list has each group once."""
     bucket = _hash(group, groups)
     other = groups.buckets[bucket]
     if other == group:
@@ -372,7 +380,7 @@ def _unfile(group: int, groups: GrowingGroups) -> None:
 
 @borrowing
 def _twin_of(group: int, groups: GrowingGroups) -> int:
-    """Find another group with the same box; −1 when there is none."""
+    """Find another group with the same box; −1 when there is none. Ends: a bucket's list has each group once."""
     other = groups.buckets[_hash(group, groups)]
     while other != NONE:
         same = True
@@ -401,7 +409,10 @@ def _cover(group: int, other: int, steps: Int64s, loss: ClassLoss, groups: Growi
 
 @borrowing
 def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) -> tuple[int, int]:
-    """Range of all that is published alike: everything below the common ancestor, or all where `*` is."""
+    """Range of all that is published alike: everything below the common ancestor, or all where `*` is.
+
+    Ends: both codes move outwards, to the first and the last at most.
+    """
     start = loss.offsets[attribute]
     last = loss.offsets[attribute + 1] - start - 1
     if low == high:
@@ -420,7 +431,10 @@ def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) 
 
 @borrowing
 def _split(group: int, stub: int, groups: GrowingGroups) -> int:
-    """Take the first `stub` records out of a group; returns their first share."""
+    """Take the first `stub` records out of a group; returns their first share.
+
+    Ends: the group has more than `stub` records.
+    """
     head = groups.heads[group]
     share = head
     left = stub
@@ -445,7 +459,10 @@ def _split(group: int, stub: int, groups: GrowingGroups) -> int:
 
 @borrowing
 def _merged(one: int, other: int, groups: GrowingGroups) -> int:
-    """Join two lists of shares in the order of their rows; returns the first share."""
+    """Join two lists of shares in the order of their rows; returns the first share.
+
+    Ends: each round goes on by one share.
+    """
     if one == NONE or (other != NONE and groups.rows[other] < groups.rows[one]):
         one, other = other, one
     head = one
@@ -486,6 +503,7 @@ def settle_small(
     A group whose box comes to equal that of another merges with it, even with the one of which it just took a stub.
     Every step takes a group away or satisfies one that was too small, and only a group that goes makes another too
     small: there are fewer than 2 g steps, each of which adds one share at most.
+    Ends: each round is a step, of which there are `most` at most.
     """
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
@@ -530,7 +548,7 @@ def settle_small(
 def number_classes(groups: GrowingGroups, class_of: Int32s) -> int:
     """Write down the class of each row, groups that are left being numbered by their place.
 
-    class_of : int32 (n,), filled in. Returns how many classes there are.
+    class_of : int32 (n,), filled in. Returns how many classes there are. Ends: a group's list has each share once.
     """
     count = 0
     for group in range(len(groups.sizes)):

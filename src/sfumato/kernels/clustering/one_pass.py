@@ -47,6 +47,7 @@ def centroids_of(
     """Return the centroids of `count` clusters, none of them empty.
 
     codes : unsigned (m, q); record_of, class_of : int32 (n,), −1 for records without a cluster: there is room for all.
+    Ends: the size doubles.
     """
     width = len(loss.kinds)
     counted = 0
@@ -107,6 +108,7 @@ def _shift_mode(cluster: int, attribute: int, code: int, loss: ClassLoss, centro
 
 @inlined
 def _count_up(key: int, centroids: Centroids) -> int:
+    """Count a code of a cluster once more. Ends: half of the slots are empty, as every record joins once."""
     mask = len(centroids.keys) - 1
     # Products stay far below 2**63, so that this runs as plain Python, too.
     mixed = (key ^ (key >> 13)) * 40503
@@ -151,7 +153,6 @@ def join_nearest_class(
     codes : unsigned (m, q); record_of : int32 (n,); rows : int64, who joins, in this order; class_of : int32 (n,),
     changed in place, rows that have a class are passed over; full : clusters of so many records take nobody as long as
     there is another one; after, before : int64 (c + 1,), the clusters that take records, linked, see :func:`linked`.
-
     Cost O(c q) for each record, most of it cut short: distances are only summed up to the smallest one known.
     """
     last = int64(-1)
@@ -178,6 +179,7 @@ def join_nearest_class(
 def _nearest(
     codes: Codes, record: int, guess: int, after: Int64s, before: Int64s, loss: ClassLoss, centroids: Centroids
 ) -> int:
+    """Find the cluster with the nearest centroid. Ends: the list has each cluster once."""
     end = len(after) - 1
     found = guess if guess >= 0 and before[guess] >= 0 else after[end]
     # A near cluster to begin with leaves little to sum for the others.
@@ -234,10 +236,7 @@ def linked(sizes: Int64s, full: int) -> tuple[Int64s, Int64s]:
 
 @kernel
 def own_distances(codes: Codes, record_of: Int32s, class_of: Int32s, loss: ClassLoss, centroids: Centroids) -> Int64s:
-    """Return how far each record is from the centroid of its cluster, in cells as ``ties`` has them.
-
-    record_of, class_of : int32 (n,), no −1; int64 (n,).
-    """
+    """Return how far each record is from the centroid of its cluster, in cells as of ``ties``; int64 (n,)."""
     found = np.empty(len(record_of), np.int64)
     for one in range(len(record_of)):
         record = int64(record_of[one])

@@ -207,7 +207,7 @@ def nearest(
 
     codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
     (t,), how many of those each node has; wanted : bool (m,) or empty for all; stack : int64, bounds : float64, as long
-    as the tree is deep, and one more (t + 1 always suffices).
+    as the tree is deep, and one more (t + 1 always suffices). Ends: each node is visited once.
     """
     best = np.inf
     found = NONE
@@ -251,7 +251,7 @@ def furthest(
     codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
 ) -> int:  # fmt: skip
-    """Find the record whose joining costs the class most; see :func:`nearest`."""
+    """Find the record whose joining costs the class most; see :func:`nearest`. Ends: each node is visited once."""
     best = -1.0
     found = NONE
     stack[0] = 0
@@ -337,7 +337,7 @@ def _costs(attribute: int, codes: Int64s, loss: ClassLoss, grown: Grown) -> Floa
 
 @borrowing
 def use_up(record: int, count: int, left: Int64s, alive: Int64s, tree: RecordTree) -> None:
-    """Take `count` of the records that stand at one place."""
+    """Take `count` of the records that stand at one place. Ends: it climbs to the root."""
     left[record] -= count
     if left[record] <= 0:
         node = int64(tree.bucket_of[record])
@@ -395,6 +395,7 @@ def _near_one(
     codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
     stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
+    """Find the records nearest to one. Ends: each node is visited once, and places fall."""
     size = len(found)
     held = 0
     stack[0] = 0
@@ -460,6 +461,7 @@ def plant(codes: Codes, loss: ClassLoss) -> RecordTree:
     A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides, and
     never leaves one side empty: there are fewer than 2 m nodes, and searches wait for one node of each depth. The
     result depends on the order of `codes` only among equal records. Cost O(q m log m) for cuts that halve.
+    Ends: there are fewer than 2 m nodes, and each is measured once.
     """
     height = codes.shape[0]
     count = codes.shape[1]

@@ -116,6 +116,7 @@ def _least_charge(
 
     At most `most`. Limits are searched depth first; the levels of the search are the attributes, the most telling
     first. Where all bounds are infinite it is the cheapest region.
+    Ends: the limit of a level rises each time, through the costs that its records have.
     """
     count = len(candidates)
     width = codes.shape[1]
@@ -198,7 +199,10 @@ def _greedy(
     codes: Codes, weights: Int64s, record: int, k: int, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss,
     grown: Grown, stack: Int64s, bounds: Floats,
 ) -> float:  # fmt: skip
-    """Loss of a class grown around the record, infinite where there are not enough; `left` is put back as it was."""
+    """Loss of a class grown around the record, infinite where there are not enough; `left` is put back as it was.
+
+    Ends: each round uses up a record.
+    """
     start_with(codes, record, loss, grown)
     taken = np.empty(k, np.int64)
     size = 0
@@ -222,7 +226,7 @@ def _greedy(
 def _within(
     codes: Codes, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s, candidates: Int64s
 ) -> int:
-    """List the records that are nearer than `most`."""
+    """List the records that are nearer than `most`. Ends: each node is visited once."""
     count = 0
     stack[0] = 0
     waiting = 1
@@ -247,7 +251,7 @@ def _within(
 def _weighted_rank(rest: Floats, kept: Int64s, count: int, together: Int64s, k: int) -> float:
     """Return what the record with which k are together still has to pay, the cheapest first; infinite without one.
 
-    The cheapest are held in a short rising list.
+    The cheapest are held in a short rising list. Ends: places fall.
     """
     limits = np.empty(k)
     numbers = np.empty(k, np.int64)

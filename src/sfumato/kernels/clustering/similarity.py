@@ -67,7 +67,7 @@ class Measure(NamedTuple):
 
 @borrowing
 def leave_tree(record: int, tree: PrefixTree) -> None:
-    """Take out the first of the equal records that are left. Cost O(q)."""
+    """Take out the first of the equal records that are left. Cost O(q). Ends: it climbs to the root."""
     tree.gone[record] += 1
     node = len(tree.codes) - len(tree.gone) + record
     while node >= 0:
@@ -94,7 +94,10 @@ def step(level: int, code: int, measure: Measure) -> float:
 
 @borrowing
 def to_the_right(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the next one with somebody left; N when there is none."""
+    """Return the node itself, or the next one with somebody left; N when there is none.
+
+    Ends: N stands for itself, and nothing points back.
+    """
     right = tree.right
     while right[node] != node:
         right[node] = right[right[node]]
@@ -104,7 +107,10 @@ def to_the_right(node: int, tree: PrefixTree) -> int:
 
 @borrowing
 def to_the_left(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the one before with somebody left; −1 when there is none."""
+    """Return the node itself, or the one before with somebody left; −1 when there is none.
+
+    Ends: slot 0 stands for itself, and nothing points on.
+    """
     left = tree.left
     slot = node + 1
     while left[slot] != slot:
@@ -182,8 +188,8 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk,
     """Find the nearest records (`depth` = q), or the nearest nodes of a depth, to the record that `walk` stands on.
 
     Equally near records come in the order of their places, nodes value by value, the nearer first. As many are found as
-    `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already
-    further away than the furthest found are left out.
+    `nearest` has room for, or as are left; they are sorted, the nearest first. Branches whose prefix is already further
+    away than the furthest found are left out.
     """
     nearest.size[0] = 0
     _offer(walk.path[depth], 0, depth, tree, measure, nearest)
@@ -194,7 +200,7 @@ def find_nearest(depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk,
 
 @borrowing
 def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: TreeWalk, nearest: Nearest) -> None:
-    """Visit what branches off the record's own path on one level."""
+    """Visit what branches off the record's own path on one level. Ends: each child is visited once."""
     own = walk.path[top + 1]
     _open(top, walk.path[top], 0.0, tree, measure, walk)
     level = top
@@ -222,7 +228,10 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
 
 @borrowing
 def _scan(node: int, level: int, base: float, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
-    """Offer every record below a node, whose distance over the attributes before `level` is `base`."""
+    """Offer every record below a node, whose distance over the attributes before `level` is `base`.
+
+    Ends: places rise.
+    """
     leaves = len(tree.codes) - len(tree.gone)
     leaf = to_the_right(int64(tree.leaf_low[node]), tree)
     while leaf < tree.leaf_high[node]:
@@ -248,7 +257,10 @@ def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Meas
 
 @borrowing
 def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: TreeWalk) -> None:
-    """Start with the children of a node: at the own value or the next where they are numbers, else at the first."""
+    """Start with the children of a node: at the own value or the next where they are numbers, else at the first.
+
+    Ends: the range halves.
+    """
     low = tree.first[node]
     high = tree.first[node + 1]
     walk.base[level] = base
@@ -317,7 +329,10 @@ def _full(nearest: Nearest) -> bool:
 def _before(
     units: int, item: int, other_units: int, other: int, depth: int, tree: PrefixTree, measure: Measure
 ) -> bool:  # fmt: skip
-    """Whether an item comes before another: by distance, then records by their place, nodes value by value."""
+    """Whether an item comes before another: by distance, then records by their place, nodes value by value.
+
+    Ends: both climb, and meet at the root at the latest.
+    """
     if units != other_units:
         return bool(units < other_units)
     if depth == len(measure.own):
@@ -337,7 +352,10 @@ def _before(
 
 @borrowing
 def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
-    """Add an item, the furthest making room for it; False when it is further than all."""
+    """Add an item, the furthest making room for it; False when it is further than all.
+
+    Ends: each round climbs a level of the heap.
+    """
     if _full(nearest):
         if not _before(units, item, nearest.distances[0], nearest.items[0], depth, tree, measure):
             return False
@@ -359,7 +377,10 @@ def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure,
 def _sink(
     units: int, item: int, size: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest
 ) -> None:  # fmt: skip
-    """Put an item on top of a heap of `size` items in place of what is there."""
+    """Put an item on top of a heap of `size` items in place of what is there.
+
+    Ends: each round goes down a level of the heap.
+    """
     place = 0
     while 2 * place + 1 < size:
         below = 2 * place + 1
@@ -426,6 +447,7 @@ def grow_similar(
 
     values : unsigned (n, s), sensitive values at each place. A class has ``chain.k`` records, or as many more of the
     nearest as it takes to satisfy the rules. Records that can make no class keep −1.
+    Ends: somebody is left where a class is begun, and the room doubles until it is for all of them.
     """
     walk = new_walk(len(measure.own))
     nearest = new_nearest(chain.k)
@@ -462,9 +484,9 @@ def nearest_similar_classes(
 ) -> Int32s:  # fmt: skip
     """Return the class whose first record, as it measured when the class was made, is nearest to each record left over.
 
-    members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``.
-    left : int64 (r,), places of those left over. Everything else must be as before the first class. The first class
-    among equals. Returns int32 (r,). Cost O(r q) for each class, and that of its distances.
+    members : int64, places by class, rising within each; class ``i`` has ``members[starts[i] .. starts[i+1]-1]``. left
+    : int64 (r,), places of those left over. Everything else must be as before the first class. The first class among
+    equals. Returns int32 (r,). Cost O(r q) for each class, and that of its distances.
     """
     walk = new_walk(len(measure.own))
     found = np.zeros(len(left), np.int32)

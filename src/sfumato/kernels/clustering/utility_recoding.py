@@ -99,7 +99,7 @@ def take_nearest(
 
     record_of : int32 (n,); rows : int64; members : records of the class so far, which `span` describes; taken : bool,
     as long as `rows`, which of them it takes. Returns False as soon as the loss of each record exceeds `bound`, or when
-    all rows are taken.
+    all rows are taken. Ends: each round adds a member.
     """
     while members < size:
         members += 1
@@ -169,7 +169,10 @@ def single_rows(codes: Codes, record_of: Int32s, loss: ClassLoss) -> LocalClasse
 
 @inlined
 def add_class(codes: Codes, record_of: Int32s, rows: Int64s, loss: ClassLoss, classes: LocalClasses) -> None:
-    """Add a class; rows : int64, rising. Cost O(members · q) and the way back to the class before it."""
+    """Add a class; rows : int64, rising. Cost O(members · q) and the way back to the class before it.
+
+    Ends: rows fall.
+    """
     one = rows[0]
     before = one - 1
     while before >= 0 and classes.sizes[before] == 0:
@@ -222,7 +225,10 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 @inlined
 def class_rows(first: int, second: int, classes: LocalClasses) -> Int64s:
-    """Return the rows of two classes together, int64, rising; `second` may be −1."""
+    """Return the rows of two classes together, int64, rising; `second` may be −1.
+
+    Ends: the list has each member once.
+    """
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
     count = 0
@@ -278,7 +284,7 @@ def union_up_to(
 def _together(
     codes: Codes, record_of: Int32s, first: int, second: int, attribute: int, loss: ClassLoss, classes: LocalClasses
 ) -> int:
-    """Values of two classes together."""
+    """Values of two classes together. Ends: the list has each member once."""
     if classes.distinct[first, attribute] == 1 and classes.distinct[second, attribute] == 1:
         return 1 if classes.low[first, attribute] == classes.low[second, attribute] else 2
     distinct = 0
@@ -403,7 +409,10 @@ def _lost(
 def _add_parts(
     codes: Codes, record_of: Int32s, rows: Int64s, k: int, loss: ClassLoss, classes: LocalClasses, span: Span
 ) -> None:
-    """Cut off k records as long as there are 2 k: the lower end of the pair that loses most, and its nearest."""
+    """Cut off k records as long as there are 2 k: the lower end of the pair that loses most, and its nearest.
+
+    Ends: each round takes rows away, one at least.
+    """
     while len(rows) >= 2 * k:
         first = _lower_end(codes, record_of, rows, loss)
         taken = np.zeros(len(rows), np.bool_)
@@ -446,6 +455,7 @@ def halved(codes: Codes, record_of: Int32s, order: Int64s, k: int, loss: ClassLo
     Sides may have fewer than k records; a class with an empty side is not halved, so that the ranges that wait, and
     those that are done, are at most n. Cost O(q) for each record of each class that is halved: O(q n log n) where
     halves are about equal, O(q n²) where single records are split off.
+    Ends: each round halves a range or is done with one.
     """
     rows = order.copy()
     spare = np.empty(len(rows), np.int64)
@@ -575,7 +585,7 @@ def help_undersized(
     codes : unsigned (m, q); record_of : int32 (n,). Of all classes that can spare the missing records, and of all
     classes to merge with, the one that makes the loss rise least; taking goes before merging among equals, then the
     class with the lowest row. A class that is helped grows, so that it is at most k times; one that is alone stays as
-    it is. Cost O(q n k) for each class in the worst case.
+    it is. Cost O(q n k) for each class in the worst case. Ends: each round makes the class grow or is its last.
     """
     span = new_span(loss)
     for one in range(low, high):
@@ -601,6 +611,7 @@ def help_undersized(
 def _cheapest_merger(
     codes: Codes, record_of: Int32s, small: int, loss: ClassLoss, classes: LocalClasses
 ) -> tuple[int, int]:
+    """Find the class to merge with. Ends: the list has each class once."""
     end = len(classes.sizes)
     found = int64(-1)
     best = int64(2**62)
@@ -624,7 +635,10 @@ def _cheapest_donor(
     codes: Codes, record_of: Int32s, small: int, k: int, found: int, best: int, loss: ClassLoss, classes: LocalClasses,
     span: Span,
 ) -> tuple[int, Flags]:  # fmt: skip
-    """Return the class that gives, and which of its rows, bool; or `found` and nothing when merging is cheaper."""
+    """Return the class that gives, and which of its rows, bool; or `found` and nothing when merging is cheaper.
+
+    Ends: the list has each class once.
+    """
     end = len(classes.sizes)
     giving = np.zeros(0, np.bool_)
     size = classes.sizes[small]
@@ -651,6 +665,7 @@ def _cheapest_donor(
 
 @inlined
 def _span_of(codes: Codes, record_of: Int32s, one: int, loss: ClassLoss, classes: LocalClasses, span: Span) -> None:
+    """Describe a class. Ends: the list has each member once."""
     open_with(codes, int64(record_of[one]), loss, span)
     row = classes.following[one]
     while row >= 0:

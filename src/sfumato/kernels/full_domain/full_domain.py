@@ -93,6 +93,7 @@ def rolled_up(
     among `cells`; `cells` is 0 when there are too many to number, and rows are hashed (open addressing, linear probing,
     at most half full).
     Returns int32 (m', u) in order of first appearance and int64 (m',). Cost O(m · u).
+    Ends: half of the slots are empty.
     """
     rows = np.empty((len(codes), len(columns)), dtype=np.int32)
     sums = np.empty(len(codes), dtype=np.int64)
@@ -159,8 +160,8 @@ def judge_sets(
 ) -> tuple[Int64s, Flags]:
     """Count the records of every class and decide whether it satisfies every rule.
 
-    class_of : int32 (m,). codes : int32 (m, p + s), `first` = p. weights : int64 (m,).
-    Returns sizes int64 (count,) and verdicts bool (count,). Cost O(m · s + count · r · v).
+    class_of : int32 (m,). codes : int32 (m, p + s), `first` = p. weights : int64 (m,). Returns sizes int64 (count,) and
+    verdicts bool (count,). Cost O(m · s + count · r · v).
     """
     starts, order = _sets_by_class(class_of, count)
     sizes = np.zeros(count, dtype=np.int64)
@@ -225,7 +226,7 @@ def classes_at(
     each of them the lowest bit of its node in the key; bits : width of the whole key, at most 62. nodes : int64 (e,).
     Returns the class of each record, int32 (m,), numbered by first appearance; the first record of each class, int32
     (c,); and the weight of each class, int64 (c,). Open addressing, or a table of all keys where they are few;
-    O(m · q).
+    O(m · q). Ends: half of the slots are empty.
     """
     records = len(codes)
     slots = 16
@@ -405,8 +406,8 @@ def lost_sums(
 ) -> Int64s:  # fmt: skip
     """Sum what it adds to each attribute, on each level, that the records of `lost` classes are suppressed.
 
-    low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them.
-    O(lost records · levels).
+    low, high : int64 (q,), the levels to look at. Returns int64 (q, 1 + most levels), 0 outside of them. O(lost records
+    · levels).
     """
     sums = np.zeros((codes.shape[1], high.max() + 1), dtype=np.int64)
     for record in range(len(codes)):

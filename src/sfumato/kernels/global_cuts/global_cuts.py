@@ -118,8 +118,7 @@ def weigh_children(
 ) -> tuple[bool, float, int, int]:  # fmt: skip
     """Weigh the cut of a node into its children: whether it is allowable, what it saves, its smallest cell.
 
-    Last comes how many records it suppresses.
-    Cost O(records of the region), plus O(v) per cell that is cut.
+    Last comes how many records it suppresses. Cost O(records of the region), plus O(v) per cell that is cut.
     """
     everything = space.weights.sum()
     saved = 0.0
@@ -232,7 +231,10 @@ def _places(
     attribute: int, low: int, stop: int, end: int, layout: SortedAttributes, space: Space, cutting: Cutting,
     sweep: Sweep,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST."""
+    """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST.
+
+    Ends: codes rise.
+    """
     if cutting.place == BEST:
         return NO_PLACE, NO_PLACE, NO_PLACE
     size = int64(0)
@@ -273,7 +275,7 @@ def _judge_cell(
 ) -> int:  # fmt: skip
     """Mark the places where a cut would break this cell; returns the records of a missing part that fails, or −1.
 
-    −1: it cannot be suppressed, so that no cut is allowable.
+    −1: it cannot be suppressed, so that no cut is allowable. Ends: places fall.
     """
     begin, stop = cells.ends[cell] - cells.found[cell], cells.ends[cell]
     present = stop
@@ -495,7 +497,10 @@ class RegionQueue(NamedTuple):
 
 @kernel
 def new_regions(layout: SortedAttributes, space: Space, nodes: Nodes) -> RegionQueue:
-    """Allocate room for every region that can ever be: nodes, roots, and ranges of codes, which halve."""
+    """Allocate room for every region that can ever be: nodes, roots, and ranges of codes, which halve.
+
+    Ends: the size doubles.
+    """
     room = len(nodes.low) + len(space.kinds)
     for attribute in range(len(space.kinds)):
         room += 2 * layout.cardinalities[attribute]
@@ -548,7 +553,7 @@ def add_region(
 
 @inlined
 def _enter(region: int, regions: RegionQueue) -> None:
-    """Play the region's matches up to the root of the tournament."""
+    """Play the region's matches up to the root of the tournament. Ends: each round climbs a level of the tournament."""
     slot = region + len(regions.winner) // 2
     regions.winner[slot] = region if regions.state[region] == WAITS else -1
     while slot > 1:
@@ -601,7 +606,10 @@ def specialize(
     work: int, layout: SortedAttributes, space: Space, nodes: Nodes, rules: RuleArrays, cutting: Cutting,
     cells: ProductCells, regions: RegionQueue, sweep: Sweep,
 ) -> bool:  # fmt: skip
-    """Cut until nothing can be cut, or until `work` records have been looked at; tells whether nothing is left."""
+    """Cut until nothing can be cut, or until `work` records have been looked at; tells whether nothing is left.
+
+    Ends: each round lowers `work`; nothing is cut between two that do not, and regions wait again only after a cut.
+    """
     while work > 0:
         region = regions.winner[1]
         if region < 0:

@@ -199,10 +199,7 @@ def looking(people: Int32s, coverage: ClassCoverage, table: Words, *_: object) -
 
 @linear
 def covering_classes(coverage: ClassCoverage) -> Words:
-    """Tabulate which classes cover each code, or one of the codes that share a row; uint64 (rows, w).
-
-    Cost: the covered pairs of a class and a row.
-    """
+    """Tabulate which classes cover each code, or one of a row; uint64 (rows, w). Cost: pairs of a class and a row."""
     classes = coverage.label_of.shape[0]
     table = np.zeros((coverage.rows[-1], (classes + 63) // 64), dtype=np.uint64)
     for attribute in range(coverage.label_of.shape[1]):
@@ -223,7 +220,7 @@ def fitting_classes(
     """List the classes whose labels all cover a person's values, `most` of them, in rising order; return how many.
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
-    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes).
+    returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes). Ends: each round clears a bit.
     """
     classes = len(coverage.label_of)
     found = 0
@@ -269,9 +266,9 @@ def count_candidates(
 ) -> tuple[Int64s, Int32s, Int64s]:
     """Count the records that fit each person, and how many of them have the sensitive value that most of them have.
 
-    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v.
-    Returns the candidates int64 (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates),
-    and the candidates that have it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
+    people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v. Returns the candidates int64
+    (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates), and the candidates that have
+    it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
     """
     fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)
@@ -338,20 +335,6 @@ def count_own(
                 if held.values[entry] == own[person]:
                     alike[person] += held.counts[entry]
     return candidates, alike
-
-
-@sized(looking)
-def only_classes(people: Int32s, coverage: ClassCoverage, table: Words) -> Int64s:
-    """Find the only class that fits each person; −1 where none does, or several.
-
-    Arguments as for :func:`fitting_classes`. Returns int64 (m,). Cost O(m · w · q).
-    """
-    fitting = np.empty(2, dtype=np.int64)
-    found = np.full(len(people), -1, dtype=np.int64)
-    for person in range(len(people)):
-        if fitting_classes(people, person, coverage, table, 2, fitting) == 1:
-            found[person] = fitting[0]
-    return found
 
 
 @sized(looking)

@@ -23,9 +23,8 @@ def matching_chances(rows: Int64s, values: Int64s, counts: Int64s, weights: Floa
 
     rows, values : int64 (b + 1,), rows and values of each bucket. counts : int64 (z,), how often each value is in its
     bucket; they add up to the bucket's rows. weights : float64 (e,), above 0. exact : most states of a bucket, the
-    product of count + 1 over its values, that are gone through. rounds : of scaling.
-    Returns float64 (e,): the chances of a row add up to 1, those of a value to its count. Cost O(e · rounds), or
-    O(states · values) where that is exact.
+    product of count + 1 over its values, that are gone through. rounds : of scaling. Returns float64 (e,): the chances
+    of a row add up to 1, those of a value to its count. Cost O(e · rounds), or O(states · values) where that is exact.
     """
     chances = np.empty(len(weights))
     first = 0

@@ -25,6 +25,7 @@ def covered_people(
     ``runs[i] .. runs[i+1]-1``, int32 (r,) twice, empty where high is below low; the runs of a label share no code.
     rows : int64 (q + 1,), before the codes of each attribute. words : w at a time, so that memory stays at 8 z w bytes.
     Cost O(m · q · c / 64 + covered pairs of a class and a code + covered pairs of a class and a person).
+    Ends: each round clears a bit.
     """
     counted = np.zeros(len(label_of), dtype=np.int64)
     table = np.empty((rows[-1], words), dtype=np.uint64)
@@ -64,6 +65,7 @@ def summed_shares(
     """Sum the shares of the classes that cover each person, in the order of the classes; float64 (m,).
 
     shares : float64 (c,). All else, and the cost, as :func:`sfumato.kernels.linking.presence.covered_people`.
+    Ends: each round clears a bit.
     """
     sums = np.zeros(len(people), dtype=np.float64)
     table = np.empty((rows[-1], words), dtype=np.uint64)
@@ -87,7 +89,7 @@ def extremes(
 ) -> tuple[Floats, Floats]:
     """Return the smallest and the largest sum of the people whom each class covers, float64 (c,) each.
 
-    sums : float64 (m,). A class that covers nobody has infinity and 0.
+    sums : float64 (m,). A class that covers nobody has infinity and 0. Ends: each round clears a bit.
     """
     least = np.full(len(label_of), np.inf)
     most = np.zeros(len(label_of), dtype=np.float64)

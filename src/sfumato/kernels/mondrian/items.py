@@ -113,7 +113,7 @@ def measure_axis(attribute: int, offset: int, positions: Floats, items: Items) -
 
 @borrowing
 def ancestor_loss(offset: int, low: int, high: int, unit: float, space: Space, trees: FlatTrees) -> float:
-    """Weighted loss of the common ancestor of two codes; O(height of the tree)."""
+    """Weighted loss of the common ancestor of two codes; O(height of the tree). Ends: it climbs to the root."""
     if low == high:
         return 0.0
     node = trees.leaf[offset + low]
@@ -128,6 +128,7 @@ def list_branches(attribute: int, items: Items) -> int:
 
     That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
     the attribute's part of `branches`, loss in DROP.
+    Ends: each round closes a branching, and each item opens one at most.
     """
     places, rates, branches = items.places, items.rates, items.branches
     start = items.attributes[START, attribute]
@@ -341,6 +342,7 @@ def _number(code: int, place: int, start: int, numbers: Int64s) -> None:
 def _number_few(
     codes: Codes, low: int, rows: int, attribute: int, offset: int, items: Items, item_of: NDArray[np.uint8]
 ) -> int:
+    """Give the codes of an attribute numbers, 64 at most. Ends: each round clears a bit."""
     start = items.attributes[START, attribute]
     marks = EMPTY
     for row in range(rows):
@@ -392,6 +394,7 @@ def _number_many(
 
 @borrowing
 def _list_marked(codes: Codes, low: int, rows: int, attribute: int, marks: Words, sorted_codes: Int64s) -> int:
+    """List the codes that occur, by marking them. Ends: each round clears a bit."""
     smallest = int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):

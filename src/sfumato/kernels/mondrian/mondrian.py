@@ -114,6 +114,7 @@ def partition_by_loss(
     """Cut records ``low .. high-1`` by least expected loss until no allowable cut is left or `most_cuts` are made.
 
     Arguments and result are those of :func:`sfumato.kernels.mondrian.mondrian.partition_range`, without regions.
+    Ends: each round is done with a range or cuts it into two with records.
     """
     codes, weights = records.codes, records.weights
     size = high - low
@@ -188,7 +189,7 @@ def choose_cut(
 
     With rules, ``work.whole`` holds the sensitive values of the range, unless one side is surely large enough.
     ``work.part_of`` then gives the part of every code that occurs. Ties go to the earlier attribute, then to code
-    order, falling frequency, one item alone, then to the earlier place.
+    order, falling frequency, one item alone, then to the earlier place. Ends: candidates are scored once each.
     """
     items, shown, scoring, candidates = loss.items, loss.shown, loss.scoring, loss.candidates
     active, total, heaviest = find_items(codes, weights, low, rows, space, items, shown, loss.finder)
@@ -272,7 +273,10 @@ def _fill_all_shown(
 
 @borrowing
 def _part(code: int, start: int, stop: int, chosen: np.uint64, numbers: Int64s) -> int:
-    """Side of a code that the sample may have missed: by the threshold in code order, else with the rest."""
+    """Side of a code that the sample may have missed: by the threshold in code order, else with the rest.
+
+    Ends: the range halves.
+    """
     low = start
     high = stop
     while high - low > 1:
@@ -370,8 +374,8 @@ def narrow_ranges(
     """Narrow the range of every class by every cut.
 
     cuts : int64 (b, 4); tight : int64 (2, c, q), smallest and largest code of each class; heights : int32 (all codes),
-    how much speaks for ending a range after a code; offsets : int64 (q + 1,), where those of an attribute stand;
-    sizes : int64 (q,), code of the missing value; low, high : int32 (c, q), narrowed here, never below `tight`.
+    how much speaks for ending a range after a code; offsets : int64 (q + 1,), where those of an attribute stand; sizes
+    : int64 (q,), code of the missing value; low, high : int32 (c, q), narrowed here, never below `tight`.
     """
     for cut in range(len(cuts)):
         attribute, first, middle, last = cuts[cut]
@@ -419,10 +423,9 @@ def narrow_sets(
 ) -> None:  # fmt: skip
     """Narrow the value sets of one attribute by every cut of it.
 
-    A value on neither side goes to the side of fewer classes, where it costs least; one on both stays in both.
-
-    cuts : int64 (b, 4), of this attribute alone; found, allowed : bool (c, v), codes of each class, and those left to
-    it, narrowed here; left, right : bool (v,), overwritten.
+    A value on neither side goes to the side of fewer classes, where it costs least; one on both stays in both. cuts :
+    int64 (b, 4), of this attribute alone; found, allowed : bool (c, v), codes of each class, and those left to it,
+    narrowed here; left, right : bool (v,), overwritten.
     """
     for cut in range(len(cuts)):
         _, first, middle, last = cuts[cut]
@@ -464,7 +467,10 @@ def partition_by_width(
     records: LaidRecords, low: int, high: int, region: Floats, most_cuts: int, space: Space,
     rules: RuleArrays, options: Options, starts: Flags, made: Int32s,
 ) -> tuple[Int64s, Floats]:  # fmt: skip
-    """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`."""
+    """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`.
+
+    Ends: each round is done with a range or cuts it into parts with records.
+    """
     codes, weights = records.codes, records.weights
     work = new_workspace(space, rules, options)
     spare = spare_for(low, high, records)

@@ -58,7 +58,7 @@ TABLED = 128  # sides of fewer records look their powers up
 
 @inlined
 def power(base: float, exponent: int) -> float:
-    """Raise to a whole power by squaring."""
+    """Raise to a whole power by squaring. Ends: the exponent halves."""
     result = 1.0
     while exponent > 0:
         if exponent & 1:
@@ -70,7 +70,10 @@ def power(base: float, exponent: int) -> float:
 
 @inlined
 def spread_shares(share: float, draws: int) -> float:
-    """Probability that `draws` draws fall neither all inside nor all outside a part of the given share."""
+    """Probability that `draws` draws fall neither all inside nor all outside a part of the given share.
+
+    Ends: the draws halve.
+    """
     rest = 1.0 - share
     inside = 1.0
     outside = 1.0
@@ -169,7 +172,10 @@ def _expected_savings(start: int, count: int, side: int, total: int, draws: int,
 
 @borrowing
 def exact_loss(attribute: int, kind: int, side: int, items: Items) -> float:
-    """Weighted loss of one side as one class in one attribute; the side must not be empty."""
+    """Weighted loss of one side as one class in one attribute; the side must not be empty.
+
+    Ends: both items move towards each other.
+    """
     numbers, places = items.numbers, items.places
     start = items.attributes[START, attribute]
     stop = start + items.attributes[PRESENT, attribute]
@@ -384,7 +390,7 @@ class LookedAt(NamedTuple):
 
 @borrowing
 def rate_range(active: int, total: int, kinds: Int64s, items: Items, scoring: Scoring) -> float:
-    """Find the expected loss of the whole range and order the attributes by their part of it."""
+    """Find the expected loss of the whole range and order the attributes by their part of it. Ends: places fall."""
     attributes, rates = items.attributes, items.rates
     base = 0.0
     for number in range(active):
@@ -402,7 +408,10 @@ def rate_range(active: int, total: int, kinds: Int64s, items: Items, scoring: Sc
 
 @borrowing
 def slice_weights(rows: int, heaviest: int, row_weight: Int64s, planes: Words) -> int:
-    """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay."""
+    """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay.
+
+    Ends: a weight has 63 bits.
+    """
     words = (rows + 63) >> 6
     bits = 0
     while heaviest >> bits > 0:
@@ -438,7 +447,7 @@ def next_better(
 ) -> tuple[int, float]:  # fmt: skip
     """Score the candidates from `number` on; return the best one and its score, −1 when none is better than `best`.
 
-    With `one_only` the first one that is better is returned.
+    With `one_only` the first one that is better is returned. Ends: candidates are scored once each.
     """
     attributes = items.attributes
     found = int64(-1)
@@ -496,6 +505,7 @@ def _count_by_bitmaps(
     start: int, chosen: np.uint64, stop: int, looked: LookedAt, planes: Words, shown: ItemRows,
     numbers: Int64s,
 ) -> None:  # fmt: skip
+    """Count both sides of a cut, 64 rows at once. Ends: a set has 64 bits."""
     bitmaps = shown.bitmaps
     for place in range(stop):
         numbers[LEFT, place] = 0

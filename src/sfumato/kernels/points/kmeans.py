@@ -19,10 +19,9 @@ def assign_points(
     """Find the nearest centre of points ``low .. high-1``, the lowest on ties.
 
     points : float64 (m, d); home : int32 (m,), the centre of each point so far, −1 for none; apart : float64 (m,), its
-    squared distance to that centre before the last move. Both are set. `moved` holds the centres that moved last.
-
-    A point whose own centre did not move away from it can only be won by a centre that moved. One that is at no
-    distance from any has the first.
+    squared distance to that centre before the last move. Both are set. `moved` holds the centres that moved last. A
+    point whose own centre did not move away from it can only be won by a centre that moved. One that is at no distance
+    from any has the first.
     """
     for point in range(low, high):
         own = home[point]
@@ -98,6 +97,7 @@ def _place_of_record(draw: float, tree: PointTree) -> int:
 
 @inlined
 def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) -> int:
+    """Find the place that a random number stands for. Ends: each round goes down a level of the tree."""
     node = 0
     while 2 * node + 1 < len(tree.bounds):
         node = 2 * node + 1
@@ -118,7 +118,10 @@ def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) ->
 
 @inlined
 def _come_nearer(point: Floats, tree: PointTree, apart: Floats, totals: Floats, largest: Floats, path: Int64s) -> None:
-    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer."""
+    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer.
+
+    Ends: each node is visited once.
+    """
     waiting = np.empty(DEPTH, np.int64)
     waiting[0] = 0
     count = 1

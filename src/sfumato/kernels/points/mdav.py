@@ -41,6 +41,7 @@ def mdav(points: Floats, starts: Int64s, k: int) -> tuple[Int32s, int]:
     points : float64 (m, d), m >= 1; starts : int64 (m + 1,). Needs n >= k. Returns the class of each record, int32
     (n,), and how many classes there are. Every class has k records but the last, which has k to 2k − 1. Points are
     finite, so that a search finds one as long as records are left; each class uses up k.
+    Ends: each round uses up k records.
     """
     state = _begin(points, starts, k)
     centre = np.empty(points.shape[1])
@@ -71,6 +72,7 @@ def v_mdav(points: Floats, starts: Int64s, k: int, gamma: float) -> tuple[Int32s
     Arguments and result are those of :func:`mdav`, but for `gamma` >= 0: a record joins while its distance to the class
     is below `gamma` times its distance to the nearest record outside. Classes have k to 2k − 1 records before those
     that are left over, fewer than k, join the class with the nearest mean. A class has fewer points than records.
+    Ends: each round uses up k records.
     """
     state = _begin(points, starts, k)
     m = len(points)
@@ -139,7 +141,10 @@ def _take_around(seed: int, k: int, number: int, state: Microaggregation) -> int
 def _extend(
     k: int, number: int, gamma: float, members: Int64s, count: int, near: Int64s, apart: Floats, state: Microaggregation
 ) -> int:
-    """Let a class of k records, with `count` points in `members`, grow; returns how many records joined."""
+    """Let a class of k records, with `count` points in `members`, grow; returns how many records joined.
+
+    Ends: each round adds a record or is the last.
+    """
     tree = state.tree
     nobody = len(tree.items)
     for slot in range(count):

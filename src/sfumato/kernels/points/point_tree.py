@@ -46,7 +46,10 @@ class PointTree(NamedTuple):
 
 @kernel
 def plant_points(points: Floats, weights: Int64s) -> PointTree:
-    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m)."""
+    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m).
+
+    Ends: the size doubles.
+    """
     m, d = points.shape
     leaves = 1
     while leaves * LEAF < m:
@@ -132,7 +135,10 @@ def _fit(node: int, tree: PointTree) -> None:
 
 @kernel
 def refit(item: int, tree: PointTree) -> None:
-    """Measure all nodes above an item again, after its point or weight has changed. O(d log m)."""
+    """Measure all nodes above an item again, after its point or weight has changed. O(d log m).
+
+    Ends: it climbs to the root.
+    """
     node = tree.leaves[tree.places[item]]
     while True:
         _fit(node, tree)
@@ -180,6 +186,7 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
     Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
     `best` comes back. The item `skipped` does not count (−1: all do). Returns the item and its squared distance.
+    Ends: each node is visited once.
     """
     waiting = np.empty(DEPTH, np.int64)
     least = np.empty(DEPTH, np.float64)
@@ -217,7 +224,10 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
 @kernel
 def farthest(point: Floats, tree: PointTree) -> int:
-    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there."""
+    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there.
+
+    Ends: each node is visited once.
+    """
     best = len(tree.items)
     most = -1.0
     waiting = np.empty(DEPTH, np.int64)
@@ -257,6 +267,7 @@ def nearest_records(point: Floats, wanted: int, tree: PointTree, items: Int64s, 
 
     items : int64 and distances : float64, both (wanted + 1,), are filled. Returns how many items there are; all but the
     last are needed as a whole. Fewer than `wanted` records come back when there are no more.
+    Ends: each node is visited once; slots fall, and so does what is found, as long as others are enough.
     """
     found = 0
     records = 0
@@ -340,6 +351,7 @@ def merge_classes(
     number and whose centre moves to the mean of all its records. Returns the number of classes left, which are numbered
     in their old order. Every round takes a class away. O(n d + c log c) nodes looked at where sizes
     alone decide; otherwise every merge counts the values of the merged class.
+    Ends: each round takes an entry of the heap, to which a merge adds one at most.
     """
     sizes, sums, following, heads, tails = _gather(points, owners, class_of, count)
     centres = np.empty((count, points.shape[1]))
@@ -408,6 +420,7 @@ def _satisfied(
     number: int, sizes: Int64s, following: Int64s, heads: Int64s, values: Codes, ruled: bool, smallest: int,
     rules: RuleArrays, counts: Int64s, scratch: Floats,
 ) -> bool:  # fmt: skip
+    """Tell whether a class satisfies the rules. Ends: the list has each record once."""
     if sizes[number] < smallest:
         return False
     if not ruled:
@@ -423,7 +436,10 @@ def _satisfied(
 
 @inlined
 def _renumber(class_of: Int32s, into: Int64s) -> None:
-    """Follow every class to the one that it ended in, and number those that are left without gaps."""
+    """Follow every class to the one that it ended in, and number those that are left without gaps.
+
+    Ends: a class joined one that was left then, so that no way leads back.
+    """
     numbers = np.full(len(into), -1)
     left = 0
     for number in range(len(into)):

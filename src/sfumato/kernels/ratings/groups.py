@@ -28,6 +28,7 @@ def relax_codes(now: NDArray[np.int16], before: NDArray[np.int16], k: int, steps
     now : int16 (b, c), such that every record has k around it, itself counted. before : int16 (b, c), ``MISSING`` where
     a rating was invented, which stays. Codes are taken in the order of records and issues, each as far back as goes.
     Cost O(b² · c + passes · changed codes · b · s) and 2 · b² bytes.
+    Ends: the target comes nearer to the code by a step.
     """
     records = len(now)
     apart = np.zeros((records, records), dtype=np.int16)
@@ -108,6 +109,7 @@ def merge_patterns(
     is merged with the one for which Hamming distance × records of both, multiplied, is least, the first of several. A
     merged pattern, which keeps the smaller number, has rated what more than half of its records rated, or without
     inventing, what all of them rated. Cost O(f² · m / 64 + f · (z + n)); f · m · 4 bytes.
+    Ends: each round takes a pattern away or is the last.
     """
     count = pattern_of.max() + 1
     sizes = np.zeros(count, dtype=np.int64)
@@ -178,8 +180,8 @@ def _ones(word: Any) -> int:
 def greedy_cliques(table: NDArray[np.int16], k: int) -> Int64s:
     """Put the records of one pattern into groups: the first that is left with its k − 1 nearest; int64 (b,).
 
-    table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum
-    of the differences, then first. Records that are left when fewer than k are join the group that holds the nearest
+    table : int16 (b, c), codes, none missing, or the same columns in all. Nearest by the largest, then by the sum of
+    the differences, then first. Records that are left when fewer than k are join the group that holds the nearest
     record which is in one before them; with b < k, all are one group. Cost O(b² · c).
     """
     count = len(table)
@@ -238,9 +240,8 @@ def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]
     """Build groups of k around seeds, and put what is left where it costs least.
 
     There are no more groups than k records for each, and worths are finite: some record is free where one is taken.
-
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
-    about b²/2 groups.
+    about b²/2 groups. Ends: seeds and sizes rise.
     """
     k, count = rules[0], len(seeds)
     room = _room(block)
@@ -276,6 +277,7 @@ def merge_flat(groups: Int32s, sizes: Int64s, block: Any, rules: Any) -> None:
     """Merge groups whose sensitive ratings deviate too little with others, as long as there are several; in place.
 
     The group that lacks most is merged with the one that is best for the sum of their scores. Evaluates up to G² pairs.
+    Ends: each round takes a group away or is the last.
     """
     room = _room(block)
     scores, lacks = np.zeros(len(groups)), np.zeros(len(groups))
@@ -328,8 +330,8 @@ def improve_groups(
     """Swap records between groups and move them to others while the sum of the scores grows; in place.
 
     left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
-    :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and
-    the passes that were made. Evaluates about 2 · b · c · k groups in a pass.
+    :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and the
+    passes that were made. Evaluates about 2 · b · c · k groups in a pass.
     """
     room = _room(block)
     count = groups.shape[1]

@@ -38,8 +38,8 @@ _WORTH = 0.95  # of the pairs of a query and a vector that are left by a cut
 def order_columns(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: int) -> Codes:
     """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
 
-    codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s.
-    Returns the codes in the same order of vectors. Cost O(z + b · s · w).
+    codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s. Returns the
+    codes in the same order of vectors. Cost O(z + b · s · w).
     """
     ordered = np.empty_like(codes)
     counts = np.zeros(size, dtype=np.int64)
@@ -66,6 +66,7 @@ def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: i
 
     codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
     (v,), the root of each mask, int64 (b,), and the nodes, int32 (t, 6). Cost O(z log v).
+    Ends: each node is made once, and both parts of a cut have vectors.
     """
     order = np.arange(starts[-1])
     roots = np.empty(len(widths), dtype=np.int64)
@@ -105,8 +106,7 @@ def packed_rows(codes: Codes, order: Int64s, starts: Int64s, widths: Int64s, lan
     """Pack the codes of each vector into words, the vectors of each mask in the order of its leaves.
 
     codes, starts, widths : as for :func:`order_columns`. order : int64 (v,), as :func:`grow_trees` returns it. lane :
-    bits of a code, and one that is left free.
-    Returns the words and the first word of each vector, int64 (v + 1,).
+    bits of a code, and one that is left free. Returns the words and the first word of each vector, int64 (v + 1,).
     """
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
     places = np.zeros(starts[-1] + 1, dtype=np.int64)
@@ -152,7 +152,7 @@ def tree_balls(
     number of evaluations: of codes against codes, and of codes against nodes.
 
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
-    subtraction where the lane did not fall below 0.
+    subtraction where the lane did not fall below 0. Ends: each node is visited once.
     """
     words, places, lane, nodes = vectors.words, vectors.places, vectors.lane, vectors.nodes
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
@@ -254,6 +254,7 @@ def _best_cut(
 
     Queries are as the vectors are. A cut after `low_end` sends queries up to ``low_end + steps`` to the left, and those
     from ``high_start - steps`` on to the right. Column −1: no cut is worth it.
+    Ends: codes rise, to the largest that occurs at most.
     """
     height = last - first
     best, best_column, best_low, best_high = _WORTH * float(height) * float(height), -1, 0, 0
@@ -311,10 +312,9 @@ def pairwise_balls(
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record from the distances of all pairs.
 
-    starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,).
-    Returns compressed rows, int64 (n + 1,) and rising records (found,), each with itself, and the number of
-    evaluations.
-    Cost O(n · z): whole distances, as for a matrix of them, but only proximate pairs are kept.
+    starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,). Returns compressed rows, int64
+    (n + 1,) and rising records (found,), each with itself, and the number of evaluations. Cost O(n · z): whole
+    distances, as for a matrix of them, but only proximate pairs are kept.
     """
     records = len(starts) - 1
     pairs = np.empty((1024, 2), dtype=np.int64)
@@ -338,7 +338,7 @@ def slicing_balls(
 ) -> tuple[Int64s, Int64s, int]:
     """Find the records around each record by cutting its candidates issue by issue, until it is alone.
 
-    As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst.
+    As :func:`pairwise_balls`; width : p. Cost O(n² · p) at worst. Ends: issues rise, and the room doubles.
     """
     records = len(starts) - 1
     ball_starts = np.zeros(records + 1, dtype=np.int64)
@@ -386,8 +386,8 @@ def _cut(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Keep the candidates whose dissimilarity of one issue is small enough, in order.
 
-    Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after
-    this one.
+    Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after this
+    one.
     """
     kept, evaluated, following = 0, 0, np.iinfo(np.int32).max
     for place in range(left):
@@ -448,7 +448,10 @@ def trimmed_balls(
 
 @inlined
 def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: int) -> tuple[int, int]:
-    """Return the largest dissimilarity of two records, and how many were evaluated."""
+    """Return the largest dissimilarity of two records, and how many were evaluated.
+
+    Ends: each round goes on by a rating of one of them.
+    """
     here, there = starts[one], starts[other]
     end, other_end = starts[one + 1], starts[other + 1]
     largest, evaluated = 0, 0

@@ -189,7 +189,7 @@ def number_vectors(
     order : int64 (n,), records sorted by mask hash, then vector hash, int64 (n,) each. The others as for
     :func:`hash_vectors`.
     Returns the vector of each record, int32 (n,), the mask of each vector, int32 (v,), and a record of each vector,
-    int64 (v,). Cost O(ratings of records that share a hash).
+    int64 (v,). Cost O(ratings of records that share a hash). Ends: numbers rise.
     """
     vector_of = np.empty(len(order), dtype=np.int32)
     mask_of = np.empty(len(order), dtype=np.int32)
@@ -223,7 +223,10 @@ def number_vectors(
 
 @inlined
 def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, codes: Any, sensitive: Any) -> bool:
-    """Tell whether two records rated the same non-sensitive issues, and in the same way."""
+    """Tell whether two records rated the same non-sensitive issues, and in the same way.
+
+    Ends: each round goes on by a rating of both.
+    """
     here, there = starts[one], starts[other]
     end, other_end = starts[one + 1], starts[other + 1]
     while True:
@@ -269,9 +272,9 @@ def summed_ratings(
     """Sum the sensitive ratings of the records of each vector.
 
     member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
-    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q.
-    Returns compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of
-    ratings, sum of codes, sum of their squares.
+    members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q. Returns
+    compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of ratings,
+    sum of codes, sum of their squares.
     """
     vectors = len(member_starts) - 1
     capacity = 0

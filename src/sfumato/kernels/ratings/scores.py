@@ -25,10 +25,10 @@ def score_records(
 
     known_starts, known_issues, known_codes : what is known of each person, compressed rows. own : int64 (V,), the
     person's record, −1 for none; where `is_gone`, it is treated as if it were not there. issue_starts, issue_records,
-    issue_codes : published ratings by issue, compressed rows. steps : how far codes that fit may be apart.
-    Returns, (V,) each: a record with the highest score, how many have it, whether the own one does, and the
-    eccentricity: (highest score − second) ÷ standard deviation of all scores, 0 where none deviates. Cost O(ratings of
-    the known issues).
+    issue_codes : published ratings by issue, compressed rows. steps : how far codes that fit may be apart. Returns,
+    (V,) each: a record with the highest score, how many have it, whether the own one does, and the eccentricity:
+    (highest score − second) ÷ standard deviation of all scores, 0 where none deviates. Cost O(ratings of the known
+    issues).
     """
     people = len(own)
     best, ties = np.full(people, -1, dtype=np.int64), np.zeros(people, dtype=np.int64)
@@ -132,9 +132,9 @@ def predict_from_neighbours(
 
     wanted_issues : (t,), not falling. user_starts, user_issues, user_left : ratings of each user, compressed rows, of
     which the deviations have been taken. issue_starts, issue_users, issue_left : the same by issue. most : similar
-    issues that are looked at.
-    The similarity of two issues is the cosine over the users who rated both, × their number ÷ (their number + shrink);
-    only issues with a positive one count. Cost O(t · ratings of a user · raters of an issue) at most.
+    issues that are looked at. The similarity of two issues is the cosine over the users who rated both, × their number
+    ÷ (their number + shrink); only issues with a positive one count. Cost O(t · ratings of a user · raters of an issue)
+    at most.
     """
     added = np.zeros(len(wanted_users))
     users = len(user_starts) - 1

@@ -36,10 +36,10 @@ def measure_groups(
     """Count the records of each group and find the sensitive issue that deviates least.
 
     group_starts, members : compressed rows, int64 (c + 1,) and (entries,). weights : int64 (v,), records behind each
-    member. sum_starts, sum_issues, sums : as :func:`~sfumato.kernels.ratings.rows.summed_ratings` returns
-    them. count : q. nulls : one of the constants above. low, step : of the scale.
-    Returns sizes int64 (c,), smallest deviations float64 (c,), infinite where q is 0, and the first issue that has it,
-    int32 (c,), −1 where q is 0. Cost O(members and their sums).
+    member. sum_starts, sum_issues, sums : as :func:`~sfumato.kernels.ratings.rows.summed_ratings` returns them. count :
+    q. nulls : one of the constants above. low, step : of the scale. Returns sizes int64 (c,), smallest deviations
+    float64 (c,), infinite where q is 0, and the first issue that has it, int32 (c,), −1 where q is 0. Cost O(members
+    and their sums).
     """
     groups = len(group_starts) - 1
     sizes = np.zeros(groups, dtype=np.int64)
@@ -124,7 +124,7 @@ def rated_columns(table: NDArray[np.int16]) -> tuple[Int64s, Int32s]:
 
 @inlined
 def sort_codes(codes: Any, count: int) -> None:
-    """Sort the first `count` codes in place."""
+    """Sort the first `count` codes in place. Ends: places fall."""
     if count > _SHORT:
         codes[:count] = np.sort(codes[:count])
         return
@@ -142,6 +142,7 @@ def window_change(codes: Any, count: int, steps: int) -> int:
 
     Every pair of the smallest and the largest, the second smallest and the second largest, ... has to be brought within
     `steps` of each other, and one window does so for all pairs at no more than that.
+    Ends: each round sets a pair aside.
     """
     sort_codes(codes, count)
     change = 0
@@ -155,7 +156,10 @@ def window_change(codes: Any, count: int, steps: int) -> int:
 
 @inlined
 def window_start(codes: Any, count: int, steps: int) -> int:
-    """Return the start of the window of least change for codes that rise: the middle one where several are as good."""
+    """Return the start of the window of least change for codes that rise: the middle one where several are as good.
+
+    Ends: each round sets a pair aside.
+    """
     low, high = 0, count - 1
     first, last = codes[high] - steps, codes[low]
     while low < high and codes[high] - codes[low] > steps:
@@ -183,8 +187,8 @@ def group_worth(group: Any, members: int, block: Any, rules: Any, room: Any) -> 
 
     group : int32, its first `members` entries are records. block : ``(starts, columns, table, weights, hidden)``, the
     rated columns as :func:`rated_columns` returns them, the table, int64 (c,) weights of issues and the codes of the
-    sensitive issues, int16 (b, q). rules : ``(k, steps, size, invent, l, nulls, low, step, penalty)``. room :
-    ``(codes, counts, totals)``, int64 of at least g, int64 (c,) of zeros, int64 (q, 3).
+    sensitive issues, int16 (b, q). rules : ``(k, steps, size, invent, l, nulls, low, step, penalty)``. room : ``(codes,
+    counts, totals)``, int64 of at least g, int64 (c,) of zeros, int64 (q, 3).
     """
     if rules[3]:
         return _worth_of_most(group, members, block, rules, room)
@@ -193,7 +197,10 @@ def group_worth(group: Any, members: int, block: Any, rules: Any, room: Any) -> 
 
 @inlined
 def _worth_of_all(group: Any, members: int, block: Any, rules: Any, room: Any) -> float:
-    """Return the worth of the issues that all members have rated: those of the member who has rated fewest."""
+    """Return the worth of the issues that all members have rated: those of the member who has rated fewest.
+
+    Ends: each round looks at a member.
+    """
     starts, columns, table, weights, _ = block
     codes = room[0]
     fewest = group[0]
@@ -290,7 +297,7 @@ def published_windows(
 
     steps : int64 (G,), width of the windows of each group. size : ratings on the scale.
     Returns compressed rows of issues, int64 (G + 1,) and int32, rising in each row, and int64 (entries, 2): the
-    smallest code of the window, and the code that is invented where there is none. Cost O(z log z).
+    smallest code of the window, and the code that is invented where there is none. Cost O(z log z). Ends: places rise.
     """
     groups, longest = len(group_starts) - 1, 0
     for group in range(groups):
@@ -340,6 +347,7 @@ def published_rows(
 
     row_starts, shown, windows : as :func:`published_windows` returns them. A record in no group publishes nothing.
     Returns compressed rows, and the rating that each is, int64, −1 where it is invented. Cost O(what is published).
+    Ends: each round goes on by a rating or an issue.
     """
     out_starts = np.zeros(len(starts), dtype=np.int64)
     for group in range(len(group_starts) - 1):

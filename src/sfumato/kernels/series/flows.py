@@ -31,7 +31,7 @@ def interleave(older: Bytes, newer: Bytes, is_new: Flags, merged: Bytes) -> int:
     """Write the records of two texts into one, each in its order; return the bytes written, −1 if it does not come out.
 
     older, newer : uint8, records that end with a line feed; one between quotes belongs to its cell. is_new : bool (n,),
-    from which text each record is. merged : uint8 (b,), room for both. Cost O(b).
+    from which text each record is. merged : uint8 (b,), room for both. Cost O(b). Ends: each round writes a byte.
     """
     sources = (older, newer)
     places = np.zeros(2, dtype=np.int64)
@@ -61,6 +61,7 @@ def has_both(merged: Bytes, is_new: Flags, older: Bytes, newer: Bytes) -> bool:
     """Tell whether a text holds the records of two others and nothing else: taken out, they are the same byte for byte.
 
     As :func:`interleave`: merged : uint8 (b,); older, newer : uint8; is_new : bool (n,). Cost O(b).
+    Ends: each round compares a byte.
     """
     place, first, second = int64(0), int64(0), int64(0)
     for record in range(len(is_new)):
@@ -101,19 +102,15 @@ class Network(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Buffers of a search for a way to a place with room.
+    """Buffers of a search for a way to a place with room."""
 
-    * `queue`, `came_by`, `moved`: int64 (f,): places in the order in which they are met; the edge on which each is
-      reached, and the edge of the place before it that gives rows away.
-    * `met`: bool (f,), all False between searches.
-    * `changed`: int64 (e + 1,): how many flows were changed since the last were put back, and the edges; more are not
-      listed.
-    """
-
+    # `queue`, `came_by`, `moved`: (f,): places in the order in which they are met; the edge on which each is reached,
+    # and the edge of the place before it that gives rows away
     queue: Int64s
     came_by: Int64s
     moved: Int64s
-    met: Flags
+    met: Flags  # (f,), all False between searches
+    # (e + 1,): how many flows were changed since the last were put back, and the edges; more are not listed
     changed: Int64s
 
 
@@ -121,10 +118,10 @@ class Search(NamedTuple):
 def rows_at_once(network: Network, groups: Int64s, together: Int64s, fixed: Int64s) -> int:
     """Count the rows that every edge can carry, and those of every newer place that are old whatever else happens.
 
-    groups : int64 (g + 1, 2), where the older and the newer places of each group start. together : int64 (e,) and
-    fixed : int64 (f,), written there: most rows on the edge, and fewest old rows in the place, in any flow that uses
-    all supply. Returns how many older rows find no place, 0 if all do; only then the counts are right.
-    Cost O(rows · edges) of the group for each of its edges and places, less where rows go in bulk.
+    groups : int64 (g + 1, 2), where the older and the newer places of each group start. together : int64 (e,) and fixed
+    : int64 (f,), written there: most rows on the edge, and fewest old rows in the place, in any flow that uses all
+    supply. Returns how many older rows find no place, 0 if all do; only then the counts are right. Cost O(rows · edges)
+    of the group for each of its edges and places, less where rows go in bulk.
     """
     size = len(network.room)
     flow, load = np.zeros(len(network.older), dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -220,7 +217,7 @@ def _push_out(
 ) -> int:
     """Move up to `amount` rows out of a newer place to others with room, none on the edge `spared`; return how many.
 
-    Every way that is found carries a row at least.
+    Every way that is found carries a row at least. Ends: each way carries a row at least, and leads back to its start.
     """
     left = amount
     while left > 0:
@@ -247,7 +244,10 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once."""
+    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once.
+
+    Ends: each place is met once.
+    """
     search.queue[0] = start
     search.met[start] = True
     count = 1

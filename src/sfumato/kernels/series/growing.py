@@ -157,8 +157,8 @@ def _gain(whole: float, side: Flags, people: PeopleArrays, axes: Axes) -> float:
 def mended(people: PeopleArrays, axes: Axes, right: Flags) -> bool:
     """Tell whether both parts are allowed, after the nearest people whom one of them lacks were moved to it.
 
-    right : bool (m,), changed: who goes right. Nobody is moved twice, and no more than MOST_MOVED people are. Cost
-    O(m q) for each.
+    right : bool (m,), changed: who goes right. Nobody is moved twice, and no more than MOST_MOVED people are. Cost O(m
+    q) for each.
     """
     m, there = len(right), int64(right.sum())
     if min(there, m - there) + MOST_MOVED < people.smallest:

@@ -70,6 +70,7 @@ def rows_on_ways(inside: Lists, ways: Ways, came: int, found: Floats) -> int:
 
     inside : for each person the places of the classes that cover the person, those of the release `came` and all after
     it, rising. found : float64 (n, v), written. Returns how many places are on ways. Cost O(edges of these places).
+    Ends: each place is reached once for a person.
     """
     size = len(ways.value_of)
     last = ways.release_of[size - 1]
@@ -153,6 +154,7 @@ def meet(older: Shapes, newer: Shapes) -> Int64s:
     """Return the pairs of boxes that meet as numbers, the newer box · c + the older one; int64 (p,), rising.
 
     Cost O(q c log c) where boxes of a release hardly overlap, O(q c d) at worst.
+    Ends: a cell is cut or compared, and `DEPTH` cuts lie in each other at most.
     """
     width = older.low.shape[1]
     cells = Cells(np.empty((DEPTH, width)), np.empty((DEPTH, width)), np.zeros((DEPTH + 1, 2), dtype=np.int64))
@@ -325,7 +327,7 @@ def _meet(older: Shapes, one: int, newer: Shapes, other: int, low: Floats, high:
 
 @inlined
 def _lowest_shared(older: Shapes, one: int, newer: Shapes, other: int, start: int, end: int) -> float:
-    """Return the lowest member that two value sets share, −1 if there is none."""
+    """Return the lowest member that two value sets share, −1 if there is none. Ends: some bit is set."""
     for word in range(start, end):
         shared = older.members[one, word] & newer.members[other, word]
         if shared != 0:

@@ -21,7 +21,7 @@ def rare_combinations(starts: Int64s, items: Int32s, count: int, leading: int, s
 
     starts : int64 (n + 1,). items : int32 (z,), rising inside a row, below `count`. leading : only combinations whose
     first item is below it. most : stop after so many. Returns int32 (found, size), in lexical order. Cost O(Σ C(|set|,
-    size)), memory O(z + largest branch).
+    size)), memory O(z + largest branch). Ends: each combination is visited once.
     """
     found = np.empty((most, size), dtype=np.int32)
     if size == 1:

@@ -16,6 +16,7 @@ def covering_items(combinations: Int32s, weights: Int64s) -> Flags:
 
     combinations : int32 (c, size), of items below d. weights : int64 (d,), ≥ 1 for items that occur: what taking one
     away costs. Returns bool (d,). Ties go to the smaller item. Cost O(c · size + d · chosen).
+    Ends: each round chooses an item, which no open combination has then.
     """
     count, size = len(weights), combinations.shape[1]
     holders = np.zeros(count, dtype=np.int64)
@@ -60,7 +61,7 @@ def combination_keys(
     places : int64 (p,), of `items`. heads : int64 (p,): the number of each place's item, the leading digit. stops :
     int64 (p,): where the record of each place ends. items : int32, below `base`, rising inside a record. total : how
     many combinations there are. Returns int64 (total,): the number whose digits, to `base`, are the head and the other
-    items. It must fit 63 bits.
+    items. It must fit 63 bits. Ends: combinations rise.
     """
     keys, filled = np.empty(total, dtype=np.int64), 0
     chosen = np.empty(size, dtype=np.int64)
@@ -197,6 +198,7 @@ def common_records(nodes: Int64s, bounds: Int64s, records: Int32s, most: int) ->
 
 @inlined
 def _holds(records: Int32s, low: int, high: int, record: int) -> bool:
+    """Tell whether a record is in a rising list. Ends: the range halves."""
     end = high
     while low < high:
         middle = (low + high) // 2
@@ -213,8 +215,7 @@ def still_rare(combinations: Int32s, first: int, node_of: Int64s, bounds: Int64s
 
     combinations : int32 (c, size), of items. node_of : int64 (d,), the node that each item is generalized to, −1 where
     it is left out. One whose items have met in fewer nodes than there are items, or of which one is left out, is not
-    rare: smaller combinations have been dealt with. Returns
-    its place, c where there is none.
+    rare: smaller combinations have been dealt with. Returns its place, c where there is none.
     """
     size = combinations.shape[1]
     nodes = np.empty(size, dtype=np.int64)

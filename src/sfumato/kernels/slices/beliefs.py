@@ -149,7 +149,7 @@ def _count_of(value: int, entry: int, lists: BucketLists) -> float:
 
 @borrowing
 def _find(rising: Int32s, low: int, high: int, wanted: int) -> int:
-    """Return where a number stands among ``low .. high - 1``, −1 where it does not."""
+    """Return where a number stands among ``low .. high - 1``, −1 where it does not. Ends: the range halves."""
     end = high
     while low < end:
         middle = (low + end) // 2

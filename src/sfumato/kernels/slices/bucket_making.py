@@ -36,7 +36,7 @@ def largest_first(starts: Int64s, parts: Int64s, size: int) -> tuple[Int32s, Int
     Values of which equally many are left: by their order. starts : int64 (v + 1,), where each value of each part begins
     among records that are sorted by part and value. parts : int64 (p + 1,), first value of each part. Returns int32
     (n,), the bucket at each place, −1 where none was left to join; and int64 (p + 1,), first bucket of each part. Cost
-    O(n log v).
+    O(n log v). Ends: each round takes `size` records.
     """
     bucket_at = np.full(starts[-1], -1, dtype=np.int32)
     heap = np.empty(np.diff(parts).max(), dtype=np.int64)
@@ -70,7 +70,7 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
 
     bucket_at : int32 (n,), written to; −1 at no more than one place of a value in a part. draws : int64 (n,), 0 or
     above. The others are those of :func:`largest_first`. Where every bucket has the value, it stays without.
-    Cost O(n + l b).
+    Cost O(n + l b). Ends: so many buckets lack the value as the walk passes.
     """
     lacking = np.empty(np.diff(buckets).max(), dtype=np.bool_)
     for part in range(len(parts) - 1):
@@ -123,7 +123,7 @@ def _take(heap: Int64s, held: int, taken: Int64s) -> int:
 
 @inlined
 def _sink(heap: Int64s, held: int, place: int) -> None:
-    """Move the key at `place` below every larger one."""
+    """Move the key at `place` below every larger one. Ends: each round goes down a level of the heap."""
     key = heap[place]
     child = 2 * place + 1
     while child < held:
@@ -139,7 +139,7 @@ def _sink(heap: Int64s, held: int, place: int) -> None:
 
 @inlined
 def _rise(heap: Int64s, place: int) -> None:
-    """Move the key at `place` above every smaller one."""
+    """Move the key at `place` above every smaller one. Ends: each round climbs a level of the heap."""
     key = heap[place]
     while place > 0:
         parent = (place - 1) // 2

@@ -55,10 +55,7 @@ def new_cut_buffers(longest: int, records: int, numbers: int, attributes: int) -
 
 @borrowing
 def bucket_widths(rows: Int64s, space: CutSpace, widths: Floats) -> None:
-    """Write the normalized width of a bucket along each attribute; 0 where it has one value.
-
-    rows : int64 (m,), records of the bucket.
-    """
+    """Write the normalized width of a bucket, rows : int64 (m,), along each attribute; 0 where it has one value."""
     for attribute in range(len(widths)):
         low = int64(space.codes[rows[0], attribute])
         high = low
@@ -232,7 +229,7 @@ class Exchanging(NamedTuple):
 def attributes_cut(order: Int64s, cuts: Int64s, space: CutSpace, strata: Int64s, count: int) -> Int64s:
     """Return the attribute of each cut, int64 (c,): the widest that leads to these halves; `UNEVEN` for medians.
 
-    strata : int64 (n,), below `count`.
+    strata : int64 (n,), below `count`. Ends: each round sets a width to 0.
     """
     found = np.full(len(cuts), UNEVEN, np.int64)
     highest = np.full(count, -1, np.int64)

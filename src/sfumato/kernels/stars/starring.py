@@ -296,6 +296,7 @@ def descend(choices: Choices, assigned: Assigned, most_work: int) -> float:
     """Open and close groups one at a time as long as that lowers the cost; returns the change of the total cost.
 
     Groups are tried in the order of the records that would gain. Stops early when `most_work` is reached.
+    Ends: each sweep lowers the cost by more than `SLACK`, or is the last.
     """
     tried = np.zeros(len(choices.pattern_of), dtype=np.int64)
     total = 0.0
@@ -326,7 +327,7 @@ def anneal_stars(
     restless : int64 (r,), the distinct records that cannot all stay as they are, r ≥ 1. hot, cold : the first and the
     last temperature, in units of cost. The random numbers are the same on every call: the result depends on nothing but
     the arguments. What ends dearer than it began is taken back. Returns the change of the total cost. Ends when the
-    work is done, O(most_work).
+    work is done, O(most_work). Ends: each round adds to the work.
     """
     counts = assigned.counts.copy()
     sizes = assigned.sizes.copy()
@@ -382,13 +383,14 @@ def cheapest_patterns(
     """Search all assignments of units to patterns for one that costs less than `known`.
 
     record_of : int32 (u,), the distinct record of each unit, rising. least : float64 (u + 1,), what the units from each
-    on cost at least. extra : float64 (g,), what a member of a group costs in it above its own least, at least.
-    taken : int32 (u,), out: the patterns of the best assignment, where one better than `known` is found.
-    Returns the least cost found or known, the nodes visited, and whether the search came to its end.
+    on cost at least. extra : float64 (g,), what a member of a group costs in it above its own least, at least. taken :
+    int32 (u,), out: the patterns of the best assignment, where one better than `known` is found. Returns the least cost
+    found or known, the nodes visited, and whether the search came to its end.
 
     Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
     where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
     or where a group can no longer get k records. Cost O(nodes · p), nodes exponential in u.
+    Ends: each assignment is visited once.
     """
     units = len(record_of)
     sizes = np.zeros(len(choices.pattern_of), dtype=np.int64)
@@ -504,7 +506,7 @@ def count_shown(shown: ItemSets) -> None:
 def least_patterns(shown: ItemSets) -> Int64s:
     """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
 
-    Where there is none it is the last.
+    Where there is none it is the last. Ends: patterns rise.
     """
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
@@ -520,6 +522,7 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
     An item takes the pattern that costs least, together with what it costs about to star those whose combinations
     become too rare by it; `unit` is the cost of one star. Stars are never taken back, so it ends.
+    Ends: each change stars an item further.
     """
     changed = True
     while changed:
@@ -533,7 +536,10 @@ def star_until_shared(shown: ItemSets, unit: float) -> None:
 
 @kernel
 def unstar(shown: ItemSets) -> None:
-    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep."""
+    """Give items cheaper patterns as long as all combinations stay shared. Cost O(i · p · s) a sweep.
+
+    Ends: each change lowers the cost by more than `SLACK`.
+    """
     changed = True
     while changed:
         changed = False
@@ -633,8 +639,8 @@ def star_until_compatible(weights: Int64s, choices: Choices, counts: Int32s, wor
 
     weights : int64 (m,). counts : int32 (m, p), out, empty before. worthwhile : float64, falling to 0: in each sweep
     the groups are starred where that satisfies at least so many records for one unit of cost; with 0 everybody is
-    satisfied. first : the first group that is looked at; those from it on must have every record.
-    Cost O(z k) a sweep for z memberships.
+    satisfied. first : the first group that is looked at; those from it on must have every record. Cost O(z k) a sweep
+    for z memberships.
     """
     plain = weights.copy()
     compatible = weights.copy()
@@ -676,7 +682,10 @@ def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> 
 
 @inlined
 def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
-    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows."""
+    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows.
+
+    Ends: each round stars a member.
+    """
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:
         neediest = -1

@@ -52,29 +52,14 @@ def cells_of(names: Sequence[str], domains: Mapping[str, Domain]) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateMarginals:
-    """Noisy marginals. Letters: t tables, a columns.
-
-    Attributes
-    ----------
-    domains : mapping of str to Domain
-        Of every column in some marginal.
-    sets : tuple of tuple of str
-        Columns of each marginal.
-    noisy : tuple of numpy.ndarray
-        int64, t of them, one axis for each column: counts with noise, also negative.
-    counts : tuple of numpy.ndarray
-        float64, as `noisy`: not negative, and all marginals of one distribution.
-    sensitive : tuple of str
-        Sensitive columns.
-    records : numpy.ndarray or None
-        int64 (n, a): synthetic records as codes, columns in the order of `domains`.
-    """
+    """Noisy marginals. Letters: t tables, a columns."""
 
     domains: Mapping[str, Domain]
     sets: tuple[tuple[str, ...], ...]
-    noisy: tuple[NDArray[np.int64], ...]
-    counts: tuple[NDArray[np.float64], ...]
+    noisy: tuple[NDArray[np.int64], ...]  # int64, t of them, one axis for each column: counts with noise, also negative
+    counts: tuple[NDArray[np.float64], ...]  # float64, as `noisy`: not negative, and all marginals of one distribution
     sensitive: tuple[str, ...]
+    # int64 (n, a): synthetic records as codes, columns in the order of `domains`
     records: NDArray[np.int64] | None = None
 
     @property
@@ -122,10 +107,8 @@ class PrivateMarginals:
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateMarginals:
         """Put the tables of a release together.
 
-        Raises
-        ------
-        VerificationError
-            When a table does not have every cell of the declared domains once, or synthetic records lie outside.
+        Raises ``VerificationError`` when a table does not have every cell of the declared domains once, or synthetic
+        records lie outside.
         """
         domains: Mapping[str, Domain] = structure["domains"]
         noisy, counts = [], []
@@ -179,39 +162,21 @@ What = Literal["counts", "choice"]
 
 @dataclass(frozen=True)
 class BudgetStep:
-    """What was drawn at one scale.
+    """What was drawn at one scale."""
 
-    Attributes
-    ----------
-    what : str
-        ``"counts"``: noise was added to all cells of marginals. ``"choice"``: pairs of columns were chosen, each by
-        the noisy largest of scores that one record changes by at most 1.
-    times : int
-        How many marginals, or pairs.
-    scale : float
-        Of the noise: b of discrete Laplace, σ of discrete Gaussian, that of the noise on scores.
-    spent : float
-        Of the budget: ε of discrete Laplace, ρ of discrete Gaussian; as OpenDP worked it out.
-    """
-
+    # ``"counts"``: noise was added to all cells of marginals. ``"choice"``: pairs of columns were chosen, each by the
+    # noisy largest of scores that one record changes by at most 1.
     what: What
-    times: int
-    scale: float
-    spent: float
+    times: int  # how many marginals, or pairs
+    scale: float  # of the noise: b of discrete Laplace, σ of discrete Gaussian, that of the noise on scores
+    spent: float  # of the budget: ε of discrete Laplace, ρ of discrete Gaussian; as OpenDP worked it out
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How ε was spent.
+    """How ε was spent."""
 
-    Attributes
-    ----------
-    mechanism : str
-        Of the noise on counts.
-    steps : tuple of Step
-    """
-
-    mechanism: Mechanism
+    mechanism: Mechanism  # of the noise on counts
     steps: tuple[BudgetStep, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,11 +216,9 @@ def deviation(mechanism: Mechanism, scale: float) -> float:
 def step_cost(mechanism: Mechanism, step: BudgetStep, records: int) -> Fraction:
     """Return what a step costs, exactly: ε of discrete Laplace, ρ of discrete Gaussian.
 
-    Notes
-    -----
     A person has at most m records, each in one cell of every marginal. So t marginals change by t·m in sum (L1):
-    Laplace costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ².
-    A score changes by at most m, up or down: the noisy largest costs 2m / b, or (2m / b)² / 8 in ρ, each time.
+    Laplace costs t·m / b. With all m records in the same cells they change by √t·m (L2): Gaussian costs t·m² / 2σ². A
+    score changes by at most m, up or down: the noisy largest costs 2m / b, or (2m / b)² / 8 in ρ, each time.
     """
     scale = Fraction(step.scale)
     if mechanism == "discrete Gaussian":
@@ -282,8 +245,6 @@ def is_within(budget: Budget, model: DifferentialPrivacy) -> bool:
 def epsilon_of(rho: float, delta: float) -> float:
     """Return an ε such that ρ-zero-concentrated differential privacy is (ε, `delta`)-differential privacy.
 
-    Notes
-    -----
     Every α > 1 gives one; the least of them is looked for by bisecting where they stop to fall. *Source.* C. Canonne,
     G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020, Proposition 12.
     """

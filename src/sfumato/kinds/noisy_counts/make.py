@@ -84,11 +84,10 @@ class _FittedTable:
 def fit(cells: Sequence[NDArray[np.integer]], counts: Sequence[_Floats], *, rounds: int = ROUNDS) -> _FittedTable:
     """Fit weights of combinations to count tables, one after the other, until all agree.
 
-    Letters: m combinations that can occur, c cells of a table.
-
-    `cells`: for each table, integers (m,): the cell that every combination falls into. `counts`: for each table,
-    float64 (c,): its counts, above 0; all tables count the same records. `rounds`: passes after which it gives up.
-    Returns: of tables whose sets form no circle after two passes; of others when the tolerance is reached.
+    Letters: m combinations that can occur, c cells of a table. `cells`: for each table, integers (m,): the cell that
+    every combination falls into. `counts`: for each table, float64 (c,): its counts, above 0; all tables count the same
+    records. `rounds`: passes after which it gives up. Returns: of tables whose sets form no circle after two passes; of
+    others when the tolerance is reached.
 
     Starts from equal weights, so that the limit has the largest entropy. Cost O(m) for each table and pass; memory
     O(m). *Source.* W. E. Deming, F. F. Stephan, "On a least squares adjustment of a sampled frequency table when the
@@ -117,24 +116,9 @@ def _largest_difference(weights: _Floats, cells: Sequence[NDArray[np.integer]], 
 def inferred_joint(published: MarginalTables, *, most: int = _MOST_ROWS) -> pl.DataFrame:
     """Return the joint distribution of largest entropy, over the combinations that all tables allow.
 
-    That is what an attacker concludes who takes what is not published for independent.
-
-    Parameters
-    ----------
-    published
-        Count tables that agree on what they share.
-    most
-        Combinations at most.
-
-    Returns
-    -------
-    polars.DataFrame
-        All attributes, and ``expected``: records that a combination is expected to have.
-
-    Raises
-    ------
-    InputError
-        When there are more combinations than `most`, or the tables contradict each other.
+    That is what an attacker concludes who takes what is not published for independent. `published`: count tables that
+    agree on what they share. Returns: all attributes, and ``expected``: records that a combination is expected to have.
+    Raises ``InputError`` when there are more combinations than `most`, or the tables contradict each other.
     """
     joined: pl.DataFrame | None = None
     for place in ordered_sets(published.columns):
@@ -224,10 +208,9 @@ def make_agree(sets: Sequence[Names], noisy: Sequence[Counts]) -> list[Counts]:
 
     Dykstra's alternating projections: onto counts that are not negative and have the estimated total, and onto counts
     that agree on what two marginals share. After :data:`_ROUNDS` they may still differ a little; what is published is
-    computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells).
-    *Source.* R. Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns
-    W. Qardaji, W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables",
-    2014.
+    computed from one distribution afterwards. Cost O(cells · marginals) a round, and O(cells log cells). *Source.* R.
+    Dykstra, "An algorithm for restricted least squares regression", 1983; for agreement by shared columns W. Qardaji,
+    W. Yang, N. Li, "PriView: practical differentially private release of marginal contingency tables", 2014.
     """
     total = total_of(noisy)
     counts = [each.astype(np.float64) for each in noisy]
@@ -534,10 +517,9 @@ class SolvedMarginals:
 def solve_private(task: PrivateTask, progress: Progress = silent) -> SolvedMarginals:
     """Draw the noise, and fit one distribution to the noisy counts.
 
-    Raises ``InputError`` when OpenDP is not installed.
-
-    All that is known of the records passes through :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything
-    after that is computed from what they return. Cost that of noise, about 20 µs a cell, and of fitting.
+    Raises ``InputError`` when OpenDP is not installed. All that is known of the records passes through
+    :meth:`NoiseCore.draw` and :meth:`NoiseCore.choose`; everything after that is computed from what they return. Cost
+    that of noise, about 20 µs a cell, and of fitting.
     """
     core = NoiseCore.of(task.model)
     drawing = _Drawing(core, task, core.budget(task.model))
@@ -662,11 +644,9 @@ def _published(task: PrivateTask, noisy: Mapping[_Names, _Counts]) -> PrivateMar
 def draw_records(joint: FittedJoint, names: Sequence[str], count: int) -> _Codes:
     """Draw records whose marginals in each clique differ from the fitted ones by little more than rounding.
 
-    Returns: int64 (count, a): codes of the columns `names`, in random order.
-
-    Clique by clique: records that are alike in what a clique shares with those before are drawn at even steps along its
-    cells, from a random start. Nothing of the table is used, so the order and steps need no secure randomness. Cost
-    O(count log count) for each clique.
+    Returns: int64 (count, a): codes of the columns `names`, in random order. Clique by clique: records that are alike
+    in what a clique shares with those before are drawn at even steps along its cells, from a random start. Nothing of
+    the table is used, so the order and steps need no secure randomness. Cost O(count log count) for each clique.
     """
     random = np.random.default_rng()
     drawn: dict[str, _Codes] = {}

@@ -22,23 +22,18 @@ Choice = Literal["data", "declared"]
 
 @dataclass(frozen=True)
 class Counting:
-    """What is to be counted.
+    """What is to be counted."""
 
-    * `marginals`: sets of columns that the steward names; None: every column, and pairs of them.
-    * `two_way`: how many pairs; None: as many as hang together like a tree.
-    * `choice`: how pairs are chosen: ``"data"``, privately, those that hang together most; ``"declared"``: by the order
-      of the columns alone, sensitive ones first.
-    * `complete`: columns without a cell for missing values.
-    * `synthetic`: whether records are drawn from the fitted distribution.
-    """
-
+    # sets of columns that the steward names; None: every column, and pairs of them
     marginals: tuple[tuple[str, ...], ...] | None = None
-    two_way: int | None = None
+    two_way: int | None = None  # how many pairs; None: as many as hang together like a tree
+    # how pairs are chosen: ``"data"``, privately, those that hang together most; ``"declared"``: by the order of the
+    # columns alone, sensitive ones first
     choice: Choice = "data"
     bins: Mapping[str, Bins] = field(default_factory=dict)
     levels: Mapping[str, int] = field(default_factory=dict)
-    complete: tuple[str, ...] = ()
-    synthetic: bool = False
+    complete: tuple[str, ...] = ()  # columns without a cell for missing values
+    synthetic: bool = False  # whether records are drawn from the fitted distribution
 
 
 class CountingPart(PolicyPart):

@@ -26,20 +26,12 @@ MOST_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of a column that are counted: declared, never read off the data.
+    """The values of a column that are counted: declared, never read off the data."""
 
-    Attributes
-    ----------
-    labels : tuple of str
-        One for each cell, in order.
-    borders : tuple of float or None
-        Of bins of numbers: rising, one more than labels. Numbers beyond the ends count in the first or last bin.
-    missing : bool
-        Whether one more cell, the last, counts missing values and, of texts, those that are not in the domain.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # one for each cell, in order
+    # Of bins of numbers: rising, one more than labels. Numbers beyond the ends count in the first or last bin.
     borders: tuple[float, ...] | None = None
+    # whether one more cell, the last, counts missing values and, of texts, those that are not in the domain
     missing: bool = True
 
     @property
@@ -88,17 +80,10 @@ class Domain:
 
 @dataclass(frozen=True)
 class SeriesSpent:
-    """What all releases about the same people have spent, up to one of them.
+    """What all releases about the same people have spent, up to one of them."""
 
-    Attributes
-    ----------
-    release : int
-        How many there are.
-    epsilon, delta : float
-        Their sums.
-    """
-
-    release: int
+    release: int  # how many there are
+    # `epsilon`, `delta`: their sums
     epsilon: float
     delta: float
 

@@ -259,12 +259,8 @@ def _policy_of(
 ) -> Meant:
     """Make the policy that the options mean.
 
-    Raises
-    ------
-    InputError
-        When the policy file, or a folder of hierarchies, cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file, or a folder of hierarchies, cannot be read. Raises ``PolicyError`` with
+    every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
     from sfumato.cli.words import Words, names_in, say_columns
@@ -364,8 +360,8 @@ def sample(
     """Publish true, generalized records of a random sample, so that nobody can tell who is in the table.
 
     Every column needs a declared domain: --domain, --bins, or a hierarchy that lists its values or cuts numbers. What
-    is printed is for the steward: notes count records exactly. With --save-policy and without --out, only the policy
-    is written.
+    is printed is for the steward: notes count records exactly. With --save-policy and without --out, only the policy is
+    written.
     """
     from sfumato.cli.anonymize import say_formulas, target_problems
     from sfumato.kinds.private.make import NO_SEED

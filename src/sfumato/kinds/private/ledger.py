@@ -17,7 +17,7 @@ from sfumato.kinds.private.check import SeriesSpent
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.release.description import unambiguous
-from sfumato.release.transaction import SPENT, alone, new_file, settle
+from sfumato.release.transaction import SPENT, alone, settle
 from sfumato.settings import is_finite_number
 from sfumato.whole_files import read_regular_text, write_whole
 
@@ -154,8 +154,7 @@ class PrivacyLedger:
     def _write(self, path: Path) -> None:
         """Replace the file once the new one is on the disk: what is spent is never forgotten."""
         try:
-            with new_file(path, replaces=True) as part:
-                write_whole(part, json.dumps(self.to_dict(), indent=2) + "\n")
+            write_whole(path, json.dumps(self.to_dict(), indent=2) + "\n")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
@@ -170,10 +169,8 @@ def _settings(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _alone(path: Path) -> Iterator[Path]:
     """Keep other runs out of the folder of a ledger, which could forget what this one spends; give where it lies.
 
-    Raises
-    ------
-    InputError
-        When it lies under two names, of which each could be spent anew, or the other run takes too long.
+    Raises ``InputError`` when it lies under two names, of which each could be spent anew, or the other run takes too
+    long.
     """
     real = Path(os.path.realpath(path))
     if not real.parent.is_dir():

@@ -36,10 +36,7 @@ _LARGEST = 1e30
 
 
 def opendp() -> Any:
-    """Import OpenDP.
-
-    Raises ``InputError`` when it is not installed, with what installs it.
-    """
+    """Import OpenDP. Raises ``InputError`` when it is not installed, with what installs it."""
     core = library("opendp.prelude", extra="dp", what="releases under differential privacy")
     core.enable_features("contrib")
     return core

@@ -23,25 +23,14 @@ BinsSetting = int | tuple[float, ...]
 
 
 class DeclaredPolicy(WholePolicy):
-    """What policies under differential privacy share: columns with declared domains, and the promise.
+    """What policies under differential privacy share: columns with declared domains, and the promise."""
 
-    Attributes
-    ----------
-    purpose, recipient : str or None
-        Free text for the report.
-    source : Source
-        How a file is read.
-    columns : Columns
-        The role of every column, with its declared domain.
-    model : Entry
-        A :class:`sfumato.DifferentialPrivacy`.
-    """
-
+    # `purpose`, `recipient`: free text for the report
     purpose: str | None = None
     recipient: str | None = None
-    source: Source = Source()
-    columns: Columns
-    model: ModelPart
+    source: Source = Source()  # how a file is read
+    columns: Columns  # the role of every column, with its declared domain
+    model: ModelPart  # a :class:`sfumato.DifferentialPrivacy`
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -77,10 +66,7 @@ class DeclaredPolicy(WholePolicy):
     def to_schema(self) -> Schema:
         """Return the roles of the columns, with a kind for each that its declared domain gives; reads hierarchies.
 
-        Raises
-        ------
-        PolicyError
-            With the problems of every hierarchy.
+        Raises ``PolicyError`` with the problems of every hierarchy.
         """
         problems: list[str] = []
         quasi = attributes_of(self.columns.quasi_identifying, "quasi-identifying", problems)

@@ -59,21 +59,14 @@ def largest_share(epsilon: Fraction) -> Fraction:
 def delta_of(k: int, share: Fraction, epsilon: Fraction) -> float:
     """Return δ of a sample whose classes of fewer than k records are left out; never rounded down.
 
-    Raises
-    ------
-    ValueError
-        When the share is larger than ε allows, or a number is out of range: a fault of the caller.
-
-    Notes
-    -----
+    Raises ``ValueError`` when the share is larger than ε allows, or a number is out of range: a fault of the caller.
     One person more or less changes one class. Of n records there, with that person, j are drawn with binomial
-    probability f(j; n, β), and without the person with f(j; n - 1, β); fewer than k are shown as none. The second is
-    (n - j) / (n (1 - β)) of the first, so that j breaks ε only above γn, and what breaks it is
+    probability f(j; n, β), and without the person with f(j; n - 1, β); fewer than k are shown as none. The second is (n
+    - j) / (n (1 - β)) of the first, so that j breaks ε only above γn, and what breaks it is
 
-    δ(n) = Σ f(j; n, β) · (j - γn) / ((1 - γ) n), over j from the larger of k and ⌊γn⌋ + 1 to n.
-
-    The other way round nothing breaks it while β ≤ 1 - exp(-ε). δ is the largest δ(n); large n are bounded by Chernoff.
-    All of it is rounded against the promise. Cost O(n) sums, of n up to about log(1/δ) / KL(γ‖β).
+    δ(n) = Σ f(j; n, β) · (j - γn) / ((1 - γ) n), over j from the larger of k and ⌊γn⌋ + 1 to n. The other way round
+    nothing breaks it while β ≤ 1 - exp(-ε). δ is the largest δ(n); large n are bounded by Chernoff. All of it is
+    rounded against the promise. Cost O(n) sums, of n up to about log(1/δ) / KL(γ‖β).
 
     *Source.* N. Li, W. Qardaji, D. Su, "On sampling, anonymization, and differential privacy", ASIACCS 2012, Theorem 5,
     and R. Bild, K. Kuhn, F. Prasser, "SafePub", PoPETs 2018. *Departure.* They bound δ(n) by the sum without its last
@@ -95,10 +88,7 @@ def delta_of(k: int, share: Fraction, epsilon: Fraction) -> float:
 def smallest_k(share: Fraction, epsilon: Fraction, delta: float) -> int:
     """Return the smallest k whose δ is within `delta`; δ falls as k rises. Cost that of some ten :func:`delta_of`.
 
-    Raises
-    ------
-    PolicyError
-        When it is above :data:`LARGEST_K`.
+    Raises ``PolicyError`` when it is above :data:`LARGEST_K`.
     """
     high = 2
     while delta_of(high, share, epsilon) > delta:
@@ -183,27 +173,14 @@ def _float_up(value: Decimal) -> float:
 
 @dataclass(frozen=True)
 class SampleBudget:
-    """How ε and δ of a private sample were spent.
+    """How ε and δ of a private sample were spent."""
 
-    Attributes
-    ----------
-    k : int
-        Records that a class needs in the sample.
-    share : float
-        Of the records, drawn: a whole multiple of 2⁻⁵³.
-    epsilon : float
-        Of the sample; never more than what the search leaves.
-    scale : float or None
-        Of the noise on the scores of the search; None: levels were named, and nothing was searched for.
-    nodes : int
-        Combinations of levels between which the search chose.
-    """
-
-    k: int
-    share: float
-    epsilon: float
+    k: int  # records that a class needs in the sample
+    share: float  # of the records, drawn: a whole multiple of 2⁻⁵³
+    epsilon: float  # of the sample; never more than what the search leaves
+    # of the noise on the scores of the search; None: levels were named, and nothing was searched for
     scale: float | None = None
-    nodes: int = 1
+    nodes: int = 1  # combinations of levels between which the search chose
 
     @property
     def searched(self) -> Fraction:
@@ -294,19 +271,10 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateSample:
-    """Generalized records of a random sample.
+    """Generalized records of a random sample."""
 
-    Attributes
-    ----------
-    data : polars.DataFrame
-        One row for each published record, in random order; texts, null for missing.
-    domains : mapping of str to Domain
-        What may stand in each column, on the level that was chosen; declared, never read off the data.
-    levels : mapping of str to int
-    sensitive : tuple of str
-    """
-
-    data: pl.DataFrame
+    data: pl.DataFrame  # one row for each published record, in random order; texts, null for missing
+    # what may stand in each column, on the level that was chosen; declared, never read off the data
     domains: Mapping[str, Domain]
     levels: Mapping[str, int]
     sensitive: tuple[str, ...]
@@ -341,10 +309,7 @@ class PrivateSample:
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateSample:
         """Put the table of a release together.
 
-        Raises
-        ------
-        VerificationError
-            When it holds values outside of the declared domains.
+        Raises ``VerificationError`` when it holds values outside of the declared domains.
         """
         data = tables[SAMPLE]
         domains: Mapping[str, Domain] = structure["domains"]

@@ -111,11 +111,9 @@ def solve_sample(task: SampleTask, progress: Progress = silent) -> _SolvedSample
     """Choose levels, draw records, and leave out what is rare among them.
 
     Raises ``PolicyError`` when ε leaves the sample less than it needs. Raises ``InputError`` when OpenDP is not
-    installed.
-
-    Levels are chosen by all records, with noise (ε₁, by OpenDP); then every record is drawn by itself with 64 bits of
-    the operating system, independent of that choice, and of the drawn records those stay whose class has k (ε₂, δ). So
-    both compose to (ε₁ + ε₂, δ), whatever was chosen.
+    installed. Levels are chosen by all records, with noise (ε₁, by OpenDP); then every record is drawn by itself with
+    64 bits of the operating system, independent of that choice, and of the drawn records those stay whose class has k
+    (ε₂, δ). So both compose to (ε₁ + ε₂, δ), whatever was chosen.
 
     A node's score adds up, over classes of x records of which each keeps u of 1,000, u · min(x, 2x - T) where that is
     positive, T being k over the share: a class of T records has k in the sample on average. One record more changes a
@@ -123,10 +121,10 @@ def solve_sample(task: SampleTask, progress: Progress = silent) -> _SolvedSample
     :data:`MOST_NODES` nodes.
 
     *Source.* R. Bild, K. Kuhn, F. Prasser, "SafePub: a truthful data anonymization algorithm with strong privacy
-    guarantees", PoPETs 2018. *Departures.* One choice between all nodes in place of a walk from the top; scores of
-    all records, as a sample that levels were chosen by is no longer random; scores of their own, which one record
-    changes by little; permute-and-flip for the exponential mechanism; δ exact in place of its bound; what is left out
-    is not published as rows without values; a share of at most a half where none is asked for.
+    guarantees", PoPETs 2018. *Departures.* One choice between all nodes in place of a walk from the top; scores of all
+    records, as a sample that levels were chosen by is no longer random; scores of their own, which one record changes
+    by little; permute-and-flip for the exponential mechanism; δ exact in place of its bound; what is left out is not
+    published as rows without values; a share of at most a half where none is asked for.
     """
     names, sampling = [ladder.name for ladder in task.ladders], task.sampling
     share, epsilon, scale = split_of(task)

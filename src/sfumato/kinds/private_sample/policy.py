@@ -21,24 +21,12 @@ Objective = Literal["loss", "precision"]
 
 @dataclass(frozen=True)
 class SampleSettings:
-    """How a private sample is made.
+    """How a private sample is made."""
 
-    Attributes
-    ----------
-    search : float
-        Share of ε that the choice of levels takes, above 0 and below 1.
-    share : float or None
-        Of the records, drawn at most; None: the largest that ε allows, and at most a half.
-    objective : str
-        What the search keeps: ``"loss"`` or ``"precision"``.
-    levels : mapping of str to int
-        Levels that are named; where all columns have one, nothing is searched for.
-    bins : mapping of str to int or sequence of float
-    """
-
-    search: float = 0.1
-    share: float | None = None
-    objective: Objective = "loss"
+    search: float = 0.1  # share of ε that the choice of levels takes, above 0 and below 1
+    share: float | None = None  # of the records, drawn at most; None: the largest that ε allows, and at most a half
+    objective: Objective = "loss"  # what the search keeps: ``"loss"`` or ``"precision"``
+    # levels that are named; where all columns have one, nothing is searched for
     levels: Mapping[str, int] = field(default_factory=dict)
     bins: Mapping[str, Bins] = field(default_factory=dict)
 

@@ -260,10 +260,7 @@ class RatingKnowledge:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _KnownOfPeople:
-    """Known ratings, as compressed rows.
-
-    `starts`: int64 (people + 1,). `issues`, `codes`: int64 (entries,).
-    """
+    """Known ratings, as compressed rows. `starts`: int64 (people + 1,). `issues`, `codes`: int64 (entries,)."""
 
     starts: NDArray[np.int64]
     issues: NDArray[np.int64]
@@ -441,10 +438,7 @@ class RatingAttack:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveRatings:
-    """What people rated sensitive issues with, for scoring.
-
-    `person`, `issue`, `code`: int64, one for each rating.
-    """
+    """What people rated sensitive issues with, for scoring. `person`, `issue`, `code`: int64, one for each rating."""
 
     person: NDArray[np.int64]
     issue: NDArray[np.int64]
@@ -470,7 +464,6 @@ def tell_ratings(published: Ratings, record: NDArray[np.int64], hidden: Sensitiv
     does alone. `hidden`: What the people rated sensitive issues with. Result: Of these ratings. One is named right if
     the record has it; where the record did not rate the issue, the most frequent published rating is named (the lowest
     of equals). That is also the guess. An issue that is not published is named wrong. None where nothing is hidden.
-
     Cost O(z log z) for z published ratings.
     """
     if hidden is None:

@@ -53,21 +53,11 @@ from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sums:
-    """Sums over the sensitive ratings of the records of each vector, as compressed rows.
+    """Sums over the sensitive ratings of the records of each vector, as compressed rows."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (v + 1,).
-    issues : numpy.ndarray
-        int32 (entries,): number of the sensitive issue, ``0 .. q-1``.
-    sums : numpy.ndarray
-        int64 (entries, 3): ratings, sum of their codes, sum of the squares of their codes.
-    """
-
-    starts: NDArray[np.int64]
-    issues: NDArray[np.int32]
-    sums: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (v + 1,)
+    issues: NDArray[np.int32]  # (entries,): number of the sensitive issue, ``0 .. q-1``.
+    sums: NDArray[np.int64]  # (entries, 3): ratings, sum of their codes, sum of the squares of their codes
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,23 +65,12 @@ class Vectors:
     """Records by their ratings of the non-sensitive issues.
 
     Letters: n records, v vectors, b masks (sets of issues that somebody rated).
-
-    Attributes
-    ----------
-    vector_of : numpy.ndarray
-        Integers (n,): vector of each record.
-    mask_of : numpy.ndarray
-        Integers (v,), rising: mask of each vector.
-    example : numpy.ndarray
-        int64 (v,): a record with that vector.
-    weights : numpy.ndarray
-        int64 (v,): records with that vector.
     """
 
-    vector_of: NDArray[np.integer]
-    mask_of: NDArray[np.integer]
-    example: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    vector_of: NDArray[np.integer]  # integers (n,): vector of each record
+    mask_of: NDArray[np.integer]  # integers (v,), rising: mask of each vector
+    example: NDArray[np.int64]  # (v,): a record with that vector
+    weights: NDArray[np.int64]  # (v,): records with that vector
 
 
 def vectors_of(ratings: Ratings) -> Vectors:
@@ -172,21 +151,11 @@ CLOSE = 1e-12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ProximityQuery:
-    """The question to a search.
-
-    Attributes
-    ----------
-    ratings : Ratings
-    model : RatingAnonymity
-    whole : bool
-        Whether to count everything, and not only as much as the verdict needs.
-    threads : int
-    progress : callable
-    """
+    """The question to a search."""
 
     ratings: Ratings
     model: RatingAnonymity
-    whole: bool = False
+    whole: bool = False  # whether to count everything, and not only as much as the verdict needs
     threads: int = 1
     progress: Progress = field(default=silent)
 
@@ -227,26 +196,12 @@ class ProximityQuery:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Measures:
-    """What was counted around each record, or each vector.
+    """What was counted around each record, or each vector. Letters: n records (or vectors)."""
 
-    Letters: n records (or vectors).
-
-    Attributes
-    ----------
-    sizes : numpy.ndarray
-        int64 (n,): records around each, itself included; if counting stopped early, at least k.
-    spreads : numpy.ndarray
-        float64 (n,): smallest standard deviation of a sensitive issue; infinite if none was needed.
-    flattest : numpy.ndarray
-        int32 (n,): number of the first sensitive issue with that deviation; −1 if none was needed.
-    evaluations : int
-        Dissimilarities of single issues that were evaluated.
-    """
-
-    sizes: NDArray[np.int64]
-    spreads: NDArray[np.float64]
-    flattest: NDArray[np.int32]
-    evaluations: int = 0
+    sizes: NDArray[np.int64]  # (n,): records around each, itself included; if counting stopped early, at least k
+    spreads: NDArray[np.float64]  # (n,): smallest standard deviation of a sensitive issue; infinite if none was needed
+    flattest: NDArray[np.int32]  # (n,): number of the first sensitive issue with that deviation; −1 if none was needed
+    evaluations: int = 0  # dissimilarities of single issues that were evaluated
 
     def at(self, places: NDArray[np.integer]) -> Measures:
         """Return the measures at some places."""
@@ -313,27 +268,14 @@ _LISTED = 10
 
 @dataclass(frozen=True)
 class Witness:
-    """A record around which the model does not hold.
+    """A record around which the model does not hold."""
 
-    Attributes
-    ----------
-    record : int
-        Its number, from 1: users in the order in which they first appear.
-    around : int
-        Records within ε, itself included.
-    reasons : tuple of str
-        ``"few"``: fewer than k; ``"flat"``: a sensitive issue deviates by less than l.
-    spread : float or None
-        Smallest standard deviation of a sensitive issue around it; None where l asks for none.
-    issue : str or None
-        The sensitive issue that has it.
-    """
-
-    record: int
-    around: int
-    reasons: tuple[str, ...]
+    record: int  # its number, from 1: users in the order in which they first appear
+    around: int  # records within ε, itself included
+    reasons: tuple[str, ...]  # ``"few"``: fewer than k; ``"flat"``: a sensitive issue deviates by less than l
+    # smallest standard deviation of a sensitive issue around it; None where l asks for none
     spread: float | None = None
-    issue: str | None = None
+    issue: str | None = None  # the sensitive issue that has it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -603,21 +545,12 @@ class VectorForest:
     """Trees over the vectors of every mask that has several; they are numbered anew, by leaves.
 
     Letters: v vectors here, b masks.
-
-    Attributes
-    ----------
-    vectors : numpy.ndarray
-        int64 (v,): number among all vectors.
-    mask_of : numpy.ndarray
-        int32 (v,).
-    words, places, lane, roots, nodes, weights
-        As :func:`~sfumato.kernels.ratings.proximate.tree_balls` takes them.
-    largest : int
-        Vectors of the largest mask.
     """
 
-    vectors: NDArray[np.int64]
-    mask_of: NDArray[np.int32]
+    vectors: NDArray[np.int64]  # (v,): number among all vectors
+    mask_of: NDArray[np.int32]  # (v,)
+    # `words`, `places`, `lane`, `roots`, `nodes`, `weights`: as :func:`~sfumato.kernels.ratings.proximate.tree_balls`
+    # takes them
     words: NDArray[np.uint64]
     places: NDArray[np.int64]
     lane: int
@@ -630,8 +563,8 @@ class VectorForest:
 def by_masks(question: ProximityQuery) -> Measures:
     """Find what is around every record among those that rated the same issues.
 
-    Cost O(z + n log n) if sets of rated issues separate most records; among v vectors of one set, a power of v
-    between 1 and 2 that depends on how selective ε is, and at least the number of proximate pairs of vectors.
+    Cost O(z + n log n) if sets of rated issues separate most records; among v vectors of one set, a power of v between
+    1 and 2 that depends on how selective ε is, and at least the number of proximate pairs of vectors.
     """
     if question.covers_all:
         return _around(question, one_vector(question.ratings.height))

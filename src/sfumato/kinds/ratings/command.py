@@ -65,12 +65,8 @@ ADVICE = {
 def rating_policy_of(words: KindWords) -> RatingPolicy:
     """Make the policy that the options mean.
 
-    Raises
-    ------
-    InputError
-        When the policy file cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options
+    and in the file.
     """
     from sfumato.kinds.ratings.policy import RatingPolicy
 
@@ -99,7 +95,11 @@ Form = Annotated[
 ]
 User = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Column of users; in the long form, default the first.", rich_help_panel=COLUMNS),
+    typer.Option(
+        metavar="NAMES",
+        help="Column of users, or several that say together who it is; in the long form, default the first.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Issue = Annotated[
     str | None,
@@ -222,12 +222,9 @@ def ratings_of(
 ) -> Ratings:
     """Read ratings as the options say.
 
-    Raises
-    ------
-    SfumatoError
-        With everything that is wrong in the options or the file.
+    Raises ``SfumatoError`` with everything that is wrong in the options or the file.
     """
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
     from sfumato.kinds.ratings.ratings import SensitiveIssues
     from sfumato.kinds.ratings.reading import read_ratings
     from sfumato.policy.entries import checked
@@ -242,7 +239,7 @@ def ratings_of(
         all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
     )
     columns = all_names(issues) or None
-    parts: dict[str, Any] = {"form": form, "user": user, "issue": issue, "rating": rating, "issues": columns}
+    parts: dict[str, Any] = {"form": form, "user": key_named(user), "issue": issue, "rating": rating, "issues": columns}
     parts["key_form"] = key_form
     return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
 
@@ -361,10 +358,10 @@ def anonymize(
 def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> KindWords:
     """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
     from sfumato.cli.kind_words import KindWords
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, key_named
 
     file = said["sensitive_file"]
-    read = {name: said[name] for name in ("form", "user", "issue", "rating")}
+    read = {**{name: said[name] for name in ("form", "issue", "rating")}, "user": key_named(said["user"])}
     return KindWords(
         said["policy"],
         {"suppression-limit": said["suppression"], "threads": said["threads"]},
@@ -572,9 +569,8 @@ def check(
     """Decide whether ratings are (k, epsilon, l)-anonymous as they are, and say why not.
 
     Around every record there must be k records whose ratings of every non-sensitive issue differ by at most epsilon,
-    and the standard deviation of their ratings of every sensitive issue must be at least l.
-
-    Exit code 0: they are. 1: they are not.
+    and the standard deviation of their ratings of every sensitive issue must be at least l. Exit code 0: they are. 1:
+    they are not.
     """
     from sfumato.kinds.ratings.check import check_ratings
     from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity

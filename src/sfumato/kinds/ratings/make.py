@@ -106,11 +106,9 @@ def most_rated(ratings: Ratings, count: int) -> NDArray[np.bool_]:
 class ProximityGroups:
     """Which records are made proximate to each other.
 
-    Letters: n records, G groups.
-
-    `group_of`, int64 (n,): the group of each record, ``0 .. G-1``, no group being empty; −1 for records that are left
-    out. `is_equal`, bool (G,): groups whose members are to publish equal ratings, rather than ratings within a window
-    of ε.
+    Letters: n records, G groups. `group_of`, int64 (n,): the group of each record, ``0 .. G-1``, no group being empty;
+    −1 for records that are left out. `is_equal`, bool (G,): groups whose members are to publish equal ratings, rather
+    than ratings within a window of ε.
     """
 
     group_of: NDArray[np.int64]
@@ -231,8 +229,8 @@ def block_of(task: RatingTask, records: NDArray[np.int64], weights: NDArray[np.i
 def rating_blocks(task: RatingTask, size: int) -> list[NDArray[np.int64]]:
     """Split the records into blocks of at most `size` that have rated the same issues as far as may be.
 
-    Halves are cut again and again by how much more a record shares with one of two others than with the other. Cost
-    O(z log(n / size)).
+    Halves are cut again and again by how much more a record shares with one of two others than with the other. Cost O(z
+    log(n / size)).
     """
     ratings, finished = task.ratings, []
     pending = [np.arange(ratings.height)]
@@ -515,11 +513,9 @@ def group_by_plan(task: RatingTask) -> tuple[ChangedRatings, ProximityGroups]:
 
     Returns the ratings after the first step, which have the same rated issues in every set of at least k records, and
     the cliques, in which ratings are still to be brought into a window of ε. Issues that are not kept are dropped
-    first, where some are to be kept. Records are never left out.
-
-    X. Sun, H. Wang, J. Li, J. Pei, "Publishing anonymous survey rating data", DMKD 2011, unifies the sets of rated
-    issues and then forms cliques; the order and the ties are ours. Cost O(f² m / 64) for f sets, and O(b² m) for the b
-    records of each set after merging.
+    first, where some are to be kept. Records are never left out. X. Sun, H. Wang, J. Li, J. Pei, "Publishing anonymous
+    survey rating data", DMKD 2011, unifies the sets of rated issues and then forms cliques; the order and the ties are
+    ours. Cost O(f² m / 64) for f sets, and O(b² m) for the b records of each set after merging.
     """
     merged = _one_pattern_each(task)
     changed = unify_ratings(
@@ -604,11 +600,10 @@ def settle_ratings(
 
     Records of one group may be proximate to some, but not all, of another. Groups that this harms, and those that they
     touch, publish equal ratings instead of ratings within a window; where that is not enough, a group is merged with
-    the next. All records with equal ratings, which are tried last, are known to satisfy the model.
-
-    `task`: what is asked. `start`: ratings that have been changed before; None for those of the task. `groups`: what to
-    begin with. Returns: ratings of all records (none of those left out), their groups, and the decision on the records
-    that are published.
+    the next. All records with equal ratings, which are tried last, are known to satisfy the model. `task`: what is
+    asked. `start`: ratings that have been changed before; None for those of the task. `groups`: what to begin with.
+    Returns: ratings of all records (none of those left out), their groups, and the decision on the records that are
+    published.
     """
     before = task.ratings if start is None else start.ratings
     while True:

@@ -279,10 +279,7 @@ _NEIGHBOURS = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownRatings:
-    """Ratings to learn from, or to predict.
-
-    `users`, `issues`: int64 (z,). `values`: float64 (z,).
-    """
+    """Ratings to learn from, or to predict. `users`, `issues`: int64 (z,). `values`: float64 (z,)."""
 
     users: NDArray[np.int64]
     issues: NDArray[np.int64]

@@ -29,7 +29,7 @@ class RatingColumns(PolicyPart):
     """The layout of ratings in the source; see :func:`sfumato.read_ratings`."""
 
     form: Form = "long"
-    user: str | None = None
+    user: str | tuple[str, ...] | None = None
     issue: str | None = None
     rating: str | None = None
     time: str | None = None

@@ -114,10 +114,7 @@ class Scale:
 def scale_of(given: object) -> Scale | None:
     """Return a scale from ``Scale``, ``(low, high)`` or ``(low, high, step)``; None stays None.
 
-    Raises
-    ------
-    InputError
-        When it is none of these.
+    Raises ``InputError`` when it is none of these.
     """
     if given is None or isinstance(given, Scale):
         return given
@@ -129,15 +126,7 @@ def scale_of(given: object) -> Scale | None:
 def found_scale(ratings: Sequence[float]) -> Scale:
     """Return the coarsest scale that holds all these ratings: from the lowest to the highest of them.
 
-    Parameters
-    ----------
-    ratings
-        At least one, in any order.
-
-    Raises
-    ------
-    InputError
-        When the scale would be finer than ratings are.
+    `ratings`: at least one, in any order. Raises ``InputError`` when the scale would be finer than ratings are.
     """
     if not all(map(math.isfinite, ratings)):
         raise InputError("some ratings are not finite; correct them or list them as missing")
@@ -238,10 +227,7 @@ class SensitiveIssues:
 def sensitive_choice(given: object) -> SensitiveIssues:
     """Return a choice from itself, a name, or a list of names and patterns.
 
-    Raises
-    ------
-    PolicyError
-        When it is none of these.
+    Raises ``PolicyError`` when it is none of these.
     """
     return given if isinstance(given, SensitiveIssues) else SensitiveIssues(given)  # type: ignore[arg-type]
 
@@ -249,19 +235,9 @@ def sensitive_choice(given: object) -> SensitiveIssues:
 def select(wanted: Sequence[str], names: Sequence[str], what: str) -> list[int]:
     """Return the places of the wanted names, rising, each once.
 
-    Parameters
-    ----------
-    wanted
-        Names and patterns; a name takes precedence over a pattern that is written the same.
-    names
-        All names, no two alike.
-    what
-        What messages call one of them.
-
-    Raises
-    ------
-    InputError
-        With everything wanted that matches nothing.
+    `wanted`: names and patterns; a name takes precedence over a pattern that is written the same. `names`: all names,
+    no two alike. `what`: what messages call one of them. Raises ``InputError`` with everything wanted that matches
+    nothing.
     """
     place_of = {name: place for place, name in enumerate(names)}
     found: set[int] = set()
@@ -444,16 +420,8 @@ class Ratings:
 def order_ratings(ratings: Ratings) -> tuple[Ratings, NDArray[np.int64]]:
     """Sort issues by name, and records by what they hold: first issues and ratings, then times.
 
-    Returns
-    -------
-    Ratings
-        The same for every order of records and issues: records that stay tied are alike in everything.
-    numpy.ndarray
-        int64 (n,): the number of each record in the input.
-
-    Notes
-    -----
-    Cost O(z log z).
+    Returns: the same for every order of records and issues: records that stay tied are alike in everything; int64 (n,):
+    the number of each record in the input. Cost O(z log z).
     """
     by_name = _issues_by_name(ratings)
     held = list(_held(by_name))

@@ -27,7 +27,7 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.person_keys import read_key_form
+from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.reading import label_of, missing_texts
 from sfumato.table.schema import Kind, text_of
 from sfumato.table.sources import Place, TableSource, open_source
@@ -39,33 +39,16 @@ from sfumato.table.texts import parse_texts
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Entries:
-    """Ratings as they stand in a source.
+    """Ratings as they stand in a source. Letters: n records, m issues, z ratings, d distinct ratings."""
 
-    Letters: n records, m issues, z ratings, d distinct ratings.
-
-    Attributes
-    ----------
-    records : int
-        n; some may have no rating.
-    names : tuple of str
-        Of the issues, length m.
-    record_of, issue_of : numpy.ndarray
-        int32 (z,).
-    values : numpy.ndarray
-        float64 (d,): the distinct ratings.
-    value_of : numpy.ndarray
-        Unsigned integers (z,): index into `values`.
-    rows : numpy.ndarray or None
-        int64 (z,): row of the source that each rating stands in, from 0; None where rating ``i`` stands in row ``i``.
-    times : polars.Series or None
-    """
-
-    records: int
-    names: tuple[str, ...]
+    records: int  # n; some may have no rating
+    names: tuple[str, ...]  # of the issues, length m
+    # `record_of`, `issue_of`: (z,)
     record_of: NDArray[np.int32]
     issue_of: NDArray[np.int32]
-    values: NDArray[np.float64]
-    value_of: NDArray[np.integer]
+    values: NDArray[np.float64]  # (d,): the distinct ratings
+    value_of: NDArray[np.integer]  # unsigned integers (z,): index into `values`
+    # int64 (z,): row of the source that each rating stands in, from 0; None where rating ``i`` stands in row ``i``
     rows: NDArray[np.int64] | None = None
     times: pl.Series | None = None
 
@@ -77,10 +60,8 @@ class Entries:
 def assemble_ratings(entries: Entries, scale: Scale | None, choice: SensitiveIssues, label: str) -> Ratings:
     """Sort ratings into rows, place them on the scale and mark the sensitive issues.
 
-    Raises
-    ------
-    InputError
-        With ratings off the scale, issues that a user rated twice and unknown sensitive issues, all at once.
+    Raises ``InputError`` with ratings off the scale, issues that a user rated twice and unknown sensitive issues, all
+    at once.
     """
     errors: list[SfumatoError] = []
     used = _fitting_scale(entries, scale, errors)
@@ -149,10 +130,7 @@ def _sensitive(choice: SensitiveIssues, entries: Entries, errors: list[SfumatoEr
 def rating_column(column: pl.Series, reading: ValueReading, header: Header) -> pl.Series:
     """Return the ratings of a column as Int64 or Float64, null where there is none; `header` is that of its source.
 
-    Raises
-    ------
-    InputError
-        Counting cells that hold no number, with the row of the first.
+    Raises ``InputError``: counting cells that hold no number, with the row of the first.
     """
     if not isinstance(column.dtype, (pl.String, pl.Categorical, pl.Enum)):
         return typed_column(column, Kind.NUMERIC, reading)[0]
@@ -177,7 +155,7 @@ _NUMBER = re.compile(r"\s*[+-]?[0-9.]+\s*")
 
 def read_long(
     source: TableSource,
-    parts: Sequence[str | None],
+    parts: tuple[PersonKey, str | None, str | None],
     time: str | None,
     reading: ValueReading,
     header: Header,
@@ -185,29 +163,20 @@ def read_long(
 ) -> Entries:
     """Read users, issues and ratings.
 
-    Parameters
-    ----------
-    source
-        Where the columns come from.
-    parts
-        Names of the columns of users, issues and ratings; None for the first, second or third column.
-    time
-        Name of the column of times, or None.
-    reading
-        How values are read.
-    header
-        The names, and which of them a message may show.
-    key_form
-        Which spellings of a key are one user's.
+    * `source`: where the columns come from.
+    * `parts`: names of the columns of users, issues and ratings; None for the first, second or third column;
+      of users there may be several columns, which make a key together.
+    * `time`: name of the column of times, or None.
+    * `reading`: how values are read.
+    * `header`: the names, and which of them a message may show.
+    * `key_form`: which spellings of a key are one user's.
 
-    Raises
-    ------
-    InputError
-        With missing columns, missing users or issues, and ratings that are not numbers.
+    Raises ``InputError`` with missing columns, missing users or issues, and ratings that are not numbers.
     """
     names = _columns(source.names, parts, time)
-    users, issues, ratings, *times = source.read(names)
-    if not len(users):
+    columns = source.read([name for of_part in names for name in of_part])
+    users, (issues, ratings, *times) = columns[: len(names[0])], columns[len(names[0]) :]
+    if not len(issues):
         raise InputError("there are no ratings")
     errors: list[SfumatoError] = []
     user = _identified(lambda: keys_read(users, reading, key_form), "user", errors)
@@ -218,7 +187,10 @@ def read_long(
     return _long_entries(user, issue, rating, kept_times)
 
 
-def _columns(names: Sequence[str], parts: Sequence[str | None], time: str | None) -> list[str]:
+def _columns(
+    names: Sequence[str], parts: tuple[PersonKey, str | None, str | None], time: str | None
+) -> list[tuple[str, ...]]:
+    """Return the columns of users, of issues, of ratings, and of times where they are asked for."""
     if len(names) < len(PARTS):
         raise InputError(
             f"the long form needs a column each for users, issues and ratings, but there are {len(names)}; check the "
@@ -226,15 +198,16 @@ def _columns(names: Sequence[str], parts: Sequence[str | None], time: str | None
         )
     if all(_NUMBER.fullmatch(name) for name in names):
         raise InputError("the first row holds only numbers, as a record does; if there is no header, set header=False")
-    named = [part or names[place] for place, part in enumerate(parts)]
-    wanted = [*named, *([] if time is None else [time])]
+    named = [key_columns(part) or (names[place],) for place, part in enumerate(parts)]
+    wanted = [*named, *([] if time is None else [(time,)])]
     raise_all(InputError, _column_problems(names, dict(zip((*PARTS, "time"), wanted, strict=False))))
     return wanted
 
 
-def _column_problems(names: Sequence[str], wanted: dict[str, str]) -> list[str]:
-    problems = [f"{part}: there is no column {name!r}" for part, name in wanted.items() if name not in names]
-    if not problems and len(set(wanted.values())) < len(wanted):
+def _column_problems(names: Sequence[str], wanted: dict[str, tuple[str, ...]]) -> list[str]:
+    every = [(part, name) for part, of_part in wanted.items() for name in of_part]
+    problems = [f"{part}: there is no column {name!r}" for part, name in every if name not in names]
+    if not problems and len({name for _, name in every}) < len(every):
         problems.append("one column is used twice; name different columns for user, issue and rating")
     return problems
 
@@ -303,7 +276,7 @@ def _smallest(highest: int) -> type[np.unsignedinteger]:
 
 def read_wide(
     source: TableSource,
-    user: str | None,
+    user: PersonKey,
     issues: Sequence[str] | None,
     reading: ValueReading,
     header: Header,
@@ -311,42 +284,30 @@ def read_wide(
 ) -> Entries:
     """Read one record per row.
 
-    Parameters
-    ----------
-    source
-        Where the columns come from.
-    user
-        Column of users, only checked for repetitions; None where there is none.
-    issues
-        Names and patterns of the columns that are issues; None for all but `user`.
-    reading
-        How values are read.
-    header
-        The names, and which of them a message may show.
-    key_form
-        Which spellings of a key are one user's.
+    * `source`: where the columns come from.
+    * `user`: column of users, or several that make a key together, only checked for repetitions; None: there is none.
+    * `issues`: names and patterns of the columns that are issues; None for all but `user`.
+    * `reading`: how values are read.
+    * `header`: the names, and which of them a message may show.
+    * `key_form`: which spellings of a key are one user's.
 
-    Raises
-    ------
-    InputError
-        With missing columns, repeated users and ratings that are not numbers.
+    Raises ``InputError`` with missing columns, repeated users and ratings that are not numbers.
     """
     names = _issues(source.names, user, issues)
-    columns = source.read([*names, *([] if user is None else [user])])
+    columns = source.read([*names, *key_columns(user)])
     if not len(columns[0]):
         raise InputError("there are no records")
     errors: list[SfumatoError] = []
     rated = [_wide_ratings(column, reading, header, errors) for column in columns[: len(names)]]
     if user is not None:
-        _refuse_repeated(columns[-1], reading, key_form, errors)
+        _refuse_repeated(columns[len(names) :], reading, key_form, errors)
     raise_together(errors)
     return _wide_entries(names, rated)
 
 
-def _issues(names: Sequence[str], user: str | None, issues: Sequence[str] | None) -> list[str]:
-    if user is not None and user not in names:
-        raise InputError(f"user: there is no column {user!r}")
-    others = [name for name in names if name != user]
+def _issues(names: Sequence[str], user: PersonKey, issues: Sequence[str] | None) -> list[str]:
+    raise_all(InputError, [f"user: there is no column {name!r}" for name in key_columns(user) if name not in names])
+    others = [name for name in names if name not in key_columns(user)]
     chosen = others if issues is None else [others[place] for place in select(issues, others, "column")]
     if not chosen:
         raise InputError("there is no column of ratings; name them with issues")
@@ -361,7 +322,9 @@ def _wide_ratings(column: pl.Series, reading: ValueReading, header: Header, erro
         return pl.Series(column.name, [], dtype=pl.Float64)
 
 
-def _refuse_repeated(users: pl.Series, reading: ValueReading, key_form: str | None, errors: list[SfumatoError]) -> None:
+def _refuse_repeated(
+    users: Sequence[pl.Series], reading: ValueReading, key_form: str | None, errors: list[SfumatoError]
+) -> None:
     try:
         known = keys_read(users, reading, key_form)
     except SfumatoError as error:
@@ -400,15 +363,8 @@ _FIELDS = ("user", "rating", TIME)
 def netflix_source(path: object) -> FrameSource:
     """Open a file of films and their ratings as columns ``user``, ``issue``, ``rating`` and ``time``.
 
-    Parameters
-    ----------
-    path
-        Of a text file, plain or gzip.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read or has another layout; row numbers are line numbers here.
+    `path`: of a text file, plain or gzip. Raises ``InputError`` when it cannot be read or has another layout; row
+    numbers are line numbers here.
     """
     if not isinstance(path, (str, Path)):
         raise InputError("form 'netflix' reads a text file; give its path, or set form='long' for a frame")
@@ -454,7 +410,7 @@ def read_ratings(
     source: object,
     *,
     form: Form = "long",
-    user: str | None = None,
+    user: str | Sequence[str] | None = None,
     issue: str | None = None,
     rating: str | None = None,
     time: str | None = None,
@@ -484,7 +440,8 @@ def read_ratings(
         ``user,rating,date`` of each film.
     user, issue, rating
         Columns of the long form; by default the first, second and third column. In the wide form, `user` is a
-        column to check for repeated users and to leave out.
+        column to check for repeated users and to leave out. `user` may be a list of columns that say together who it
+        is.
     time
         Column of the long form with the time of each rating (any name for Netflix' dates). If not given, times are not
         loaded.
@@ -531,6 +488,7 @@ def read_ratings(
     try:
         if form not in _NAMED:
             raise InputError(f"form must be one of {', '.join(_NAMED)}")
+        who = None if user is None else as_person_key((user,) if isinstance(user, str) else tuple(user))
         known = scale_of(scale)
         tokens = missing_texts(missing)
         layout = CsvFormat(separator, encoding, quote, header, columns)
@@ -540,12 +498,16 @@ def read_ratings(
             else open_source(source, layout, Place(sheet, range, tuple(codes)))
         )
         reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
-        given = [name for name in (user, issue, rating, time, *(issues or ()), *(columns or ())) if name is not None]
+        given = [
+            name
+            for name in (*key_columns(who), issue, rating, time, *(issues or ()), *(columns or ()))
+            if name is not None
+        ]
         # Only the first row of a text may be a record.
         names = Header(opened.names, frozenset(given if opened.is_text else opened.names))
         check_names(names)
         read_key_form(key_form)
-        entries = _entries(opened, form, (user, issue, rating, time), issues, reading, names, key_form)
+        entries = _entries(opened, form, (who, issue, rating, time), issues, reading, names, key_form)
         return assemble_ratings(entries, known, choice, label)
     except SfumatoError as error:
         raise said_of(label, error) from None
@@ -554,7 +516,7 @@ def read_ratings(
 def _entries(
     source: TableSource,
     form: Form,
-    parts: tuple[str | None, str | None, str | None, str | None],
+    parts: tuple[PersonKey, str | None, str | None, str | None],
     issues: Sequence[str] | None,
     reading: ValueReading,
     header: Header,

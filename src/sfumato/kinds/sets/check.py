@@ -42,26 +42,13 @@ TABLE, RECORDS, RECORD, ITEM = "sets", "records", "record", "item"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedSets:
-    """Published sets. Letters: n records, d published items, z items in all sets.
+    """Published sets. Letters: n records, d published items, z items in all sets."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (n + 1,).
-    items : numpy.ndarray
-        int32 (z,): rising inside a record, below d.
-    names : tuple of str
-        Published items, sorted.
-    beside : polars.DataFrame or None
-        Labels of the quasi-identifying columns of each record, as text.
-    broader : mapping of str to str
-        For published items and what stands above them: the next coarser item.
-    """
-
-    starts: NDArray[np.int64]
-    items: NDArray[np.int32]
-    names: tuple[str, ...]
-    beside: pl.DataFrame | None = None
+    starts: NDArray[np.int64]  # (n + 1,)
+    items: NDArray[np.int32]  # (z,): rising inside a record, below d
+    names: tuple[str, ...]  # published items, sorted
+    beside: pl.DataFrame | None = None  # labels of the quasi-identifying columns of each record, as text
+    # for published items and what stands above them: the next coarser item
     broader: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -96,10 +83,7 @@ class PublishedSets:
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PublishedSets:
         """Put the tables of a release together.
 
-        Raises
-        ------
-        VerificationError
-            When they contradict each other or the structure.
+        Raises ``VerificationError`` when they contradict each other or the structure.
         """
         count, beside = structure["records"], tables.get(RECORDS)
         if beside is not None:
@@ -145,24 +129,12 @@ _LARGE = 40_000_000
 
 @dataclass(frozen=True)
 class SizeCount:
-    """Combinations of one number of items that occur in some record; within a class, where there are several.
-
-    Attributes
-    ----------
-    size : int
-        Items in each.
-    combinations : int
-        Different ones.
-    least : int or None
-        Records that hold the rarest one; None if no set is so large.
-    rare : int
-        Different ones that fewer than k records hold.
-    """
+    """Combinations of one number of items that occur in some record; within a class, where there are several."""
 
     size: int
-    combinations: int
-    least: int | None
-    rare: int
+    combinations: int  # different ones
+    least: int | None  # records that hold the rarest one; None if no set is so large
+    rare: int  # different ones that fewer than k records hold
 
     def to_dict(self) -> dict[str, int | None]:
         """Return plain values, for JSON."""
@@ -197,27 +169,10 @@ def count_combinations(
 ) -> tuple[SizeCount, ...]:
     """Count all combinations of 1 to `m` items, and in how many records of a class each occurs.
 
-    Parameters
-    ----------
-    starts
-        int64 (n + 1,).
-    items
-        int32 (z,): rising inside a record.
-    class_of
-        int64 (n,): combinations in different classes are different.
-    m
-    k
-        Below how many records a combination is rare.
-    threads
-
-    Raises
-    ------
-    InputError
-        When there are more than :data:`MOST_COMBINATIONS` of one size.
-
-    Notes
-    -----
-    Cost O(c log c) for c combinations in all sets; memory O(z) and a few million numbers for each thread.
+    `starts`: int64 (n + 1,). `items`: int32 (z,): rising inside a record. `class_of`: int64 (n,): combinations in
+    different classes are different. `k`: below how many records a combination is rare. Raises ``InputError`` when there
+    are more than :data:`MOST_COMBINATIONS` of one size. Cost O(c log c) for c combinations in all sets; memory O(z) and
+    a few million numbers for each thread.
     """
     base = int(items.max()) + 1 if len(items) else 1
     for size in range(1, m + 1):
@@ -320,10 +275,7 @@ ONE_MEANING = "no item stands beside one that it is part of"
 def set_verification(published: PublishedSets, models: Sequence[KmAnonymity], threads: int = 1) -> Verification:
     """Recount every promise of published sets.
 
-    Raises
-    ------
-    InputError
-        When there are more combinations than can be counted.
+    Raises ``InputError`` when there are more combinations than can be counted.
     """
     class_of = published.class_of
     members = np.bincount(class_of)

@@ -74,7 +74,11 @@ ItemSeparator = Annotated[
 ]
 PersonOfSets = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Long form: column of people; default the first.", rich_help_panel=COLUMNS),
+    typer.Option(
+        metavar="NAMES",
+        help="Long form: column of people, or several that say together who it is; default the first.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Item = Annotated[
     str | None,
@@ -172,17 +176,14 @@ def set_policy_of(
 ) -> SetPolicy:
     """Make the policy that the options mean; `more` has keys of other parts.
 
-    Raises
-    ------
-    InputError
-        When the policy file, or a folder of hierarchies, cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file, or a folder of hierarchies, cannot be read. Raises ``PolicyError`` with
+    every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
+    from sfumato.cli.words import key_named
     from sfumato.kinds.sets.policy import SetPolicy
 
-    sets: dict[str, Any] = {"form": read.form, "person": read.person, "item": read.item}
+    sets: dict[str, Any] = {"form": read.form, "person": key_named(read.person), "item": read.item}
     sets |= {"item-separator": read.item_separator, "key-form": read.key_form}
     sets |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
     parts = {

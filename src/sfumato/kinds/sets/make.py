@@ -397,10 +397,9 @@ def _mixed_levels(task: SetTask) -> Levels:
     """Do the same, and leave a node out wherever that loses less than any ancestors that would be frequent.
 
     One rare item need not drag all others up to the root then. In the end items that were left out come back where
-    nothing becomes rare by it, those that most records hold first, before nodes are split.
-
-    **Ours**: the paper generalizes only. An item that is left out is charged as one that is generalized to the root. A
-    node that is published stands for all items under it, also for those that had been left out before.
+    nothing becomes rare by it, those that most records hold first, before nodes are split. **Ours**: the paper
+    generalizes only. An item that is left out is charged as one that is generalized to the root. A node that is
+    published stands for all items under it, also for those that had been left out before.
     """
     return _refined(task, _with_items_back(task, _without_rare(task, leave_out=True)))
 
@@ -566,9 +565,8 @@ def _suppressed_levels(task: SetTask) -> Levels:
 
     Leaving items out changes no other combination. So the rare combinations are counted once for each size, and items
     are chosen until each has lost one: each time the item in most of those left, per record that holds it. In the end
-    items come back, those that most records hold first, where nothing becomes rare by it.
-
-    **Ours**: the paper generalizes only. Least loss would be a smallest hitting set, which is hard; this one is greedy.
+    items come back, those that most records hold first, where nothing becomes rare by it. **Ours**: the paper
+    generalizes only. Least loss would be a smallest hitting set, which is hard; this one is greedy.
     """
     levels = np.zeros(task.tree.size, dtype=np.int64)
     weights = np.maximum(task.holders, 1)
@@ -645,23 +643,12 @@ _SOLVERS: dict[Method, Solver] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArrangedSets:
-    """Sets in random order.
-
-    Attributes
-    ----------
-    sets : Sets
-    origin : numpy.ndarray
-        int64 (n,): the number of each record in the input, from 0.
-    labels : polars.DataFrame or None
-        What is published of the columns beside each set, as text.
-    columns_ncp : float or None
-        What that cost.
-    """
+    """Sets in random order."""
 
     sets: Sets
-    origin: NDArray[np.int64]
-    labels: pl.DataFrame | None = None
-    columns_ncp: float | None = None
+    origin: NDArray[np.int64]  # (n,): the number of each record in the input, from 0
+    labels: pl.DataFrame | None = None  # what is published of the columns beside each set, as text
+    columns_ncp: float | None = None  # what that cost
 
 
 def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None, threads: int) -> ArrangedSets:

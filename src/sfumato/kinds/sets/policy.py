@@ -45,7 +45,7 @@ class SetColumns(PolicyPart):
     form
         A row for each item of a person, or a row for each person.
     person
-        Column of people, in the long form.
+        Column of people, in the long form, or columns that say together who it is.
     item
         Column of items; in the wide form that of whole sets.
     item_separator
@@ -57,7 +57,7 @@ class SetColumns(PolicyPart):
     """
 
     form: SetForm = "long"
-    person: str | None = None
+    person: str | tuple[str, ...] | None = None
     item: str | None = None
     item_separator: Annotated[str, Field(min_length=1)] = ";"
     hierarchy: HierarchyEntry | None = None

@@ -21,7 +21,7 @@ from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.csv_format import CsvFormat
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
-from sfumato.table.person_keys import read_key_form
+from sfumato.table.person_keys import key_columns, read_key_form
 from sfumato.table.reading import label_of, missing_texts, read_table
 from sfumato.table.row_order import in_name_order
 from sfumato.table.schema import Kind, Schema, text_of
@@ -131,16 +131,8 @@ def named_items(names: Sequence[str], items: NDArray[np.int32]) -> pl.Series:
 def order_sets(sets: Sets) -> tuple[Sets, NDArray[np.int64]]:
     """Sort items by name where no hierarchy orders them, and records by their items, then by what stands beside them.
 
-    Returns
-    -------
-    Sets
-        The same for every order of records: those that stay tied are alike in everything.
-    numpy.ndarray
-        int64 (n,): the number of each record in the input.
-
-    Notes
-    -----
-    Cost O(z log z).
+    Returns: the same for every order of records: those that stay tied are alike in everything; int64 (n,): the number
+    of each record in the input. Cost O(z log z).
     """
     by_name = _items_by_name(sets)
     packed = by_name.items.astype(">i4").tobytes()
@@ -169,25 +161,14 @@ MOST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Members:
-    """Who holds what, as it stands in a source.
-
-    Attributes
-    ----------
-    records : int
-    record_of : numpy.ndarray
-        int32 (z,): the record of each item.
-    items : Distinct
-        The items, none missing.
-    first_rows : numpy.ndarray or None
-        int64 (n,): the row of the source that speaks of each record first; None where row ``i`` is record ``i``.
-    row_of : numpy.ndarray or None
-        int32 (rows,): the record of each row of the source, where several rows speak of one.
-    """
+    """Who holds what, as it stands in a source."""
 
     records: int
-    record_of: NDArray[np.int32]
-    items: Distinct
+    record_of: NDArray[np.int32]  # (z,): the record of each item
+    items: Distinct  # the items, none missing
+    # int64 (n,): the row of the source that speaks of each record first; None where row ``i`` is record ``i``
     first_rows: NDArray[np.int64] | None = None
+    # int32 (rows,): the record of each row of the source, where several rows speak of one
     row_of: NDArray[np.int32] | None = None
 
 
@@ -195,7 +176,7 @@ def read_sets(
     source: object,
     *,
     form: SetForm = "long",
-    person: str | None = None,
+    person: str | Sequence[str] | None = None,
     item: str | None = None,
     item_separator: str = ";",
     hierarchy: HierarchySpecification | None = None,
@@ -221,8 +202,9 @@ def read_sets(
         ``"long"``: a row for each item of a person. ``"wide"``: a row for each person, with a column that holds the
         whole set as text.
     person, item
-        Columns of the long form; by default the first and the second. In the wide form `item` is the column that holds
-        the sets, by default the last, and there is no `person`: every row is somebody else.
+        Columns of the long form; by default the first and the second; `person` may be a list of columns that say
+        together who it is. In the wide form `item` is the column that holds the sets, by default the last, and there is
+        no `person`: every row is somebody else.
     item_separator
         What stands between the items of a set in the wide form.
     hierarchy
@@ -259,11 +241,12 @@ def read_sets(
     """
     label = label_of(source)
     try:
+        person = None if person is None else key_columns(person if isinstance(person, str) else tuple(person))
         _refuse_unknown(form, person, item_separator, schema)
         layout = CsvFormat(separator, encoding, quote, header, columns)
         opened = open_source(source, layout, Place(sheet, range, tuple(codes)))
         reading = ValueReading(missing_texts(missing), True, opened.is_text)
-        given = [name for name in (person, item, *(columns or ())) if name is not None]
+        given = [name for name in (*(person or ()), item, *(columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))
         is_long = form == "long"
         read_key_form(key_form)
@@ -298,14 +281,14 @@ def _refuse_unknown(form: object, person: object, item_separator: object, schema
 
 
 def _long(
-    source: TableSource, person: str | None, item: str | None, reading: ValueReading, key_form: str | None
+    source: TableSource, person: Sequence[str] | None, item: str | None, reading: ValueReading, key_form: str | None
 ) -> _Members:
     names = source.names
     if len(names) < 2:
         raise InputError("the long form needs a column for people and one for items; check the separator")
-    wanted = {"person": person or names[0], "item": item or names[1]}
+    wanted = [*(("person", name) for name in person or names[:1]), ("item", item or names[1])]
     _refuse_absent(wanted, names)
-    keys, held_items = source.read(list(wanted.values()))
+    *keys, held_items = source.read([name for _, name in wanted])
     people, items = keys_read(keys, reading, key_form), typed_column(held_items, None, reading)[0]
     if not len(people):
         raise InputError("there are no records")
@@ -322,7 +305,7 @@ def _long(
 
 def _wide(source: TableSource, item: str | None, item_separator: str, reading: ValueReading) -> _Members:
     name = item or source.names[-1]
-    _refuse_absent({"item": name}, source.names)
+    _refuse_absent([("item", name)], source.names)
     cells = typed_column(source.read([name])[0], Kind.CATEGORICAL, reading)[0].cast(pl.String)
     if not len(cells):
         raise InputError("there are no records")
@@ -334,10 +317,10 @@ def _wide(source: TableSource, item: str | None, item_separator: str, reading: V
 
 
 def _refuse_twice(
-    schema: Schema, names: Sequence[str], form: SetForm, person: str | None, item: str | None, label: str
+    schema: Schema, names: Sequence[str], form: SetForm, person: Sequence[str] | None, item: str | None, label: str
 ) -> None:
     """Refuse a column beside the sets that is the one of people or of items, too."""
-    used = (person or names[0], item or names[1]) if form == "long" else (item or names[-1],)
+    used = (*(person or names[:1]), item or names[1]) if form == "long" else (item or names[-1],)
     twice = [name for name in schema.quasi_identifying if name in used]
     raise_all(
         InputError,
@@ -345,9 +328,9 @@ def _refuse_twice(
     )
 
 
-def _refuse_absent(wanted: dict[str, str], names: Sequence[str]) -> None:
-    problems = [f"{part}: there is no column {name!r}" for part, name in wanted.items() if name not in names]
-    if not problems and len({*wanted.values()}) < len(wanted):
+def _refuse_absent(wanted: Sequence[tuple[str, str]], names: Sequence[str]) -> None:
+    problems = [f"{part}: there is no column {name!r}" for part, name in wanted if name not in names]
+    if not problems and len({name for _, name in wanted}) < len(wanted):
         problems.append("one column is used twice; name different columns for person and item")
     if problems:
         raise InputError(*problems)

@@ -29,9 +29,8 @@ def check_buckets(
 
     `published`: both tables; they count the same records in every bucket, or they could not have been built. `models`:
     what was promised. Models of equivalence classes are undecidable: quasi-identifying values are published unchanged,
-    and nothing was promised about them. `sensitive`: kind and hierarchy of the sensitive attribute.
-
-    Cost O(z log z) for z pairs of a bucket and a value.
+    and nothing was promised about them. `sensitive`: kind and hierarchy of the sensitive attribute. Cost O(z log z) for
+    z pairs of a bucket and a value.
     """
     statistics = bucket_statistics(published, sensitive[published.sensitive])
     return [check_of_buckets(model, statistics) for model in models]

@@ -109,13 +109,16 @@ class Verification:
 
     def raise_if_broken(self) -> None:
         """Raise VerificationError naming every broken promise."""
-        raise_all(VerificationError, (_said(check) for check in self.checks if check.outcome is Outcome.BROKEN))
+        raise_all(
+            VerificationError, (_check_in_words(check) for check in self.checks if check.outcome is Outcome.BROKEN)
+        )
 
     def raise_unless_ok(self) -> None:
         """Raise VerificationError naming every promise that is broken or left undecided by the published data."""
         undecided = (Outcome.BROKEN, Outcome.UNDECIDABLE)
         raise_all(
-            VerificationError, (_said(check) for check in self.checks if check.required and check.outcome in undecided)
+            VerificationError,
+            (_check_in_words(check) for check in self.checks if check.required and check.outcome in undecided),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,12 +146,12 @@ class Verification:
         from sfumato.notebook import card, lines
         from sfumato.published.checks.verification_html import check_table, verdict
 
-        told = [
+        rows = [
             *([str(self.people)] if self.people else []),
             *map(str, self.wishes),
             *(self.roles.lines() if self.roles else []),
         ]
-        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(told))
+        return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(rows))
 
     def _counts(self) -> str:
         return f"{counted(self.records, 'record')} in {counted(self.classes, self.unit)}"
@@ -166,7 +169,7 @@ def _without_others(check: Check) -> Check:
     return unknown_population(check.promise) if check.of_population else check
 
 
-def _said(check: Check) -> str:
+def _check_in_words(check: Check) -> str:
     return f"{check.promise}: {check.outcome}; {check.detail}"
 
 
@@ -197,14 +200,13 @@ def verify_table(
     * `population`: everybody who might be in the table, where it is at hand.
     * `records`: int64 (m,): how many records each row of `data` stands for; None: one. Not together with `people`.
 
-    Returns: one check per model. A missing value is a value of its own.
-
-    Cost O(n · q). Suppressed records that are published as ``*`` are one class and must satisfy the models too.
+    Returns: one check per model. A missing value is a value of its own. Cost O(n · q). Suppressed records that are
+    published as ``*`` are one class and must satisfy the models too.
     """
-    looked_at = bool(speak_of("values", models))
+    by_value = bool(speak_of("values", models))
     numbers = None if isinstance(people, str) else people
     statistics = published_statistics(
-        data, quasi_identifying, sensitive, values=looked_at, people=numbers, promised=promised,
+        data, quasi_identifying, sensitive, values=by_value, people=numbers, promised=promised,
         population=population if of_population(models) else None, records=records,
     )  # fmt: skip
     if isinstance(people, str):
@@ -234,9 +236,9 @@ def published_statistics(
 ) -> ClassStatistics:
     """Return class statistics of a published table from its values alone; with `values`, also those of each class.
 
-    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what
-    classes promise. `population` is everybody who might be in the table. `records` says how many records each row
-    stands for, where people do not count.
+    Where `people` are numbered, int32 (n,), people count, not records. `promised` names the columns of what classes
+    promise. `population` is everybody who might be in the table. `records` says how many records each row stands for,
+    where people do not count.
     """
     rows = RowsOfClasses.of(data, quasi_identifying, sensitive)
     published = numbered_values(rows.labels, rows.class_of, rows.count) if values else None
@@ -330,8 +332,8 @@ def _with_categories(
     texts = _of_types(data, pl.String)
     compared = [name for name in quasi_identifying if name in texts and not _is_long(data[name])]
     categorical = [name for name, attribute in sensitive.items() if attribute.kind is Kind.CATEGORICAL]
-    wanted = dict.fromkeys([*compared, *categorical])
-    return data.with_columns(as_categories([data[name] for name in wanted if name in texts]))
+    names = dict.fromkeys([*compared, *categorical])
+    return data.with_columns(as_categories([data[name] for name in names if name in texts]))
 
 
 def _of_types(data: pl.DataFrame, *types: type[pl.DataType]) -> set[str]:
@@ -371,13 +373,13 @@ def _some_blank(texts: pl.Series) -> bool:
 
 def check(model: PrivacyModel, statistics: ClassStatistics) -> Check:
     """Judge one model by all classes."""
-    said = says(model)
-    if said.needs_population and statistics.population is None:
+    traits = says(model)
+    if traits.needs_population and statistics.population is None:
         return unknown_population(promise_words(model))
-    if said.needs_original:
+    if traits.needs_original:
         return unknown_original(promise_words(model))
-    judged = replace(_judged(model, statistics), of_population=said.needs_population, of_original=said.of_original)
-    return judged if judged.outcome is Outcome.BROKEN else replace(judged, detail=said.caveat)
+    judged = replace(_judged(model, statistics), of_population=traits.needs_population, of_original=traits.of_original)
+    return judged if judged.outcome is Outcome.BROKEN else replace(judged, detail=traits.caveat)
 
 
 def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:

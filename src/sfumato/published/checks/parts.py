@@ -227,10 +227,8 @@ def verify_bucket_parts(
 
     `rows`, `counts`: the quasi-identifying and the sensitive table. `models`: what was promised. `folder`: an empty
     one, for files. Raises ``InputError`` when numbers are none, or the two tables do not count the same records in
-    every bucket.
-
-    Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the counts of all
-    buckets, some 20 bytes for each bucket and pair.
+    every bucket. Of `rows` only the buckets are read. Memory: a batch, one file of about two million pairs, and the
+    counts of all buckets, some 20 bytes for each bucket and pair.
     """
     what, buckets = "bucketized tables", Schema(quasi_identifying={BUCKET: NUMBER}, others="drop")
     held = _sizes(_coded(rows, buckets, folder / "rows"), None, what)
@@ -238,8 +236,8 @@ def verify_bucket_parts(
     schema = replace(buckets, sensitive={name: sensitive[name]})
     counted = CountedRows((BUCKET, name), counts.is_text, lambda names: _with_counts(counts, names, held.records))
     table = _coded(counted, schema, folder / "counts")
-    told = _sizes(table, counted.records, what)
-    if not (held.buckets.equals(told.buckets) and np.array_equal(held.sizes, told.sizes)):
+    sizes = _sizes(table, counted.records, what)
+    if not (held.buckets.equals(sizes.buckets) and np.array_equal(held.sizes, sizes.sizes)):
         raise InputError(f"{what}: the two tables do not hold the same numbers of records in every bucket")
     statistics = joined(list(statistics_in_parts(table, counted.records, folder)))
     checks = tuple(check_of_buckets(model, statistics) for model in models)
@@ -258,9 +256,7 @@ def verify_slice_parts(
 
     `columns`: attributes of each column, every one of them in one column. `hidden`: the sensitive and the insensitive
     among them. `sensitive`, `models`, `folder`: as :func:`verify_bucket_parts` takes them. Raises ``InputError`` when
-    buckets are no whole numbers.
-
-    Memory: the codes of all rows, and numbers of their combinations; no values.
+    buckets are no whole numbers. Memory: the codes of all rows, and numbers of their combinations; no values.
     """
     schema = schema_of_slices(columns, *hidden, sensitive)
     schema = replace(schema, quasi_identifying={BUCKET: NUMBER, **schema.quasi_identifying})

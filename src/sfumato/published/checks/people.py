@@ -30,16 +30,12 @@ OF_VALUES = (
 
 @dataclass(frozen=True)
 class PeopleFound:
-    """The people of a published table.
+    """The people of a published table."""
 
-    * `people`: in all classes; somebody who is in two of them counts twice.
-    * `smallest_class`: people in the class with the fewest.
-    * `largest_share`: largest share of the records of a class that are one person's: the highest chance that a record
-      of the class which fits a person is that person's.
-    """
-
-    people: int
-    smallest_class: int
+    people: int  # in all classes; somebody who is in two of them counts twice
+    smallest_class: int  # people in the class with the fewest
+    # largest share of the records of a class that are one person's: the highest chance that a record of the class which
+    # fits a person is that person's
     largest_share: float
 
     @classmethod
@@ -68,20 +64,14 @@ class PeopleFound:
 
 @dataclass(frozen=True)
 class WishesFound:
-    """What the classes of a published table promise to those who wish for a k, or an l, of their own.
-
-    * `promising`: classes that promise more than 1.
-    * `largest`: the largest k, or l, that a class promises; None where what some class says is no step.
-    * `kept`: classes that keep what they promise; None where the release does not tell.
-    * `shares`: whether nobody may have a larger share of the rows of a class than its promise allows.
-    """
+    """What the classes of a published table promise to those who wish for a k, or an l, of their own."""
 
     letter: str
-    promising: int
-    largest: int | None
+    promising: int  # classes that promise more than 1
+    largest: int | None  # the largest k, or l, that a class promises; None where what some class says is no step
     classes: int
-    kept: int | None
-    shares: bool
+    kept: int | None  # classes that keep what they promise; None where the release does not tell
+    shares: bool  # whether nobody may have a larger share of the rows of a class than its promise allows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -109,12 +99,12 @@ class WishesFound:
     def detail(self) -> str:
         """What classes promise, and how many keep it."""
         largest = "no step" if self.largest is None else f"{self.letter}={self.largest:,}"
-        told = f"{self.promising:,} of {counted(self.classes, 'class')} promise more than 1, at most {largest}; "
+        sentence = f"{self.promising:,} of {counted(self.classes, 'class')} promise more than 1, at most {largest}; "
         if self.kept is None:
-            return f"{told}attested, not recountable from the release"
+            return f"{sentence}attested, not recountable from the release"
         own = "people, and in shares of rows" if self.shares else "people"
         own = "values of people" if self.letter == "l" else own
-        return f"{told}kept by {self.kept:,} of {self.classes:,}, counted in {own}"
+        return f"{sentence}kept by {self.kept:,} of {self.classes:,}, counted in {own}"
 
     def __str__(self) -> str:
         """Write it as one line."""

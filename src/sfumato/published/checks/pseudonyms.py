@@ -90,24 +90,16 @@ def _fingerprint_checks(rows: RowsOfClasses, numbers: NDArray[np.int32], promise
 
 @dataclass(frozen=True)
 class FingerprintsFound:
-    """What somebody finds who knows a person's class and some of the person's values.
+    """What somebody finds who knows a person's class and some of the person's values."""
 
-    * `attribute`: whose values are known; None: values of any sensitive attribute.
-    * `known`: how many values are known.
-    * `people`: looked for, in their classes; somebody who is in two classes counts twice.
-    * `alone`: those of them who have some such values that nobody else in their class has.
-    * `chance`: chance to pick the right person among those who fit, for any values of any person, on average.
-    * `guess`: the same where the class alone is known.
-    * `least`, `below`: what is promised to fit, and those who have some values that fewer people of their class have;
-      None where nothing is promised.
-    """
-
-    attribute: str | None
-    known: int
-    people: int
-    alone: int
-    chance: float
-    guess: float
+    attribute: str | None  # whose values are known; None: values of any sensitive attribute
+    known: int  # how many values are known
+    people: int  # looked for, in their classes; somebody who is in two classes counts twice
+    alone: int  # those of them who have some such values that nobody else in their class has
+    chance: float  # chance to pick the right person among those who fit, for any values of any person, on average
+    guess: float  # the same where the class alone is known
+    # `least`, `below`: what is promised to fit, and those who have some values that fewer people of their class have;
+    # None where nothing is promised
     least: int | None = None
     below: int | None = None
 
@@ -163,16 +155,11 @@ def fingerprints_of(
 
 @dataclass(frozen=True)
 class NumbersOfRecordsFound:
-    """What somebody finds who knows a person's class, and how many records the person has in it.
+    """What somebody finds who knows a person's class, and how many records the person has in it."""
 
-    * `people`: looked for, in their classes; somebody who is in two classes counts twice.
-    * `alone`: those of them who have a number of records that nobody else in their class has.
-    * `chance`: chance to pick the right person among those who have as many, on average.
-    """
-
-    people: int
-    alone: int
-    chance: float
+    people: int  # looked for, in their classes; somebody who is in two classes counts twice
+    alone: int  # those of them who have a number of records that nobody else in their class has
+    chance: float  # chance to pick the right person among those who have as many, on average
 
     @classmethod
     def of(cls, published: PublishedTable) -> NumbersOfRecordsFound | None:

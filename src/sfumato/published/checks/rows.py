@@ -48,9 +48,7 @@ def group_rows(columns: Sequence[pl.Series]) -> tuple[NDArray[np.int32], int]:
     the first row of its group, and the texts of groups in which some differ are numbered. So every text is read, most
     of them once, and the result is exact. `columns`: at least one: text, or anything whose values are numbers
     underneath, such as categories. A missing value is a value of its own. Returns: `class_of`: int32 (n,): number of
-    each row's group.
-
-    Cost O(n · q + bytes of text).
+    each row's group. Cost O(n · q + bytes of text).
     """
     texts = [column for column in columns if column.dtype == pl.String]
     class_of, count = group_records(_numbered(columns))

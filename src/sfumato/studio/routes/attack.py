@@ -40,17 +40,17 @@ def attack(request: Request) -> Response:
 
 
 def _results(job: Job) -> list[Mapping[str, Any]]:
-    said = job.result.get("results", []) if isinstance(job.result, Mapping) else []
+    results = job.result.get("results", []) if isinstance(job.result, Mapping) else []
     order = {"succeeds": 0, "undecided": 1, "no better": 2}
-    return sorted(said, key=lambda result: (order.get(result.get("verdict"), 3), bool(result.get("unplayed"))))
+    return sorted(results, key=lambda result: (order.get(result.get("verdict"), 3), bool(result.get("unplayed"))))
 
 
 def _chip(job: Job) -> Mapping[str, int]:
-    said = job.result if isinstance(job.result, Mapping) else {}
+    result = job.result if isinstance(job.result, Mapping) else {}
     return {
-        "succeed beyond what is promised": int(said.get("unlicensed", 0)),
-        "succeed": int(said.get("succeeding", 0)),
-        "are undecided": int(said.get("undecided", 0)),
+        "succeed beyond what is promised": int(result.get("unlicensed", 0)),
+        "succeed": int(result.get("succeeding", 0)),
+        "are undecided": int(result.get("undecided", 0)),
     }
 
 

@@ -150,10 +150,10 @@ def take(request: Request, sent: FormData) -> str:
 
     def changed(draft: Draft) -> Draft:
         models = [model for model in draft.rest.get("models", ()) if model.get("name") != "k-anonymity"]
-        said: Mapping[str, Any] = next(
+        entry: Mapping[str, Any] = next(
             (its for its in draft.rest.get("models", ()) if its["name"] == "k-anonymity"), {}
         )
-        promised = [{**said, "name": "k-anonymity", "k": k}, *models]
+        promised = [{**entry, "name": "k-anonymity", "k": k}, *models]
         return draft.with_rest("anonymizer", {"name": method}).with_rest("models", promised)
 
     _, branches = desk.change(page_entry(sent), changed)

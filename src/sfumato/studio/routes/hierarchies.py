@@ -110,16 +110,10 @@ MOST_NODES = 1_000
 class Shown:
     """A hierarchy as the page shows it.
 
-    Attributes
-    ----------
-    levels : list of (labels and records of each node)
-        From the original values to the root, levels of too many nodes left out.
-    nodes : list of int
-        Nodes of each level.
-    tree : list
-        Nested (level, node, label, records, children) from the root down.
-    text : str
-        As a file has it; empty where it is too long to be edited.
+    * `levels`: from the original values to the root, levels of too many nodes left out.
+    * `nodes`: nodes of each level.
+    * `tree`: nested (level, node, label, records, children) from the root down.
+    * `text`: as a file has it; empty where it is too long to be edited.
     """
 
     nodes: list[int]
@@ -241,27 +235,27 @@ def _drafted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
 
 
 def _ruled(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:
-    kind, said = text(sent, "kind"), [part.strip() for part in text(sent, "steps").split(",") if part.strip()]
+    kind, steps = text(sent, "kind"), [part.strip() for part in text(sent, "steps").split(",") if part.strip()]
     try:
         if kind == "intervals":
             start = _number(text(sent, "start", "0") or "0")
-            return {"kind": kind, "widths": [_number(part) for part in said], **({"start": start} if start else {})}
+            return {"kind": kind, "widths": [_number(part) for part in steps], **({"start": start} if start else {})}
         if kind == "prefixes":
-            return {"kind": kind, "keep": [int(part) for part in said]}
+            return {"kind": kind, "keep": [int(part) for part in steps]}
     except ValueError:
         raise InputError("steps: write numbers separated by commas, such as 5, 10, 20") from None
     if kind == "dates":
-        return {"kind": kind, "units": said}
+        return {"kind": kind, "units": steps}
     if kind == "flat":
         return {"kind": kind}
     raise InputError("kind: must be intervals, prefixes, dates or flat")
 
 
-def _number(said: str) -> int | float:
+def _number(value: str) -> int | float:
     try:
-        return int(said)
+        return int(value)
     except ValueError:
-        return float(said)
+        return float(value)
 
 
 def _pasted(desk: Desk, column: str, sent: FormData) -> Mapping[str, Any]:

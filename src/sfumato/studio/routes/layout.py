@@ -36,12 +36,12 @@ def asking(request: Request) -> Response:
     return HTMLResponse(shown.render(table=project.table.name, **_shown(project, request.query_params), is_blank=False))
 
 
-def _shown(project: Project, said: Mapping[str, str]) -> dict[str, Any]:
+def _shown(project: Project, settings: Mapping[str, str]) -> dict[str, Any]:
     if not is_text_file(project.table):
         raise InputError("the table is no text file; nothing has to be said of its layout")
     problems: list[str] = []
     try:
-        source = _source(project, said)
+        source = _source(project, settings)
         checked(Source, source)
     except SfumatoError as error:
         source, problems = dict(project.source), list(error.problems)
@@ -66,11 +66,11 @@ def _fields(source: Mapping[str, Any]) -> dict[str, str]:
     return {**fields, "header": "no" if source.get("header") is False else "yes"}
 
 
-def _source(project: Project, said: Mapping[str, Any]) -> dict[str, Any]:
+def _source(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the table is read with what a form says; what it does not say stays as it was."""
     source = dict(project.source)
     for name in ASKED:
-        value = said.get(name)
+        value = settings.get(name)
         if not isinstance(value, str):
             continue
         if not value and not isinstance(source.get(name, ""), str):
@@ -80,11 +80,11 @@ def _source(project: Project, said: Mapping[str, Any]) -> dict[str, Any]:
             source[name] = value
         else:
             source.pop(name, None)
-    if said.get("header") == "no":
+    if settings.get("header") == "no":
         named = source.get("columns")
         checked(Source, {**source, "header": True, "columns": None})
         source |= {"header": False, "columns": named or layout_columns(project.table, source)}
-    elif said.get("header") == "yes":
+    elif settings.get("header") == "yes":
         source = {key: value for key, value in source.items() if key not in ("header", "columns")}
     return source
 
@@ -92,8 +92,8 @@ def _source(project: Project, said: Mapping[str, Any]) -> dict[str, Any]:
 def change_layout(request: Request, sent: FormData) -> str:
     """Read the table in another way."""
     desk = desk_of(request)
-    meant = as_written(checked(Source, _source(desk.project, dict(sent))))
-    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_rest("source", meant))
+    settings = as_written(checked(Source, _source(desk.project, dict(sent))))
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_rest("source", settings))
     return BRANCHED if branches else f"The table is read in this way now: {desk.table.height:,} records."
 
 
@@ -106,9 +106,9 @@ def open_anyway(request: Request, sent: FormData) -> str:
 
 def answer_layout(request: Request, sent: FormData) -> str:
     """Answer a question that reading the table asked."""
-    said = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
-    _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, said))
-    return BRANCHED if branches else f"{said.words}. Run it again."
+    reply = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
+    _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, reply))
+    return BRANCHED if branches else f"{reply.words}. Run it again."
 
 
 ROUTES = [

@@ -30,18 +30,10 @@ SHOWN_VALUES, SHOWN_ROWS = 8, 50
 
 @dataclass(frozen=True)
 class Believed:
-    """How sure somebody is of a sensitive attribute who has found the records that fit.
-
-    Attributes
-    ----------
-    name : str
-    before, after : list of (value, records, share)
-        The most frequent values among the records that fit, in the original and in the release.
-    others_before, others_after : int
-        Records with other values.
-    """
+    """How sure somebody is of a sensitive attribute who has found the records that fit."""
 
     name: str
+    # `before`, `after`: the most frequent values among the records that fit, in the original and in the release
     before: list[tuple[str, int, float]]
     after: list[tuple[str, int, float]]
     others_before: int
@@ -50,31 +42,18 @@ class Believed:
 
 @dataclass(frozen=True)
 class Found:
-    """What an attacker finds who looks for one person.
+    """What an attacker finds who looks for one person."""
 
-    Attributes
-    ----------
-    known : list of (column, value)
-        What the attacker knows.
-    before, after : int
-        Records that fit, in the original and in the release.
-    beliefs : list of Believed
-    rows : dict
-        The first published records that fit, as the grid has them.
-    """
-
-    known: list[tuple[str, str | None]]
+    known: list[tuple[str, str | None]]  # what the attacker knows
+    # `before`, `after`: records that fit, in the original and in the release
     before: int
     after: int
     beliefs: list[Believed]
-    rows: dict[str, Any]
+    rows: dict[str, Any]  # the first published records that fit, as the grid has them
 
 
 def found(desk: Desk, row: int, opened: OpenedRelease, schema: Schema) -> Found:
-    """Look for the person of a row of the original.
-
-    Cost O(n · q), twice.
-    """
+    """Look for the person of a row of the original. Cost O(n · q), twice."""
     # Here: it loads all attacks, and no page needs them before.
     from sfumato.evaluation.attacks.linking_attack import fits
 
@@ -160,8 +139,8 @@ def person(request: Request) -> Response:
         raise InputError(f"row: must be from 1 to {desk.table.height:,}")
     if not isinstance(opened.published, PublishedTable):
         raise InputError(f"a {opened.published.kind} has no records whose values cover those of a person")
-    seen = found(desk, row, opened, desk.schema(desk.policy_of(job)))
-    return fragment("person.html", row=row, found=seen, is_blank=desk.is_blank)
+    view = found(desk, row, opened, desk.schema(desk.policy_of(job)))
+    return fragment("person.html", row=row, found=view, is_blank=desk.is_blank)
 
 
 def look_groups(request: Request) -> Response:

@@ -56,7 +56,7 @@ def promises(request: Request) -> Response:
         method=method_form(method),
         methods=[(group, [(name, one_line(name)) for name in names]) for group, names in method_names().items()],
         parts=[(part, part_form(title, draft.rest.get(part, {}))) for part, title in PARTS.items()],
-        has_people=bool(draft.of_role("person")),
+        has_people=bool(draft.key_columns),
         problems=draft.problems(),
         dial=_dial(desk_of(request)),
     )
@@ -172,15 +172,15 @@ def _top(draft: Draft, sent: FormData) -> Draft:
     return draft
 
 
-def _top_value(key: str, said: str) -> Any:
-    if not said:
+def _top_value(key: str, value: str) -> Any:
+    if not value:
         return None
     if key in ("purpose", "recipient"):
-        return said
+        return value
     if key == "refine":
-        return whole(said, "refine") or None
+        return whole(value, "refine") or None
     try:
-        share = float(said) / 100
+        share = float(value) / 100
     except ValueError:
         raise PolicyError("may suppress: must be a number of percent") from None
     return round(share, 9) or None
@@ -209,10 +209,10 @@ def import_policy(request: Request, sent: FormData) -> str:
 
     desk = desk_of(request)
     try:
-        said = tomllib.loads(text(sent, "policy"))
+        content = tomllib.loads(text(sent, "policy"))
     except tomllib.TOMLDecodeError:
         raise PolicyError("policy: is not valid TOML") from None
-    draft = Draft.of_policy(Policy.from_mapping(said), desk.table.names)
+    draft = Draft.of_policy(Policy.from_mapping(content), desk.table.names)
     _, branches = desk.change(page_entry(sent), lambda before: draft)
     return BRANCHED if branches else "The policy is the setup now."
 

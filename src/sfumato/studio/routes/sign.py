@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import whole_folder
+from sfumato.release.folder import MARK, folder_and_audit
 from sfumato.release.opening import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
@@ -22,15 +22,14 @@ from sfumato.studio.orders import REPORT, attack_order, report_order
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
 from sfumato.studio.wording import decisions, figures, promise
-from sfumato.whole_files import PUBLIC, write_whole
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
 
 def chosen(desk: Desk) -> str | None:
     """Return the name of the release of last time; empty: there is none; None: nobody has said."""
-    said = desk.project.earlier
-    return said if not said or said in desk.beside() else None
+    earlier = desk.project.earlier
+    return earlier if not earlier or earlier in desk.beside() else None
 
 
 def choose(desk: Desk, name: str) -> None:
@@ -78,20 +77,20 @@ def differences(desk: Desk, folder: Path) -> list[str]:
     except SfumatoError as error:
         return [f"its policy cannot be read: {line}" for line in error.problems]
     named = _named(policy)
-    said = [f"column {name!r} is gone" for name in named if name not in desk.table.names]
+    sentences = [f"column {name!r} is gone" for name in named if name not in desk.table.names]
     if policy.to_mapping()["columns"].get("others", "error") == "error":
-        said += [f"column {name!r} is new" for name in desk.table.names if name not in named]
+        sentences += [f"column {name!r} is new" for name in desk.table.names if name not in named]
     records = next(iter(published.tables.values())).height
     if records != desk.table.height and published.kind == "generalized-table":
-        said.append(f"{records:,} records were published, and the table has {desk.table.height:,} now")
-    if not any("is gone" in line for line in said):
-        said += _misfits(desk, replayed(desk, folder))
-    return said
+        sentences.append(f"{records:,} records were published, and the table has {desk.table.height:,} now")
+    if not any("is gone" in line for line in sentences):
+        sentences += _misfits(desk, replayed(desk, folder))
+    return sentences
 
 
 def _named(policy: Policy) -> list[str]:
     columns = policy.to_mapping()["columns"]
-    lists = [[said] if isinstance(said, str) else list(said) for key, said in columns.items() if key != "others"]
+    lists = [[role] if isinstance(role, str) else list(role) for key, role in columns.items() if key != "others"]
     return [name for names in lists for name in names]
 
 
@@ -214,12 +213,19 @@ def hand_over(request: Request, sent: FormData) -> str:
     proof = target.with_name(f"{name}-receipt.html")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
-    page = _receipt(desk.release_folder(job), name)
-    with whole_folder(target) as part:
-        for path in desk.release_folder(job).iterdir():
-            shutil.copyfile(path, part / path.name)
-    write_whole(proof, page, PUBLIC)
+    copy_release(desk.release_folder(job), target, proof)
     return f"The release is in {target}, and the receipt for its recipient in {proof.name} beside it."
+
+
+def copy_release(release: Path, target: Path, proof: Path) -> None:
+    """Copy a release and write its receipt; both take their places, or neither does."""
+    page = _receipt(release, target.name)
+    with folder_and_audit(target, proof) as (folder, written):
+        for path in release.iterdir():
+            shutil.copyfile(path, folder / path.name)
+        written.write_text(page, encoding="utf-8", newline="")
+        # For its recipient, as the release is.
+        shutil.copymode(folder / MARK, written)
 
 
 def _receipt(folder: Path, name: str) -> str:

@@ -29,7 +29,7 @@ from sfumato.table.large.values import (
     coded_column,
 )
 from sfumato.table.person_column import numbers_wished, strange_wishes
-from sfumato.table.person_keys import key_question, keys_asked, keys_with_buckets
+from sfumato.table.person_keys import PersonKey, columns_in, key_question, keys_asked, keys_with_buckets, one_key
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 
 # Who the records of a table are about that is never held: keys go to private files, and come back as numbers.
@@ -72,7 +72,7 @@ class KeyFiles:
 
     def __init__(self, folder: Path, form: str | None = None) -> None:
         self._folder, self._form = folder, form
-        self._name = ""
+        self._name: PersonKey = None
         self._batches: list[Path] = []
         self._height = self._keyless = 0
         self._first: int | None = None
@@ -80,7 +80,7 @@ class KeyFiles:
     def add(self, column: pl.Series) -> None:
         """Take the keys of a batch; null where there is none."""
         keys, alike = keys_with_buckets(column, self._form)
-        self._name = column.name
+        self._name = columns_in(column)
         missing = keys.is_null()
         if self._first is None and missing.any():
             self._first = self._height + int(missing.arg_max() or 0)
@@ -329,9 +329,9 @@ class Coding:
         return tuple(name for name in self.names if roles[name] in (Role.QUASI_IDENTIFYING, Role.SENSITIVE))
 
     @property
-    def person(self) -> str | None:
-        """The column that says who a record is about."""
-        return self.schema.person if self.schema.person in self.names else None
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns that say who a record is about."""
+        return self.schema.key_columns if {*self.schema.key_columns} <= {*self.names} else ()
 
     @property
     def wished(self) -> dict[str, tuple[str, str]]:
@@ -385,7 +385,7 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     written, a number for each cell besides.
     """
     schema = coding.schema
-    keys = None if coding.person is None else KeyFiles(coding.folder, coding.schema.key_form)
+    keys = None if not coding.key_columns else KeyFiles(coding.folder, coding.schema.key_form)
     wished = {letter: WishFile(coding.folder / f"wished-{letter}", *named) for letter, named in coding.wished.items()}
     counters, starts, kept = _read(source, coding, keys, wished)
     errors: list[SfumatoError] = []
@@ -395,7 +395,7 @@ def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     wishes = WishesOnDisk(**{letter: file.wishes() for letter, file in wished.items()})
     _write_codes(coding, quasi, sensitive, kept)
     insensitive = any(name in schema.insensitive for name in coding.names)
-    about_people = {coding.person, *(name for name, _ in coding.wished.values())}
+    about_people = {*coding.key_columns, *(name for name, _ in coding.wished.values())}
     return LargeTable(
         schema,
         tuple(name for name in coding.names if name not in about_people),
@@ -428,7 +428,7 @@ def _read(
         ]
         kept.add(pl.DataFrame(numbered))
         if keys is not None:
-            keys.add(_key(columns[coding.schema.person or ""], coding.reading))
+            keys.add(one_key([_key(columns[name], coding.reading) for name in coding.key_columns]))
         for letter, file in wished.items():
             file.add(_key(columns[coding.wished[letter][0]], coding.reading))
         if insensitive:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -29,6 +31,8 @@ OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 """Which control groups this program is in, and where these are."""
 _FIRST = "memory.limit_in_bytes", "memory.usage_in_bytes"
 _SECOND = "memory.max", "memory.current"
+STATUS = Path("/proc/self/status")
+"""Where Linux says what this program holds."""
 NO_LIMIT = 1 << 62
 """From so many bytes on, the first version of control groups means that there is no limit."""
 
@@ -59,6 +63,30 @@ def free_memory() -> int | None:
     """Return the bytes that this program may still take, as the system and its limits say; None where nobody says."""
     found = [size for size in (_system(), _group(), _limit()) if size is not None]
     return min(found, default=None)
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes that this program and its largest child had in memory; None where nobody counts them.
+
+    Mapped pages of files count, which the system takes back when it needs them.
+    """
+    own = _peak_of_program()
+    try:
+        import resource
+    except ImportError:
+        return own
+    unit = 1 if sys.platform == "darwin" else 1024
+    if own is None:
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
+
+
+def _peak_of_program() -> int | None:
+    # Elsewhere Linux counts what the program held that started this one, too.
+    with suppress(OSError):
+        found = re.search(r"^VmHWM:\s+(\d+) kB$", STATUS.read_text(encoding="ascii", errors="replace"), re.MULTILINE)
+        return int(found[1]) << 10 if found else None
+    return None
 
 
 def estimated_need(files: Sequence[Path]) -> int:

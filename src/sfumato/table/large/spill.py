@@ -1,7 +1,8 @@
 """A private folder for what does not fit into memory: original values lie in it, so it never outlives its run.
 
 It belongs to its owner alone (0700) and is locked while its run goes on. It is removed at the end, also after an error
-or Ctrl-C. A run that is killed leaves it behind, unlocked; the next one that spills to the same place takes it away.
+or Ctrl-C. A run that is killed leaves it behind, unlocked; the next one that spills to the same place takes it away,
+and so does ``sfumato settle``.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import math
 import mmap
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.whole_files import lock_folder
+from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder
 
 # Arrays that lie in files: the system keeps of them in memory what there is room for.
 
@@ -123,66 +123,79 @@ class PartFiles:
                 path.unlink()
 
 
-_NAME = re.compile(r"\.sfumato-spill-[0-9a-f]{16}")
+_NAME = re.compile(rf"\..+\.[0-9a-f]{{8}}\.{SPILL}|\.sfumato-spill-[0-9a-f]{{16}}")
+"""Of such folders, also of earlier versions."""
 
 
 @contextmanager
-def spill_folder(beside: Path) -> Iterator[Path]:
-    """Give a new private folder inside `beside`; first take away those that killed runs have left there.
+def spill_folder(target: Path) -> Iterator[Path]:
+    """Give a new private folder beside `target`; first take away those that killed runs have left there.
 
     Raises
     ------
     InputError
         When it cannot be made, or the disk is full.
     """
-    _clean(beside)
-    folder = beside / f".sfumato-spill-{secrets.token_hex(8)}"
-    lock: int | None = None
+    target = Path(os.path.realpath(target))
     try:
-        folder.mkdir(mode=0o700)
-        lock = lock_folder(folder)
-        yield folder
+        with _locked_folder(beside(target, SPILL)) as folder:
+            yield folder
     except OSError as error:
         reason = f" ({os.strerror(error.errno)})" if error.errno else ""
         raise InputError(
-            f"{beside}: what does not fit into memory cannot be written there{reason}; nothing was published; "
+            f"{target.parent}: what does not fit into memory cannot be written there{reason}; nothing was published; "
             "make room, or write the release to another disk"
         ) from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
-def _clean(beside: Path) -> None:
-    with suppress(OSError):
-        for path in sorted(path for path in beside.iterdir() if _NAME.fullmatch(path.name)):
-            lock = None if path.is_symlink() else lock_folder(path)
-            if lock is not None:
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(lock)
 
 
 @contextmanager
 def scratch_folder(within: Path | None = None) -> Iterator[Path]:
-    """Give a private folder, by default where the system has room for such files; for what is published anyway.
+    """Give a private folder, by default where the system has room for such files; see :func:`spill_folder`.
 
     Raises
     ------
     InputError
         When the system's own place is full, or cannot be written.
     """
-    made: str | None = None
-    try:
+    if within is not None:
+        # Who handed the folder in says what is wrong with it.
         with tempfile.TemporaryDirectory(prefix="sfumato-", dir=within) as made:
             yield Path(made)
+        return
+    scratch = beside(Path(tempfile.gettempdir()) / "sfumato", SPILL)
+    try:
+        with _locked_folder(scratch) as folder:
+            yield folder
     except OSError as error:
-        # Of a folder that was handed in, who handed it in says what is wrong with it.
-        lies_here = made is None or str(error.filename or made).startswith(made)
-        if within is not None or not lies_here:
+        if not str(error.filename or scratch).startswith(str(scratch)):
             raise
         reason = f" ({os.strerror(error.errno)})" if error.errno else ""
         raise InputError(
-            f"{tempfile.gettempdir()}: what does not fit into memory cannot be written there{reason}; make room, or "
+            f"{scratch.parent}: what does not fit into memory cannot be written there{reason}; make room, or "
             "name another folder for temporary files in the environment variable TMPDIR"
         ) from None
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[Path]:
+    _clean(folder.parent)
+    lock = new_locked_folder(folder)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _clean(place: Path) -> None:
+    """Take away what killed runs of this user have left; what a run has locked goes on."""
+    with suppress(OSError), os.scandir(place) as entries:
+        found = [entry for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        for entry in found if hasattr(os, "getuid") else []:
+            if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            lock = lock_folder(Path(entry))
+            if lock is not None:
+                shutil.rmtree(entry.path, ignore_errors=True)
+                os.close(lock)

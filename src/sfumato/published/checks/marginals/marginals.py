@@ -56,12 +56,12 @@ def is_acyclic(sets: Sets) -> bool:
 def ordered_sets(sets: Sets) -> list[int]:
     """Order sets so that each has as much as possible in common with those before it, ties by place; return places."""
     left = list(range(len(sets)))
-    seen: set[str] = set()
+    past: set[str] = set()
     order = []
     while left:
-        best = max(left, key=lambda place: (len(seen & set(sets[place])), -place))
+        best = max(left, key=lambda place: (len(past & set(sets[place])), -place))
         order.append(best)
-        seen.update(sets[best])
+        past.update(sets[best])
         left.remove(best)
     return order
 
@@ -144,8 +144,8 @@ def _part(published: MarginalTables, place: int, sensitive: Mapping[str, Attribu
     cells = _numbered(frame.select(texts))
     cells = cells if quasi else np.zeros(frame.height, dtype=np.int32)
     counts = frame[COUNT].cast(pl.Int64).to_numpy()
-    told = {name: sensitive[name] for name in columns if name in published.sensitive}
-    return _CountTable(_statistics(frame, cells, counts, told))
+    attributes = {name: sensitive[name] for name in columns if name in published.sensitive}
+    return _CountTable(_statistics(frame, cells, counts, attributes))
 
 
 def _numbered(keys: pl.DataFrame) -> NDArray[np.int32]:
@@ -158,12 +158,12 @@ def _numbered(keys: pl.DataFrame) -> NDArray[np.int32]:
 
 
 def _statistics(
-    frame: pl.DataFrame, cells: NDArray[np.int32], counts: NDArray[np.int64], told: Mapping[str, Attribute]
+    frame: pl.DataFrame, cells: NDArray[np.int32], counts: NDArray[np.int64], attributes: Mapping[str, Attribute]
 ) -> ClassStatistics:
     count = int(cells.max(initial=-1)) + 1
-    if not told:
+    if not attributes:
         return ClassStatistics(np.bincount(cells, counts, count).astype(np.int64), {})
-    encoded = encode(read_written(columns_of(frame, told), Schema(quasi_identifying=told)), order="name")
+    encoded = encode(read_written(columns_of(frame, attributes), Schema(quasi_identifying=attributes)), order="name")
     codes = np.repeat(encoded.codes, counts, axis=0)
     return class_statistics(np.repeat(cells, counts), count, codes, encoded.attributes)
 

@@ -45,8 +45,8 @@ def linked_columns(columns: Columns, unknown: Collection[str], attribute: str) -
     """
     linked = {place for place, column in enumerate(columns) if attribute in column}
     while True:
-        told = {name for place in linked for name in columns[place] if name in unknown}
-        more = {place for place, column in enumerate(columns) if told & set(column)}
+        hidden = {name for place in linked for name in columns[place] if name in unknown}
+        more = {place for place, column in enumerate(columns) if hidden & set(column)}
         if more <= linked:
             return tuple(sorted(linked))
         linked |= more
@@ -77,9 +77,7 @@ def joined_shares(
     It is no guarantee against somebody who also knows the values of *others* in the bucket. There is one if a sensitive
     attribute and the unknown ones beside it are in one column alone: exchanging the sensitive values of rows that agree
     in that column's other attributes takes every fitting table to another one. So a person's value is any of these with
-    equal probability, whatever else is known of all known attributes.
-
-    Cost O(rows joined).
+    equal probability, whatever else is known of all known attributes. Cost O(rows joined).
     """
     linked = linked_columns(columns, unknown, attribute)
     if join_order(columns) is None:
@@ -147,10 +145,8 @@ def join_order(columns: Columns) -> tuple[tuple[int, tuple[str, ...]], ...] | No
     """Order columns so that they can be joined one by one, and say on which attributes.
 
     Returns: what a column shares with all before it is in one of them. None if there is no such order: columns form a
-    circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough.
-
-    Graham's reduction: it removes a column whose attributes are either its own or all in one other column.
-    Cost O(w³) for w columns.
+    circle, like ``{a, b}, {b, c}, {c, a}``, and joining them on what they share is not enough. Graham's reduction: it
+    removes a column whose attributes are either its own or all in one other column. Cost O(w³) for w columns.
     """
     left = list(range(len(columns)))
     taken: list[tuple[int, tuple[str, ...]]] = []
@@ -297,10 +293,7 @@ def _stacked(rows: list[NDArray[np.int64]], dtype: type[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SliceLayout:
-    """The part of a table that slicing uses.
-
-    Letters: n records, w parts, V distinct vectors of parts, a sensitive attributes that some model looks at.
-    """
+    """What slicing uses of n records: w parts, V distinct vectors of parts, a sensitive attributes of the models."""
 
     arrays: SlicingArrays  # parts, sensitive values and rules
     attributes: tuple[str, ...]  # the sensitive attributes that some model looks at, length a
@@ -325,9 +318,8 @@ def layout_of(
 
     `table`: the original table. `columns`: attributes of each column; those that are neither quasi-identifying nor
     sensitive are ignored. `models`: models of slices. `recoded`: for columns whose values are generalized, by place:
-    number of the published value of each record, int32 (n,).
-
-    The part of a column is what an attacker knows of it: its quasi-identifying attributes. Cost O(n q).
+    number of the published value of each record, int32 (n,). The part of a column is what an attacker knows of it: its
+    quasi-identifying attributes. Cost O(n q).
     """
     place_of = {attribute.name: place for place, attribute in enumerate(table.attributes)}
     part_of: dict[int, int] = {}
@@ -343,8 +335,8 @@ def layout_of(
     if not mixing(rules.arrays):
         raise PolicyError("models: some have rules that cannot be measured over several buckets; leave them out")
     names = [attribute.name for attribute in table.sensitive]
-    looked_at = {rule.attribute for model in models for rule in model.rules(names)}
-    attributes = tuple(name for name in names if name in looked_at)
+    attributes_of_rules = {rule.attribute for model in models for rule in model.rules(names)}
+    attributes = tuple(name for name in names if name in attributes_of_rules)
     homes = [part_of.get(column_of(columns, name), -1) for name in attributes]
     first = rules.arrays.first
     bounds = np.divide(1.0, first, out=first.copy(), where=shares(rules.arrays))

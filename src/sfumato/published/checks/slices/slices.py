@@ -289,8 +289,8 @@ def _check_overlapping(
 ) -> Check:
     if "slices" not in says(model).speaks_of or not isinstance(model, SensitiveModel):
         return Check(promise_words(model), Outcome.UNDECIDABLE, detail="a sliced table has no equivalence classes")
-    looked_at = {rule.attribute for rule in model.rules(list(published.sensitive))}
-    names = [name for name in published.sensitive if name in looked_at]
+    attributes = {rule.attribute for rule in model.rules(list(published.sensitive))}
+    names = [name for name in published.sensitive if name in attributes]
     found = [_finding(model, name, published, frames, sensitive) for name in names]
     achieved = tuple(finding.achieved for finding in found if finding.achieved is not None)
     for outcome in (Outcome.BROKEN, Outcome.UNDECIDABLE):

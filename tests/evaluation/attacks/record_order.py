@@ -16,7 +16,7 @@ from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
 from sfumato.evaluation.attacks.publication import coverage_of, read_publication, sum_by_code
 from sfumato.evaluation.attacks.register import distinct_codes, read_register, register_attributes
-from sfumato.kernels.linking.linkage import covering_classes, only_classes
+from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs
 from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of
 from sfumato.rates import Rate
@@ -209,5 +209,8 @@ def _row_classes(frame: pl.DataFrame, people: Table, recoding: Recoding) -> _Row
     publication = read_publication(alone, KEY, known, recoding)
     vectors, vector_of = distinct_codes(known)
     coverage = coverage_of(publication, known)
-    found = only_classes(vectors, coverage, covering_classes(coverage))
+    person_of, class_of = fitting_pairs(vectors, coverage, covering_classes(coverage))
+    found = np.full(len(vectors), -1, dtype=np.int64)
+    found[person_of] = class_of
+    found[np.bincount(person_of, minlength=len(vectors)) != 1] = -1
     return _RowClasses(publication.class_of.astype(np.int64), found[vector_of], len(publication.sizes))

@@ -1,0 +1,107 @@
+"""``sfumato review`` and ``sfumato init``: what a table holds, and a first policy for it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.errors import InputError
+
+if TYPE_CHECKING:
+    from sfumato.findings.review import Review
+    from sfumato.table.schema import Schema
+
+EXAMPLES = {
+    "review": """\b
+Example:
+  sfumato review patients.csv
+  sfumato review patients.csv --separator ';' --json
+  sfumato review patients.csv --policy policy.toml
+""",
+    "init": """\b
+Example:
+  sfumato init patients.csv --out policy.toml
+  sfumato anonymize patients.csv --policy policy.toml --out release/
+""",
+}
+EXAMPLE = EXAMPLES["review"]
+
+
+def review(
+    table: Original,
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    told: Progressing = "bar",
+    as_json: AsJson = False,
+) -> None:
+    """Say what each column of a table seems to be, and what to answer before it is published.
+
+    It reads every column once. It prints counts and no value. Roles and meanings are proposals: nothing is changed.
+    """
+    found = _reviewed(table, policy, roles, reading, told, quiet=as_json)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def init(
+    table: Original,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Policy file to write; - for standard output.")] = Path(
+        "policy.toml"
+    ),
+    overwrite: Overwrite = False,
+    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    told: Progressing = "bar",
+) -> None:
+    """Write a first policy for a table, with a reason beside each choice.
+
+    It proposes a role for each column, k = 5 and, for what looks sensitive, two values in each class. Read it, correct
+    it, and publish with it.
+    """
+    from sfumato.policy.proposal import proposed_policy
+    from sfumato.whole_files import PUBLIC, write_whole
+
+    if str(out) != "-" and out.exists() and not overwrite:
+        raise InputError(f"{out}: already exists; name another file or add --overwrite")
+    found = _reviewed(table, None, RoleOptions(), reading, told, quiet=str(out) == "-")
+    command = f"sfumato anonymize {table} --policy {out} --out release/"
+    text = proposed_policy(found, reading.words["source"], command)
+    if str(out) == "-":
+        say(text.rstrip("\n"))
+        return
+    write_whole(out, text.encode("utf-8"), mode=PUBLIC)
+    complain([str(finding) for finding in found.severe])
+    say(f"Policy written to {out}. Read it, then publish with: {command}")
+
+
+def _reviewed(
+    table: str, policy: Path | None, roles: RoleOptions, reading: TableReading, told: Progressing, *, quiet: bool
+) -> Review:
+    from sfumato.findings.review import review as review_table
+    from sfumato.table.raw_table import open_table
+
+    schema, source = _read_as(policy, roles, reading)
+    with progress_bar(quiet=quiet, told=told) as progress:
+        progress("reading", 0, 1)
+        return review_table(open_table(table, **source), schema, progress=progress)
+
+
+def _read_as(policy: Path | None, roles: RoleOptions, reading: TableReading) -> tuple[Schema | None, dict[str, Any]]:
+    """Return the roles, where somebody gave any, and how the file is read."""
+    from sfumato.cli.words import Words, columns_alone
+    from sfumato.policy.entries import checked
+    from sfumato.policy.mistakes import KeyPath
+    from sfumato.policy.parts import Source
+
+    if policy is not None or any(getattr(roles, option.name) for option in fields(roles)):
+        words = {**roles.words, "others": roles.others or (None if policy else "drop")}
+        meant = columns_alone(Words(policy=policy, **words, **reading.words))
+        return meant.to_schema(), meant.reading()
+    said = reading.words
+    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said["source"]}
+    return None, checked(Source, said["source"], names=names).reading()

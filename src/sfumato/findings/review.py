@@ -1,0 +1,615 @@
+"""The review of a table: every column looked at once, and one list of what a steward should hear or answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError
+from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
+from sfumato.findings.oddities import Mark, farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
+from sfumato.findings.roles import RoleProposal, propose_role
+from sfumato.findings.words import values_that_mean
+from sfumato.hierarchy.date_units import Prefixes
+from sfumato.hierarchy.draft import draft_rule
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.notebook import Markup, card, lines, notebook_section, notebook_table
+from sfumato.numbers import counted
+from sfumato.progress import Progress, silent
+from sfumato.table.columns import read_attribute, strays
+from sfumato.table.identification import look_of
+from sfumato.table.raw_table import RawTable, open_table
+from sfumato.table.schema import Attribute, Kind, Role, Schema
+
+
+class Severity(StrEnum):
+    """Whether a finding stops a release until somebody answers, or is said beside it."""
+
+    SEVERE = "severe"
+    REMARK = "remark"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One way to answer a finding: what it does, and how the command line and Python say it."""
+
+    effect: str
+    option: str = ""
+    python: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain values, for JSON."""
+        return {"effect": self.effect, "option": self.option, "python": self.python}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about a table that a steward should hear, or answer.
+
+    Attributes
+    ----------
+    name : str
+        What was found, such as ``"spellings"``; with a column it is what ``--accept`` names.
+    columns : tuple of str
+        Where it was found; empty for the rows of the table.
+    severity : Severity
+    question : str
+        A plain sentence or two, with counts and without values.
+    answers : tuple of Answer
+    counts : mapping of str to int
+    mark : str or None
+        The text that stands for a missing value; one of a list that is known before any table is read.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    severity: Severity
+    question: str
+    answers: tuple[Answer, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    mark: str | None = None
+
+    def __str__(self) -> str:
+        """Write the question, and an answer a line."""
+        ways = [f"    {answer.effect}: {answer.option}" for answer in self.answers if answer.option]
+        return "\n".join([f"{self.where}{self.question}", *ways])
+
+    @property
+    def where(self) -> str:
+        """Name the columns, and a colon; nothing for the rows of the table."""
+        return f"{', '.join(self.columns)}: " if self.columns else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "finding": self.name,
+            "columns": list(self.columns),
+            "severity": str(self.severity),
+            "question": self.question,
+            "answers": [answer.to_dict() for answer in self.answers],
+            "counts": dict(self.counts),
+        }
+
+
+@dataclass(frozen=True)
+class ColumnReview:
+    """What one column seems to be.
+
+    Attributes
+    ----------
+    name : str
+    judgement : Judgement
+        What its values mean, why, and whether that is plain.
+    kind : Kind or None
+        As it would be read today; None where reading asks first.
+    role : RoleProposal or None
+        The role that it seems to have; None where nothing speaks for one.
+    distinct, missing : int
+        Different values, and records without one.
+    hierarchy : HierarchySpecification or None
+        For codes whose own characters carry a tree.
+    can_be_classed : bool
+        Whether classes can publish it: not a text of which most values differ, unless it has a hierarchy.
+    """
+
+    name: str
+    judgement: Judgement
+    kind: Kind | None
+    role: RoleProposal | None
+    distinct: int
+    missing: int
+    hierarchy: HierarchySpecification | None = None
+    can_be_classed: bool = True
+
+    @property
+    def meaning(self) -> Meaning:
+        """What its values mean."""
+        return self.judgement.meaning
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "column": self.name,
+            "meaning": str(self.meaning),
+            "sure": self.judgement.sure,
+            "reason": self.judgement.reason,
+            "kind": None if self.kind is None else str(self.kind),
+            "role": None if self.role is None else str(self.role.role),
+            "role_reason": None if self.role is None else self.role.reason,
+            "distinct": self.distinct,
+            "missing": self.missing,
+        }
+
+
+@dataclass(frozen=True)
+class Review:
+    """What was found in a table: its columns, and one list of findings. It holds counts, and no value.
+
+    Attributes
+    ----------
+    source : str
+    records : int
+    columns : tuple of ColumnReview
+    findings : tuple of Finding
+        Severe ones first, then in the order of the columns.
+    """
+
+    source: str
+    records: int
+    columns: tuple[ColumnReview, ...]
+    findings: tuple[Finding, ...]
+
+    def __getitem__(self, name: str) -> ColumnReview:
+        """Return what one column seems to be; KeyError names a column that is not there."""
+        return next(column for column in self.columns if column.name == name)
+
+    @property
+    def severe(self) -> tuple[Finding, ...]:
+        """Findings that stop a release until somebody answers them."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.SEVERE)
+
+    def of(self, name: str) -> tuple[Finding, ...]:
+        """Return the findings about one column."""
+        return tuple(finding for finding in self.findings if name in finding.columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "source": self.source,
+            "records": self.records,
+            "columns": [column.to_dict() for column in self.columns],
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        """Write a table of the columns and the findings below, in 80 characters a line where names allow it."""
+        wide = max([6, *(len(column.name) for column in self.columns)])
+        rows = [
+            f"  {column.name:{wide}}  {_meaning_of(column):16}  {_role_of(column):17}  "
+            f"{column.distinct:>7,}  {column.missing:>7,}"
+            for column in self.columns
+        ]
+        head = f"  {'column':{wide}}  {'seems to be':16}  {'role':17}  {'values':>7}  {'missing':>7}"
+        parts = [f"{counted(self.records, 'record')}, {counted(len(self.columns), 'column')}", head, *rows]
+        for title, severity in (("To answer before a release", Severity.SEVERE), ("To know", Severity.REMARK)):
+            some = [finding for finding in self.findings if finding.severity is severity]
+            if some:
+                parts += ["", f"{title}: {len(some)}", *(f"  {_mark(severity)} {finding}" for finding in some)]
+        return "\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """Show notebooks the columns and the findings."""
+        heads = ("column", "seems to be", "role", "values", "missing")
+        rows = [(c.name, _meaning_of(c), _role_of(c), f"{c.distinct:,}", f"{c.missing:,}") for c in self.columns]
+        note = f"{counted(self.records, 'record')}, {counted(len(self.findings), 'finding')}"
+        return card("Review", note, notebook_table(heads, rows, (3, 4)), *map(self._section, Severity))
+
+    def _section(self, severity: Severity) -> Markup:
+        title = "To answer before a release" if severity is Severity.SEVERE else "To know"
+        some = [finding for finding in self.findings if finding.severity is severity]
+        return notebook_section(title, lines(f"{one.where}{one.question}" for one in some))
+
+
+def _meaning_of(column: ColumnReview) -> str:
+    return f"{column.meaning}{'' if column.judgement.sure else ' ?'}"
+
+
+def _role_of(column: ColumnReview) -> str:
+    return "-" if column.role is None else str(column.role.role)
+
+
+def _mark(severity: Severity) -> str:
+    return "!" if severity is Severity.SEVERE else "·"
+
+
+def review(source: object, schema: Schema | None = None, *, progress: Progress = silent, **reading: Any) -> Review:
+    """Look at every column of a table once, and list what a steward should hear or answer before it is published.
+
+    Parameters
+    ----------
+    source
+        What :func:`sfumato.open_table` takes, or what it returns.
+    schema
+        The roles, where they are known: what is published as it is, or under a promise of l, is asked about.
+    progress
+        Called with the columns that are done and their number.
+    **reading
+        How the source is read, as for :func:`sfumato.open_table`.
+
+    Returns
+    -------
+    Review
+        Columns in their order, and findings. It holds counts and no value of the table.
+
+    Raises
+    ------
+    InputError
+        When the source cannot be read.
+
+    Notes
+    -----
+    Each column is read once, and judged by its distinct values: cost O(n) for each column, and O(d log d) for its d
+    values. Meanings and roles are proposals, made from names in several languages and from values; nothing is changed.
+
+    Examples
+    --------
+    >>> import polars as pl, sfumato as sf
+    >>> found = sf.review(pl.DataFrame({"age": [30, 41, 52], "stage": ["low", "medium", "high"]}))
+    >>> [str(column.meaning) for column in found.columns]
+    ['number', 'ordered labels']
+    """
+    table = source if isinstance(source, RawTable) else open_table(source, **reading)
+    profiles = []
+    for done, name in enumerate(table.names):
+        progress("reviewing", done, len(table.names))
+        profiles.append(_profile(table, name))
+    siblings = Counter(profile.few_numbers for profile in profiles)
+    judged = [_judged(profile, siblings[profile.few_numbers], schema) for profile in profiles]
+    columns = tuple(column for column, _ in judged)
+    findings = [*_of_rows(table, profiles), *_joined(spot for _, spots in judged for spot in spots)]
+    findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
+    return Review(table.source, table.height, columns, tuple(findings))
+
+
+@dataclass(frozen=True, eq=False)
+class _Profile:
+    """A column's values, and what is odd about its texts.
+
+    ``question``: what reading would ask. ``marks``: texts that stand for a missing value. ``strays``: records whose
+    text is no number or date where all others are; columns with the same such texts share the ``stray_key``.
+    """
+
+    values: Values
+    missing: int
+    marks: tuple[Mark, ...]
+    question: str | None
+    strays: int
+    kind: Kind | None
+    stray_key: str = ""
+
+    @property
+    def few_numbers(self) -> tuple[float, ...] | None:
+        """The values, where they are a few whole numbers that other columns may have, too."""
+        if self.values.kind is not Kind.NUMERIC or not 4 <= len(self.values.distinct) <= 11:
+            return None
+        return tuple(float(value) for value in self.values.distinct.to_list())
+
+
+def _profile(table: RawTable, name: str) -> _Profile:
+    column = table.texts(name)
+    counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
+    values, counts = counted_values["v"], counted_values["c"].cast(pl.Int64).to_numpy()
+    reading = table.reading_of(name)
+    if values.dtype != pl.String and not isinstance(values.dtype, (pl.Categorical, pl.Enum)):
+        typed = read_attribute(values.alias(name), Attribute(), reading)
+        return _Profile(
+            _values(name, typed.values, counts, typed.kind, len(column)), column.null_count(), (), None, 0, typed.kind
+        )
+    texts = values.cast(pl.String)
+    present = ~texts.is_in(list(reading.missing))
+    texts, counts = texts.filter(present), counts[present.to_numpy()]
+    return _profile_of_texts(name, texts, counts, table, len(column))
+
+
+def _profile_of_texts(
+    name: str, texts: pl.Series, counts: NDArray[np.int64], table: RawTable, records: int
+) -> _Profile:
+    """Read texts as they would be read without what seems to mark a missing value."""
+    reading = table.reading_of(name)
+    known = int(counts.sum())
+    marks = missing_marks(texts, counts, numeric=False)
+    plain = ~texts.is_in([mark.value for mark in marks])
+    rest, rest_counts = texts.filter(plain), counts[plain.to_numpy()]
+    stray = strays(rest) if table.is_text and len(rest) else None
+    lost, lost_key = 0, ""
+    if stray is not None:
+        fits = stray.way.read(rest).is_not_null()
+        lost = int(rest_counts[~fits.to_numpy()].sum())
+        lost_key = "\n".join(sorted(rest.filter(~fits)))
+        rest, rest_counts = rest.filter(fits), rest_counts[fits.to_numpy()]
+    question, attribute = None, Attribute()
+    try:
+        typed = read_attribute(rest.alias(name), attribute, reading)
+    except InputError as error:
+        question = str(error)
+        typed = read_attribute(rest.alias(name), Attribute(kind=Kind.CATEGORICAL), reading)
+    numeric = typed.kind in (Kind.NUMERIC, Kind.DATE)
+    sure = [mark for mark in marks if mark.sure or numeric]
+    if len(sure) < len(marks):
+        unsure = texts.is_in([mark.value for mark in marks if mark not in sure])
+        rest = pl.concat([rest, texts.filter(unsure)])
+        rest_counts = np.concatenate([rest_counts, counts[unsure.to_numpy()]])
+        typed = typed._replace(values=rest.alias(name))
+    values = _values(name, typed.values, rest_counts, typed.kind, records)
+    kind = None if question is not None or lost or (numeric and sure) else typed.kind
+    return _Profile(values, records - known, tuple(marks), question, lost, kind, lost_key)
+
+
+def _values(name: str, values: pl.Series, counts: NDArray[np.int64], kind: Kind, records: int) -> Values:
+    """Add up the records of texts that are one value, such as 1 and 1.0."""
+    frame = pl.DataFrame({"v": values, "c": counts}).drop_nulls("v").group_by("v").agg(pl.col("c").sum()).sort("v")
+    return Values(name, frame["v"].alias(name), frame["c"].to_numpy(), kind, records)
+
+
+# What is found in a column; what is the same in several columns is one finding.
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """Something in one column. Spots of one name and key are one finding; ``counts`` add up."""
+
+    name: str
+    column: str
+    key: str = ""
+    severity: Severity = Severity.REMARK
+    counts: tuple[tuple[str, int], ...] = ()
+    detail: str = ""
+
+
+def _judged(profile: _Profile, siblings: int, schema: Schema | None) -> tuple[ColumnReview, list[_Spot]]:
+    values = profile.values
+    look = look_of(values.name, values.distinct, values.known)
+    judgement = judge_meaning(values, look, siblings)
+    proposal = propose_role(values.name, judgement, look)
+    tree = _tree(values, judgement)
+    classed = tree is not None or values.kind is not Kind.CATEGORICAL or not look.is_mostly_distinct
+    count = len(values.distinct)
+    column = ColumnReview(values.name, judgement, profile.kind, proposal, count, profile.missing, tree, classed)
+    role = None if schema is None else schema.roles.get(values.name)
+    spots = [
+        *_of_reading(profile),
+        *_of_missing(profile),
+        *_of_numbers(values, judgement),
+        *_of_spellings(values, role),
+        *_of_identity(values.name, judgement, role),
+        *_of_meaning(values.name, judgement, values.kind),
+    ]
+    return column, spots
+
+
+_FEWEST_IN_A_TREE = 10
+
+
+def _tree(values: Values, judgement: Judgement) -> HierarchySpecification | None:
+    """Return the hierarchy of codes of one length that shorter prefixes make."""
+    if judgement.meaning not in (Meaning.CODE, Meaning.PLACE) or len(values.distinct) < _FEWEST_IN_A_TREE:
+        return None
+    texts = values.distinct.cast(pl.String)
+    lengths = texts.str.len_chars()
+    if lengths.min() != lengths.max() or int(lengths[0]) < 3:
+        return None
+    rule = draft_rule(texts)
+    return rule if isinstance(rule, Prefixes) else None
+
+
+def _of_reading(profile: _Profile) -> Iterator[_Spot]:
+    name = profile.values.name
+    if profile.question is not None:
+        yield _Spot("reading", name, name, Severity.SEVERE, detail=profile.question)
+    if profile.strays:
+        counts = (("records", profile.strays),)
+        yield _Spot("strays", name, profile.stray_key, Severity.SEVERE, counts)
+
+
+def _of_missing(profile: _Profile) -> Iterator[_Spot]:
+    numeric = profile.values.kind in (Kind.NUMERIC, Kind.DATE)
+    for mark in profile.marks:
+        name = "missing-marks" if mark.sure or numeric else "possible-missing-marks"
+        yield _Spot(name, profile.values.name, mark.value.strip(), counts=(("records", mark.records),))
+
+
+def _of_numbers(values: Values, judgement: Judgement) -> Iterator[_Spot]:
+    if values.kind is not Kind.NUMERIC or judgement.meaning not in (Meaning.NUMBER, Meaning.CODE, Meaning.ORDERED):
+        return
+    numbers = values.distinct.cast(pl.Float64).to_numpy()
+    places = sentinels(numbers, values.counts)
+    if places:
+        yield _Spot("sentinels", values.name, counts=(("records", int(values.counts[places].sum())),))
+    usual = np.setdiff1d(np.arange(len(numbers)), places)
+    far = farthest_decide(numbers[usual], values.counts[usual]) if judgement.meaning is Meaning.NUMBER else None
+    if far is not None:
+        yield _Spot("outliers", values.name, counts=(("records", far[0]), ("times", round(far[1]))))
+
+
+_MOST_COMPARED = 100_000
+
+
+def _of_spellings(values: Values, role: Role | None) -> Iterator[_Spot]:
+    if values.kind is not Kind.CATEGORICAL or len(values.distinct) > _MOST_COMPARED:
+        return
+    variants = spelling_variants(values.distinct.cast(pl.String).to_list(), values.counts)
+    if variants is not None:
+        severity = Severity.SEVERE if role is Role.SENSITIVE else Severity.REMARK
+        counts = (("labels", variants.labels), ("groups", len(variants.groups)), ("records", variants.records))
+        yield _Spot("spellings", values.name, values.name, severity, counts)
+
+
+def _of_identity(name: str, judgement: Judgement, role: Role | None) -> Iterator[_Spot]:
+    if judgement.meaning in (Meaning.IDENTIFIER, Meaning.FREE_TEXT):
+        published = role in (Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.SENSITIVE)
+        found = "free-text" if judgement.meaning is Meaning.FREE_TEXT else "identifier"
+        yield _Spot(found, name, name, Severity.SEVERE if published else Severity.REMARK, detail=judgement.reason)
+
+
+def _of_meaning(name: str, judgement: Judgement, kind: Kind) -> Iterator[_Spot]:
+    if kind is Kind.NUMERIC and judgement.is_code:
+        yield _Spot("codes", name)
+    if judgement.meaning is Meaning.ORDERED and kind is Kind.CATEGORICAL:
+        yield _Spot("orders", name)
+
+
+def _joined(spots: Iterable[_Spot]) -> Iterator[Finding]:
+    """Make one finding of what is the same in several columns."""
+    groups: dict[tuple[str, str, Severity], list[_Spot]] = {}
+    for spot in spots:
+        groups.setdefault((spot.name, spot.key, spot.severity), []).append(spot)
+    for (name, key, severity), group in groups.items():
+        counts = Counter[str]()
+        for spot in group:
+            counts.update(dict(spot.counts))
+        columns = tuple(spot.column for spot in group)
+        question, answers = _WORDING[name](columns, counts, key, group[0].detail)
+        mark = key if name.endswith("missing-marks") else None
+        yield Finding(name, columns, severity, question, answers, dict(counts), mark)
+
+
+_Worded = tuple[str, tuple[Answer, ...]]
+
+
+def _word_reading(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    short = detail.removeprefix(f"column {columns[0]!r} ")
+    return short[0].upper() + short[1:] + ("" if short.endswith((".", "?", ")")) else "."), ()
+
+
+def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    listed = ",".join(columns)
+    cells = counted(counts["records"], "cell")
+    return f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?", (
+        Answer("Count them as missing", f"--strays-missing {listed}", 'Attribute(strays="missing")'),
+        Answer("Keep all as text", f"--categorical {listed}", 'Attribute(kind="categorical")'),
+    )
+
+
+def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    shown = f"{key!r}" if key else "A blank text"
+    question = f"{shown} seems to stand for a missing value ({counted(counts['records'], 'cell')})."
+    return question, (Answer("Read it as missing", f"--missing {key!r}", f"missing=[{key!r}]"),)
+
+
+def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question, answers = _word_marks(columns, counts, key, detail)
+    return question.replace("seems to stand", "may stand"), answers
+
+
+def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
+    return question, (Answer("Read such a number as missing", "--missing NUMBER", "missing=[...]"),)
+
+
+def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = (
+        f"The farthest values ({counted(counts['records'], 'record')}) decide the range, and losses are shares of it."
+    )
+    return question, (Answer("Give the range", f"--domain {columns[0]}=LOW..HIGH", "Attribute(domain=(low, high))"),)
+
+
+def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question = (
+        f"{counted(counts['labels'], 'label')} may be {counts['groups']:,}: some differ in capitals, blanks or form "
+        f"alone ({counted(counts['records'], 'record')}). Are they the same?"
+    )
+    return question, (Answer("They differ", f"--accept spellings:{columns[0]}=REASON"),)
+
+
+def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    name = columns[0]
+    return f"It looks like an identifier: {detail}.", (
+        Answer("Remove it", f"--identifying {name}", f"Schema(identifying=[{name!r}])"),
+        Answer("Publish it", f"--publish {name}", f"Schema(publish=[{name!r}])"),
+    )
+
+
+def _word_free_text(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    question, answers = _word_identity(columns, counts, key, detail)
+    return question.replace("an identifier", "free text"), answers
+
+
+def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    listed = ",".join(columns)
+    return "The numbers seem to be codes. As numbers they are published as ranges.", (
+        Answer("They are codes", f"--categorical {listed}", 'Attribute(kind="categorical")'),
+        Answer("They are numbers", f"--numeric {listed}", 'Attribute(kind="numeric")'),
+    )
+
+
+def _word_orders(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
+    return "The labels seem to have an order.", ()
+
+
+_WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]] = {
+    "reading": _word_reading,
+    "strays": _word_strays,
+    "missing-marks": _word_marks,
+    "possible-missing-marks": _word_possible_marks,
+    "sentinels": _word_sentinels,
+    "outliers": _word_outliers,
+    "spellings": _word_spellings,
+    "identifier": _word_identity,
+    "free-text": _word_free_text,
+    "codes": _word_codes,
+    "orders": _word_orders,
+}
+
+
+# What is found in rows.
+
+
+def _of_rows(table: RawTable, profiles: Sequence[_Profile]) -> Iterator[Finding]:
+    """Count records without any value, and records that seem to add up the others."""
+    empty = _empty_records(table)
+    if empty:
+        yield Finding(
+            "empty-rows", (), Severity.REMARK,
+            f"{counted(empty, 'record')} have no value in any column, and would count as people.",
+            counts={"records": empty},
+        )  # fmt: skip
+    totals = sum(_totals(profile.values) for profile in profiles if profile.values.kind is Kind.CATEGORICAL)
+    if totals:
+        yield Finding(
+            "totals", (), Severity.REMARK,
+            f"{counted(totals, 'record')} seem to add up the others, and would count as people.",
+            counts={"records": totals},
+        )  # fmt: skip
+
+
+def _empty_records(table: RawTable) -> int:
+    missing = None
+    for name in table.names:
+        column = table.texts(name)
+        none = column.is_null()
+        if column.dtype == pl.String or isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+            none = none | column.cast(pl.String).is_in(list(table.reading_of(name).missing)).fill_null(True)
+        missing = none if missing is None else missing & none
+        if not missing.any():
+            return 0
+    return 0 if missing is None else int(missing.sum())
+
+
+def _totals(values: Values) -> int:
+    """Count the records whose label says total, where hardly any has it."""
+    if len(values.distinct) > _MOST_COMPARED:
+        return 0
+    found = [
+        place
+        for place, text in enumerate(values.distinct.cast(pl.String))
+        if folded_label(text) in values_that_mean("totals")
+    ]
+    records = int(values.counts[found].sum())
+    return records if 0 < records <= max(3, values.known // 100) else 0

@@ -1,0 +1,127 @@
+"""What the last version published verifies, opens, is continued and is compared; made anew, it has the same bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from earlier import made
+
+ARCHIVE = Path(__file__).with_name("releases.tar.xz")
+LATER_NAMES = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+"""Names of the last version may warn."""
+pytestmark = LATER_NAMES
+WRITTEN_ALIKE = (".csv", ".toml", ".json")
+"""Files whose bytes a later version keeps; sentences of report.txt may change, and other formats hold the time."""
+
+
+@pytest.fixture(scope="module")
+def on_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folders, which tests only read."""
+    folder: Path = tmp_path_factory.mktemp("earlier")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder, filter="tar")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(on_file: Path) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads((on_file / "answers.json").read_text())
+    return said
+
+
+def in_turn(names: Iterable[str]) -> list[Any]:
+    """Return names as parameters: the first of each folder in every run, the others among the slow tests."""
+    found: list[Any] = []
+    for name in names:
+        first = not any(other.values[0].startswith(name.partition("/")[0]) for other in found)
+        found.append(pytest.param(name, marks=() if first else pytest.mark.slow))
+    return found
+
+
+RELEASES = [*made.REPEATABLE, "private/counts", "private/sample", "private/ledger/first", "private/ledger/second"]
+
+
+def test_every_folder_on_file_is_asked(on_file: Path, expected: dict[str, Any]) -> None:
+    asked = {*RELEASES, *(f"series/{name}" for name in made.SERIES)}
+    assert asked == set(expected)
+    found = {str(path.parent.relative_to(on_file)) for path in on_file.rglob("release.json")}
+    assert {name for name in found if not name.startswith(("series/", "comparison/"))} == set(RELEASES)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_verifies_as_before(name: str, on_file: Path, expected: dict[str, Any]) -> None:
+    found = sf.verify(on_file / name, **made.audit_of(on_file / name))
+    assert found.ok is expected[name]["ok"]
+    assert [check.outcome.name for check in found.checks] == expected[name]["outcomes"]
+
+
+@pytest.mark.parametrize("name", in_turn(RELEASES))
+def test_a_release_answers_as_before(name: str, on_file: Path, expected: dict[str, Any]) -> None:
+    found = json.loads(json.dumps(made.answers(on_file / name), default=str))
+    assert found == expected[name]
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_changed_release_does_not_verify(name: str, on_file: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(on_file / name, tmp_path / "changed")
+    described = json.loads((folder / "release.json").read_text())
+    data = folder / next(iter(described["tables"].values()))["file"]
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    try:
+        found = sf.verify(folder)
+    except (sf.VerificationError, sf.InputError):
+        return  # No table can be read any more.
+    assert not found.ok
+    assert any(check.outcome.name == "BROKEN" for check in found.checks)
+
+
+@pytest.mark.parametrize("name", in_turn(made.REPEATABLE))
+def test_made_anew_it_has_the_same_bytes(name: str, on_file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / Path(name).name
+    made.REPEATABLE[name](folder)
+    assert contents(folder) == contents(on_file / name)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the files of a release, without what names versions, and hashes of files that may differ."""
+    found = {path.name: path.read_text() for path in folder.iterdir() if path.suffix in WRITTEN_ALIKE}
+    found["release.json"] = re.sub(r'"versions": \{[^}]*\}', "", found["release.json"])
+    found["release.json"] = re.sub(r'"report\.txt": "[0-9a-f]{64}"', "", found["release.json"])
+    if not any(path.suffix == ".csv" for path in folder.iterdir()):
+        found["release.json"] = re.sub(r'"sha256": "[0-9a-f]{64}"', "", found["release.json"])
+    return found
+
+
+@pytest.mark.parametrize("name", made.SERIES)
+def test_a_series_is_joined_as_before(name: str, on_file: Path, expected: dict[str, Any], tmp_path: Path) -> None:
+    series = sf.Series.open(on_file / "series" / name, **made.key_of(on_file / "series" / name))
+    assert series.verify(ledger=True).ok
+    assert made.next_month(on_file, name, tmp_path) == expected[f"series/{name}"]
+
+
+@pytest.mark.parametrize("kind", made.DATABASES)
+def test_a_release_in_a_database_verifies(kind: str, on_file: Path, tmp_path: Path) -> None:
+    shutil.copytree(on_file / "databases", tmp_path / "databases")
+    found = sf.verify(made.address(kind, tmp_path / "databases"), schema="of_march")
+    assert found.ok
+    assert len(found.checks) >= 6
+
+
+def test_a_comparison_is_continued(on_file: Path, tmp_path: Path) -> None:
+    before = made.compared(shutil.copytree(on_file / "comparison", tmp_path / "comparison"))
+    seconds = [name for name in before.frame.columns if "second" in name]
+    assert seconds, "what was read has the times of the runs that made it"
+    again = made.compared(None)
+    assert before.frame.drop(seconds).equals(again.frame.drop(seconds))
+    assert not before.frame.equals(again.frame)

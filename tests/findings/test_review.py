@@ -1,0 +1,155 @@
+"""The review of a table: what columns mean, what is found, and that no value of the table is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato as sf
+from sfumato.findings.meaning import Meaning
+from sfumato.policy.proposal import proposed_policy
+
+PEOPLE = 200
+
+
+def visits() -> pl.DataFrame:
+    rows = range(PEOPLE)
+    return pl.DataFrame(
+        {
+            "name": [
+                f"{first} {last}" for first, last in zip(names("Ana Bo Cy Di Ed"), names("Alt Berg Carl"), strict=True)
+            ],
+            "age": [str(18 + i * 7 % 70) if i else "999" for i in rows],
+            "sex": [str(1 + i % 2) for i in rows],
+            "zip": [f"{10000 + i * 37 % 9000:05}" for i in rows],
+            "severity": [("mild", "moderate", "severe", "NA")[i % 4] for i in rows],
+            "disease": [("flu", "Flu", "angina", "gout", "flu ")[i % 5] for i in rows],
+            "remark": [f"was seen on day {i} and felt well again" for i in rows],
+        }
+    )
+
+
+def names(words: str) -> list[str]:
+    syllables = words.split()
+    return [f"{syllables[i % len(syllables)]}{chr(97 + i % 26)}{chr(97 + i // 26)}a" for i in range(PEOPLE)]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    visits().write_csv(tmp_path / "visits.csv")
+    return tmp_path / "visits.csv"
+
+
+def test_each_column_is_understood(table: Path) -> None:
+    found = sf.review(table)
+    assert found.records == PEOPLE
+    assert {column.name: column.meaning for column in found.columns} == {
+        "name": Meaning.IDENTIFIER,
+        "age": Meaning.NUMBER,
+        "sex": Meaning.CODE,
+        "zip": Meaning.PLACE,
+        "severity": Meaning.ORDERED,
+        "disease": Meaning.TEXT,
+        "remark": Meaning.FREE_TEXT,
+    }
+    assert {column.name: str(column.role.role) for column in found.columns if column.role} == {
+        "name": "identifying",
+        "age": "quasi-identifying",
+        "sex": "quasi-identifying",
+        "zip": "quasi-identifying",
+        "disease": "sensitive",
+        "remark": "identifying",
+    }
+
+
+def test_what_is_odd_is_found_and_counted(table: Path) -> None:
+    found = {finding.name: finding for finding in sf.review(table).findings}
+    assert found["sentinels"].columns == ("age",)
+    assert found["sentinels"].counts == {"records": 1}
+    assert found["missing-marks"].columns == ("severity",)
+    assert found["missing-marks"].counts == {"records": PEOPLE // 4}
+    assert found["spellings"].counts == {"labels": 2, "groups": 1, "records": 40}
+    assert found["orders"].columns == ("severity",)
+    assert found["codes"].columns == ("sex", "zip")
+
+
+def test_severity_follows_the_role(table: Path) -> None:
+    published = sf.Schema(
+        quasi_identifying=["age", "sex"], sensitive=["disease"], insensitive=["name", "remark"], others="drop"
+    )
+    assert {(one.name, one.columns) for one in sf.review(table, published).severe} == {
+        ("identifier", ("name",)),
+        ("free-text", ("remark",)),
+        ("spellings", ("disease",)),
+    }
+    removed = sf.Schema(quasi_identifying=["age"], identifying=["name", "remark"], others="drop")
+    assert sf.review(table, removed).severe == ()
+
+
+def test_rows_without_values_and_totals_are_counted(tmp_path: Path) -> None:
+    lines = ["ward,age,pay", *(f"w{i % 5},{20 + i},{100 + i}" for i in range(60)), "Total,2970,7770", ",,", ",,"]
+    (tmp_path / "wards.csv").write_text("\n".join(lines) + "\n")
+    found = {finding.name: finding.counts for finding in sf.review(tmp_path / "wards.csv").findings}
+    assert found["empty-rows"] == {"records": 2}
+    assert found["totals"] == {"records": 1}
+
+
+def test_typed_columns_are_reviewed_alike() -> None:
+    frame = pl.DataFrame(
+        {
+            "id": range(1, 61),
+            "diag": pl.Series(["a", "b", "c"] * 20, dtype=pl.Categorical),
+            "born": pl.date_range(pl.date(1950, 1, 1), pl.date(2009, 1, 1), "1y", eager=True),
+            "ok": [True, False] * 30,
+            "empty": pl.Series([None] * 60, dtype=pl.String),
+        }
+    )
+    found = sf.review(frame)
+    assert [column.meaning for column in found.columns] == ["identifier", "categories", "date", "yes or no", "empty"]
+
+
+def test_answers_on_one_scale_are_seen_over_columns() -> None:
+    answers = {f"item{i}": [1 + (row * (i + 3) + row // 7) % 5 for row in range(100)] for i in range(4)}
+    found = sf.review(pl.DataFrame(answers))
+    assert {column.meaning for column in found.columns} == {Meaning.ORDERED}
+
+
+MARKED = "Zq7Wx"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [f"{MARKED}1", f"{MARKED} 2", f"{MARKED}@x.org", f"+49 30 {MARKED}", f"<{MARKED}>", "7", "NA", ""]
+        ),
+        min_size=3,
+        max_size=60,
+    )
+)
+def test_no_value_of_the_table_is_told(values: list[str]) -> None:
+    found = sf.review(pl.DataFrame({"a": values, "email": values[::-1], "pay": values}))
+    told = [str(found), json.dumps(found.to_dict()), found._repr_html_(), repr(found), proposed_policy(found)]
+    assert not any(MARKED in text for text in told)
+
+
+def test_the_order_of_records_decides_nothing(table: Path) -> None:
+    frame = visits()
+    mixed = frame.sample(fraction=1.0, shuffle=True, seed=3)
+    assert sf.review(frame).to_dict() == sf.review(mixed).to_dict()
+
+
+def test_a_proposed_policy_publishes_at_once(table: Path) -> None:
+    found = sf.review(table)
+    policy_file = table.with_name("policy.toml")
+    policy_file.write_text(proposed_policy(found))
+    policy = sf.Policy.from_file(policy_file)
+    release = sf.anonymize(sf.read_table(table, policy), policy, seed=1)
+    assert [str(model) for model in policy.to_models()] != []
+    assert release.report.verification.ok
+    assert set(release.data.columns) == {"age", "sex", "zip", "disease"}
