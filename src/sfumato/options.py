@@ -160,7 +160,7 @@ class ListOfNames:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeBy:
     """A value that a function of ``sfumato`` makes: its class has `made_by`, the name of that function."""
 
     kind: Any
@@ -248,7 +248,7 @@ def _option(hint: Any) -> Option | None:
     if get_origin(hint) is Literal:
         return Choice(get_args(hint))
     if isinstance(hint, type) and hasattr(hint, "made_by"):
-        return Made(hint)
+        return MadeBy(hint)
     return Flag() if hint is bool else Nothing() if hint is NoneType else None
 
 
