@@ -7,13 +7,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import sfumato as sf
 from sfumato.errors import SfumatoError
+from sfumato.evaluation.attacks.play import read_frame
 from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
 from sfumato.series.encryption import cipher_of
+from sfumato.table.population import read_population
 from sfumato.whole_files import MOST_BYTES, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")
@@ -60,6 +64,17 @@ def test_no_reader_waits_for_what_is_no_file(
 ) -> None:
     with pytest.raises(SfumatoError, match=f"(?s)cannot be read.*{word}"):
         reader(made(tmp_path))
+
+
+@pytest.mark.parametrize("made", [lambda _: Path("/dev/zero"), _pipe, _socket])
+def test_no_table_beside_the_one_that_is_published_is_read_for_ever(
+    made: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    place = made(tmp_path)
+    table = sf.read_table(pl.DataFrame({"age": [1, 2]}), sf.Schema(quasi_identifying=["age"]))
+    for read in (lambda: read_population(place, table), lambda: read_frame(place)):
+        with pytest.raises(SfumatoError, match="it is a pipe, a device or a socket"):
+            read()
 
 
 def test_a_file_that_is_too_large_for_its_place_is_refused(tmp_path: Path) -> None:

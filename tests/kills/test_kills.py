@@ -244,7 +244,8 @@ def settled(flow: Flow, place: Path, at: int, last: str) -> None:
     left = names(place) not in flow.states
     choices = [place / name for name in NAMED[flow.name]]
     # A ledger of budgets is written before the release is; each is brought to its end by itself.
-    named = choices["/private" in last if flow.name in PAID else at % len(choices)]
+    number = int("/private" in last) if flow.name in PAID else at
+    named = choices[number % len(choices)]
     words = [named, *key_words(place)]
     told = re.search(r"sfumato settle (.*) finishes it", verified(flow.name, place)[1])
     if told is not None and (at % 3 == 0 or flow.name == "parquet"):

@@ -273,6 +273,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
     """Return a few sentences: promises, risk, attacks, loss."""
     return [
         *_promises(content),
+        *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
         *_unprotected(content.get("unprotected", ())),
         *_risk(content["risk"], content.get("repeated")),
         *_risk_of_people(content.get("people")),
@@ -287,6 +288,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     beyond = any(not _is_harmless(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
+    beyond = beyond or bool(content.get("uncovered"))
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
 

@@ -42,6 +42,7 @@ def promise_lines(verification: Verification) -> list[str]:
     """Say what became of every promise, and which columns none speaks of."""
     unprotected = verification.roles.unprotected if verification.roles else ()
     passing = [f"  unprotected, published as they are: {named(unprotected)}"] if unprotected else []
+    passing += [f"  ! {each}" for each in verification.uncovered]
     return (
         passing
         + [

@@ -23,6 +23,7 @@ def report_parts(report: Report | KindReport) -> tuple[Markup, ...]:
     return (
         notebook_table(("", ""), list(_facts(report))),
         notebook_section("Promises, recounted from what is published", check_table(report.verification.checks)),
+        notebook_section("Not covered by any promise", lines(map(str, report.verification.uncovered))),
         figures,
         notebook_section("Notes", lines(report.notes)),
         notebook_section("Limits", lines(report.limits)),

@@ -208,13 +208,15 @@ def _claims(report: Mapping[str, Any], limit: float, counted: Mapping[str, Any],
         yield "the roles"
     if "wishes" in verification and not _same_wishes(verification["wishes"], counted.get("wishes", [])):
         yield "the wishes"
+    if "uncovered" in verification and verification["uncovered"] != counted.get("uncovered", []):
+        yield "what no promise covers"
     outcomes, found = _outcomes(verification["checks"]), _outcomes(counted["checks"])
     more = [each for each in outcomes if each not in found]
     if len(more) != unknown or len(outcomes) - len(more) != len(found):
         yield "the promises"
 
 
-_COMMON = {"ok", "records", "roles", "wishes", "checks"}
+_COMMON = {"ok", "records", "roles", "wishes", "uncovered", "checks"}
 
 
 def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> bool:

@@ -39,6 +39,13 @@ def figures(job: Job) -> dict[str, str]:
     return {name: its for name, its in {**shown, "suppressed": _count(suppressed)}.items() if its}
 
 
+def open_findings(job: Job) -> list[str]:
+    """Return what no promise of a release covers, and what the steward should know of it, beside "verified"."""
+    result = job.result if isinstance(job.result, Mapping) else {}
+    bare = [str(each["sentence"]) for each in (result.get("verification") or {}).get("uncovered", ())]
+    return [*(f"{sentence[0].upper()}{sentence[1:]}." for sentence in bare), *map(str, result.get("notes") or ())]
+
+
 def loss_and_risk(job: Job) -> tuple[float, float] | None:
     """Return loss and average risk of a release, where it has both."""
     result = job.result if isinstance(job.result, Mapping) else {}

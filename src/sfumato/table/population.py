@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 from sfumato.errors import InputError, SfumatoError, raise_all
+from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of
 from sfumato.table.reading import read_table
@@ -40,9 +43,22 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
             missing = [name for name in attributes if name not in source.frame.columns]
             raise_all(InputError, [f"column {name!r} is not in it; give it a role" for name in missing])
             source = columns_of(source.frame, list(attributes))
+        refuse_unending(source)
         return read_table(source, Schema(quasi_identifying=attributes, others="drop"), **reading)
     except SfumatoError as error:
         raise population_problems(error) from None
+
+
+def refuse_unending(source: object) -> None:
+    """Raise InputError for a path that is a device, a pipe or a socket: these may never end."""
+    if not isinstance(source, (str, os.PathLike)) or is_database(source):
+        return
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise InputError("it is a pipe, a device or a socket; save its content to a file, and name that")
 
 
 class PopulationError(InputError):

@@ -37,6 +37,7 @@ from sfumato.table.csv_format import CsvFormat
 from sfumato.table.header import repeated
 from sfumato.table.person_column import number_people
 from sfumato.table.person_keys import PersonKey, key_in, person_keys
+from sfumato.table.population import refuse_unending
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.row_order import settled_rows
@@ -436,6 +437,7 @@ def read_frame(source: object) -> pl.DataFrame:
 
     Raises InputError when it cannot be read.
     """
+    refuse_unending(source)
     opened = open_source(source, CsvFormat())
     if repeated(opened.names):
         raise InputError("several columns have the same name; rename them")

@@ -23,6 +23,7 @@ from sfumato.models.says import of_population, says, speak_of
 from sfumato.models.starred_k_anonymity import STARRED
 from sfumato.models.whole_table import WholeTableModel
 from sfumato.numbers import counted, plural
+from sfumato.published.checks.coverage import Uncovered, uncovered_classes
 from sfumato.published.checks.people import (
     ATTESTED,
     NO_STEP,
@@ -78,6 +79,7 @@ class Verification:
     * `roles`: the role of every published column, as the release itself says; None if no columns were judged.
     * `people`: the people of the classes, where records of one person are known to be.
     * `wishes`: what classes promise to those who wish for a k, or an l, of their own.
+    * `uncovered`: what no promise covers, such as sensitive columns without a model.
     """
 
     checks: tuple[Check, ...]
@@ -87,6 +89,7 @@ class Verification:
     roles: Roles | None = None
     people: PeopleFound | None = None
     wishes: tuple[WishesFound, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -130,6 +133,7 @@ class Verification:
             **({"people": self.people.to_dict()} if self.people else {}),
             **({"wishes": [each.to_dict() for each in self.wishes]} if self.wishes else {}),
             **({"roles": self.roles.to_dict()} if self.roles else {}),
+            **({"uncovered": [each.to_dict() for each in self.uncovered]} if self.uncovered else {}),
             "checks": [
                 {
                     "promise": check.promise,
@@ -150,6 +154,7 @@ class Verification:
             *([str(self.people)] if self.people else []),
             *map(str, self.wishes),
             *(self.roles.lines() if self.roles else []),
+            *(f"! {each}" for each in self.uncovered),
         ]
         return card("Verification", self._counts(), verdict(self.ok), check_table(self.checks), lines(rows))
 
@@ -160,7 +165,9 @@ class Verification:
         """Return the roles, and one line per promise."""
         roles = self.roles.lines() if self.roles else []
         people = [self.people] if self.people else []
-        return "\n".join([self._counts(), *(f"  {line}" for line in (*people, *roles, *self.checks, *self.wishes))])
+        bare = [f"! {each}" for each in self.uncovered]
+        lines = (*people, *roles, *bare, *self.checks, *self.wishes)
+        return "\n".join([self._counts(), *(f"  {line}" for line in lines)])
 
 
 def _without_others(check: Check) -> Check:
@@ -214,13 +221,15 @@ def verify_table(
     checks = tuple(check(model, statistics) for model in models)
     height = statistics.height if statistics.people is None else int(statistics.people.records.sum())
     found = PeopleFound.of(statistics)
-    return Verification(checks, height, statistics.count, people=found, wishes=wishes_found(models, statistics))
+    wishes, bare = wishes_found(models, statistics), tuple(uncovered_classes(models, statistics))
+    return Verification(checks, height, statistics.count, people=found, wishes=wishes, uncovered=bare)
 
 
 def attested(models: Sequence[PrivacyModel], records: ClassStatistics) -> Verification:
     """Check what records alone decide about promises to people."""
-    wishes = wishes_found(models, records, attested=True)
-    return Verification(attested_checks(models, records), records.height, records.count, wishes=wishes)
+    wishes, bare = wishes_found(models, records, attested=True), tuple(uncovered_classes(models, records))
+    checks = attested_checks(models, records)
+    return Verification(checks, records.height, records.count, wishes=wishes, uncovered=bare)
 
 
 def published_statistics(

@@ -19,7 +19,7 @@ from sfumato.published import PublishedTable
 from sfumato.release.opening import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.pages import desk_of, fragment, page, reading, whole
-from sfumato.studio.wording import figures
+from sfumato.studio.wording import figures, open_findings
 from sfumato.table.schema import Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
@@ -116,6 +116,7 @@ def look(request: Request) -> Response:
         stale=desk.staleness(job),
         figures=figures(job),
         checks=(result.get("verification") or {}).get("checks", []),
+        findings=open_findings(job),
         paid=_paid(result),
         can_find=isinstance(opened.published, PublishedTable),
         kind=opened.published.kind.replace("-", " "),

@@ -21,7 +21,7 @@ from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import FAILED, RUNNING, Job
 from sfumato.studio.orders import draft_attack_order, release_order, try_order
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
-from sfumato.studio.wording import figures, loss_and_risk
+from sfumato.studio.wording import figures, loss_and_risk, open_findings
 
 # What to relax when a draft cannot be met: a few weaker drafts, each to be tried before anybody chooses.
 
@@ -88,6 +88,7 @@ def runs(request: Request) -> Response:
         changed=desk.project.has_changed,
         jobs=[(job, figures(job), desk.staleness(job) if job.state == "done" else "") for job in releases],
         current=[job for job in desk.jobs.all if not job.has_ended],
+        findings={job.number: open_findings(job) for job in releases if job.state == "done"},
         relaxing={job.number: _relaxing(desk, job) for job in releases[:1] if job.state == FAILED and job.code == 1},
         answers=_answers(desk, releases),
         dots=_dots(desk),
