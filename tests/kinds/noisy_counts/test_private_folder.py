@@ -264,8 +264,8 @@ def test_wrong_settings_are_told_together():
         )  # type: ignore[arg-type]  # fmt: skip
     told = "\n".join(caught.value.problems)
     for words in (
-        "table is not", "model is neither", "seed:", "marginals must", "two_way must", "choice must", "bins must",
-        "levels must", "complete must", "synthetic must",
+        "table is not", "model is neither", "seed:", "marginals: must", "two_way: must", "choice: unknown",
+        "bins: must", "levels.age: must", "complete: must", "synthetic: must",
     ):  # fmt: skip
         assert words in told
 

@@ -21,7 +21,7 @@ from sfumato.kinds.noisy_counts.check import (
     deviation,
     private_verification,
 )
-from sfumato.kinds.noisy_counts.policy import Choice, Counting, PrivatePolicy
+from sfumato.kinds.noisy_counts.policy import Choice, Counting, CountingPart, PrivatePolicy
 from sfumato.kinds.noisy_counts.release import PrivateRelease
 from sfumato.kinds.private.check import MOST_CELLS, Domain
 from sfumato.kinds.private.ledger import PrivacyLedger
@@ -786,7 +786,7 @@ def publish_privately(
         "marginals": marginals, "two_way": two_way, "choice": choice, "bins": bins, "levels": levels,
         "complete": complete, "synthetic": synthetic,
     }  # fmt: skip
-    raise_all(PolicyError, call_problems(table, model, PrivatePolicy, said, seed, ledger))
+    raise_all(PolicyError, call_problems(table, model, PrivatePolicy, CountingPart, said, seed, ledger))
     if isinstance(model, PrivatePolicy):
         policy = model
         raise_all(PolicyError, misfits(table, policy))

@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.policy.columns import policy_columns
-from sfumato.policy.entries import PolicyPart, as_json, checked, described_as_mapping, hyphenated
-from sfumato.policy.mistakes import KeyPath
+from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
 from sfumato.policy.parts import Output
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -93,8 +92,7 @@ class PrivatePolicy(DeclaredPolicy):
     @classmethod
     def of(cls, model: DifferentialPrivacy, counting: Counting, schema: Schema) -> PrivatePolicy:
         """Make a policy from the arguments of a call; it does not say how the table was read."""
-        names: dict[KeyPath, str] = {(hyphenated(field),): field for field in CountingPart.model_fields}
-        part = checked(CountingPart, described_as_mapping(counting), names=names)
+        part = part_of(CountingPart, vars(counting))
         entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
         return cls.model_construct(columns=policy_columns(schema), model=entry, counting=part)
 

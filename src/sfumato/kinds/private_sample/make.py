@@ -47,7 +47,7 @@ from sfumato.kinds.private_sample.check import (
     sample_verification,
     smallest_k,
 )
-from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings
+from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings, SamplingPart
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
@@ -486,7 +486,7 @@ def publish_private_sample(
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
     said = {"search": search, "share": share, "objective": objective, "levels": levels, "bins": bins}
-    raise_all(PolicyError, call_problems(table, model, PrivateSamplePolicy, said, seed, ledger))
+    raise_all(PolicyError, call_problems(table, model, PrivateSamplePolicy, SamplingPart, said, seed, ledger))
     if isinstance(model, PrivateSamplePolicy):
         policy = model
         raise_all(PolicyError, misfits(table, policy))

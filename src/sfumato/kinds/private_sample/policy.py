@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.policy.columns import policy_columns
-from sfumato.policy.entries import PolicyPart, as_json, checked, described_as_mapping, hyphenated
-from sfumato.policy.mistakes import KeyPath
+from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
 from sfumato.policy.parts import Output
 from sfumato.table.schema import Schema
 
@@ -85,8 +84,7 @@ class PrivateSamplePolicy(DeclaredPolicy):
     @classmethod
     def of(cls, model: DifferentialPrivacy, sampling: SampleSettings, schema: Schema) -> PrivateSamplePolicy:
         """Make a policy from the arguments of a call; it does not say how the table was read."""
-        names: dict[KeyPath, str] = {(hyphenated(field),): field for field in SamplingPart.model_fields}
-        part = checked(SamplingPart, described_as_mapping(sampling), names=names)
+        part = part_of(SamplingPart, vars(sampling))
         entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
         return cls.model_construct(columns=policy_columns(schema), model=entry, sampling=part)
 
