@@ -22,8 +22,8 @@ from sfumato.anonymizers.protocol import Publisher
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
 from sfumato.evaluation.utility.classifiers import Accuracy, Learner, accuracies
 from sfumato.evaluation.utility.correlations import correlations
-from sfumato.evaluation.utility.domains import domains_of
-from sfumato.evaluation.utility.views import original_joint, read_joint
+from sfumato.evaluation.utility.joint import original_joint, read_joint
+from sfumato.evaluation.utility.queries import domains_of
 from sfumato.published import Published
 from sfumato.published.sliced import SlicedTable
 from sfumato.table.encoding import encode
@@ -101,7 +101,7 @@ def kept(published: Published, table: sf.Table, queries: int, seed: int) -> Meas
     """Measure the associations that a release keeps, and the median error of counts."""
     domains = domains_of(encode(table))
     kept = correlations(original_joint(domains), read_joint(published, domains), domains).kept
-    workload = sf.query_workload(table, queries, seed=seed)
+    workload = sf.queries.query_workload(table, queries, seed=seed)
     exact, estimated = exact_answers(workload, table), estimated_answers(workload, published, table)
     return {KEPT: kept, ERROR: summarize(relative_errors(workload, exact, estimated, table)).median}
 

@@ -37,8 +37,7 @@ from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.policy import Policy
-from sfumato.release.anonymize import made
-from sfumato.release.generalizing import solved_task
+from sfumato.release.anonymize import made, solved_task
 from sfumato.release.task import Task
 
 KS = (1, 2, 2, 3, 5)

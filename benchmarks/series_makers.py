@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 from benchmarks.series_recount import Label, Person, Row, label
-from sfumato.series.growing import GrownClasses, Roster, grow
+from sfumato.series.grow_moves import GrownClasses, Roster, grow
 from sfumato.series.invariant_making import Present, keep_invariant
 from sfumato.series.labels import arrival_labels
-from sfumato.series.recount.histories import SensitiveValues
-from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.recount import Boxes, Released, SensitiveValues
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 
 Numbers = NDArray[np.int64]

@@ -52,7 +52,7 @@ def _cost(program: str, path: Path) -> Cost:
 
 
 def _write(rows: int, path: Path) -> None:
-    from sfumato.table.writers.workbook import write_workbook
+    from sfumato.table.workbooks import write_workbook
 
     part = path.with_name(path.name + ".part")
     write_workbook(census(rows), part)

@@ -16,8 +16,8 @@ from sfumato.evaluation.attacks.play import read_frame
 from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
-from sfumato.series.encryption import cipher_of
-from sfumato.table.population import read_population
+from sfumato.series.private_files import cipher_of
+from sfumato.table.reading import read_population
 from sfumato.whole_files import MOST_BYTES, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")

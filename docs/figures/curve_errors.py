@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, curve_verdict, draw_curve
-from sfumato.evaluation.attacks.verdicts import RELEVANT, verdict_of
+from sfumato.evaluation.attacks.verdicts import RELEVANT, BeliefCurve, Beliefs, curve_verdict, draw_curve, verdict_of
 
 DRAWS = 1000
 SIZES = (50, 200, 1000, 5000)

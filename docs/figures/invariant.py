@@ -16,7 +16,7 @@ import polars as pl
 
 import sfumato as sf
 from sfumato.papers.datasets import complete_adult
-from sfumato.series.overview import overview_of
+from sfumato.series.series import overview_of
 
 QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 SENSITIVE, M, MONTHS, SEEDS = "occupation", 4, 6, (1, 2, 3, 4, 5)

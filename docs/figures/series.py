@@ -17,12 +17,9 @@ from benchmarks.adult import QUASI_IDENTIFYING, read_adult
 import sfumato as sf
 from sfumato.anonymizers.feasibility import Problem
 from sfumato.models.protocol import PrivacyModel
-from sfumato.series.growing import GrownClasses, Roster, grow
-from sfumato.series.growing_ground import tight_boxes
+from sfumato.series.grow_moves import GrownClasses, Roster, grow, tight_boxes
 from sfumato.series.invariant_making import Present, keep_invariant
-from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Released
-from sfumato.series.recount.histories import SensitiveValues
+from sfumato.series.recount import Released, SensitiveValues, recount_pair
 from sfumato.table.encoding import EncodedTable, encode
 
 MONTHS, SEEDS = 12, (0, 1, 2, 3, 4)

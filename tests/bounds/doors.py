@@ -34,10 +34,9 @@ from sfumato.kernels.boxes import value_sets
 from sfumato.models import MODELS
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
-from sfumato.release.generalizing import solved_task
+from sfumato.release.anonymize import solved_task
 from sfumato.release.task import Task
-from sfumato.series.attacked import attack_releases
-from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.series.attacks import attack_releases, attack_with_keys
 from sfumato.table.encoding import encode
 from sfumato.table.writing import label_lines
 

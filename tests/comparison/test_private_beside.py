@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PolicyError
 from sfumato.evaluation.utility.answers import Questions
-from sfumato.evaluation.utility.views import Original
+from sfumato.evaluation.utility.joint import Original
 from sfumato.kinds.private.measure import private_joint
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")

@@ -26,9 +26,9 @@ from sfumato.engines.disk import publishing
 from sfumato.errors import SfumatoError
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import DealingTask, not_on_disk
-from sfumato.table.large import batches, coding, spill
+from sfumato.table.large import batches, coding, memory
+from sfumato.table.large.batches import opened_file
 from sfumato.table.large.coding import coded_table
-from sfumato.table.large.opening import opened_file
 
 DEALS = {
     **{name: each for name, each in PUBLISHER_SETTINGS.items() if isinstance(each, Deals) and not not_on_disk(
@@ -52,8 +52,8 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BYTES", 90)
     monkeypatch.setattr(batches, "ROWS", 5)
     monkeypatch.setattr(coding, "HELD", 700)
-    monkeypatch.setattr(spill, "HELD", 200)
-    monkeypatch.setattr(spill, "HELD_FOR_A_PART", 20)
+    monkeypatch.setattr(memory, "HELD", 200)
+    monkeypatch.setattr(memory, "HELD_FOR_A_PART", 20)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
     monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 6)
 

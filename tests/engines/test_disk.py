@@ -31,7 +31,7 @@ from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import not_on_disk
-from sfumato.table.large import batches, coding, spill
+from sfumato.table.large import batches, coding, memory
 
 NAMES = ("release.json", "report.json", "report.txt", "policy.toml")
 MODELS = [
@@ -287,7 +287,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
 
 FILLED = [
     (laying_out, "_deal"),
-    (spill.PartFiles, "flush"),
+    (memory.PartFiles, "flush"),
     (checks_in_parts, "_dealt"),
     # Writing to a mapped file for which there is no room would end the program.
     (os, "posix_fallocate"),
@@ -364,7 +364,7 @@ def in_parts(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_parts_recount_as_the_whole(in_parts: Path):
-    from sfumato.release.opening import open_folder
+    from sfumato.release.verify import open_folder
 
     streamed = sf.verify(in_parts)
     opened = open_folder(in_parts)

@@ -23,8 +23,7 @@ from sfumato.classes.partition import Partition
 from sfumato.engines import Engine, LocalEngine
 from sfumato.published import PublishedTable
 from sfumato.release.anonymize import made
-from sfumato.release.arguments import Arguments
-from sfumato.release.task import Task
+from sfumato.release.task import Arguments, Task
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.table import Table
 

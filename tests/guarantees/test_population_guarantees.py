@@ -22,7 +22,7 @@ from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.models.checks import Outcome
 from sfumato.release.on_disk import not_on_disk
 from sfumato.table.encoding import encode
-from sfumato.table.population import read_population
+from sfumato.table.reading import read_population
 
 TOWNS = (("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*"), ("e", "e+", "*"))
 JOBS = (("x", "xy", "any"), ("y", "xy", "any"), ("z", "z+", "any"))

@@ -25,7 +25,7 @@ import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.policy.people import People
 from sfumato.published.checks import generalized
-from sfumato.release import people_behind
+from sfumato.release import people as people_behind
 
 QUASI = ("age", "city")
 TREES = {"age": sf.intervals(5, 10, 20, 60), "city": sf.flat()}

@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers import ANONYMIZERS
-from sfumato.table.person_column import STEPS, read_wishes, steps_of
+from sfumato.table.person_keys import STEPS, read_wishes, steps_of
 
 QUASI = ("age", "city")
 LONG = ("k-member",)

@@ -26,7 +26,7 @@ from sfumato.classes.people import statistics_of
 from sfumato.cli.app import app
 from sfumato.models.compiled import compile_rules
 from sfumato.table.folding import fold
-from sfumato.table.person_column import STEPS_OF_L, steps_of
+from sfumato.table.person_keys import STEPS_OF_L, steps_of
 from sfumato.table.schema import Kind
 
 QUASI = ("age", "city")
@@ -268,8 +268,19 @@ def test_wishes_of_the_policy() -> None:
 
 def test_the_command_line(tmp_path: Path) -> None:
     frame_of(5, people=False).write_csv(tmp_path / "table.csv")
-    words = ["--quasi", "age,city", "--sensitive", "ill", "--wished-l", "own", "--others", "drop", "-k", "2"]
-    words += ["-l", "1", "--diversity", "distinct", "--out", str(tmp_path / "out")]
+    words = [
+        "--quasi",
+        "age,city",
+        "--sensitive",
+        "ill",
+        "--set",
+        "columns.wished-l=own",
+        "--others",
+        "drop",
+        "-k",
+        "2",
+    ]
+    words += ["--model", "distinct-l-diversity:l=1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, ["anonymize", str(tmp_path / "table.csv"), *words])
     assert done.exit_code == 0, done.output
     assert "for everybody, as those want who wish for most" in done.output

@@ -24,7 +24,7 @@ import sfumato as sf
 from kills import driver
 from sfumato.cli.app import app
 from sfumato.kinds.private.ledger import PrivacyLedger
-from sfumato.series.encryption import cipher_of
+from sfumato.series.private_files import cipher_of
 
 COMPILER = shutil.which("cc")
 pytestmark = pytest.mark.skipif(
@@ -165,7 +165,7 @@ def verified(flow: str, place: Path) -> tuple[int, str]:
     words: list[Any] = ["verify", place / "out"]
     if flow in DATABASES:
         url, schema = driver.place_in(DATABASES[flow], place)
-        words = ["verify", url, "--schema", schema, "--audit", audit]
+        words = ["verify", f"{url}{'&' if '?' in str(url) else '?'}schema={schema}", "--audit", audit]
     elif audit.exists() and flow != "hand-over":
         words += ["--audit", audit]
     elif flow in SERIES:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.release.folder import check_target, whole_folder
+from sfumato.release.transaction import check_target, whole_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked there")
 

@@ -21,7 +21,7 @@ import pytest
 import sfumato as sf
 from sfumato.release import table_files as files_module
 from sfumato.release import transaction
-from sfumato.release.folder import check_target
+from sfumato.release.transaction import check_target
 from sfumato.table import writing as writing_module
 
 FILES = {"release.json", "report.json", "report.txt", "policy.toml"}

@@ -18,10 +18,8 @@ from naive import fingerprints as naive
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.policy.policy import Policy
-from sfumato.release.people_behind import PeopleBehind
-from sfumato.release.pseudonyms import within_fingerprint_limit
+from sfumato.release.people import PeopleBehind, PeoplesLimit, withdrawn, within_fingerprint_limit
 from sfumato.release.task import Task
-from sfumato.release.withdrawal import PeoplesLimit, withdrawn
 
 Rows = Sequence[tuple[int, int, int, int]]
 """Class, number of the person inside of it, and two sensitive values of each record."""

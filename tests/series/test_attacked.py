@@ -13,7 +13,7 @@ import sfumato as sf
 from series.tables import SCHEMA, Person, covers, people, write_csv
 from series.test_grow import read
 from sfumato.cli.app import app
-from sfumato.series.attacked import attack_releases
+from sfumato.series.attacks import attack_releases
 
 K = 5
 

@@ -16,7 +16,7 @@ from series.tables import SCHEMA, covers, write_csv
 from series.test_grow import read
 from series.test_invariant_series import PAIRS, VALUES, WAY, Person, frame, invented, models, months
 from sfumato.cli.app import app
-from sfumato.series.attacked_composition import attack_present
+from sfumato.series.attacks import attack_present
 
 M = 3
 

@@ -16,9 +16,9 @@ from sfumato.kernels import choice
 from sfumato.kernels.series import flows
 from sfumato.published import PublishedTable
 from sfumato.published.checks.recount import recount
-from sfumato.series.carried import CarriedOver, RecountedRows
 from sfumato.series.description import SeriesFolder
 from sfumato.series.ledger import Ledger
+from sfumato.series.next_release import CarriedOver, RecountedRows
 from sfumato.table.schema import Attribute, Kind
 
 OLDER = ["a,1\n", '"he said ""no"",\nand left",2\n', "b,\n"]
@@ -117,7 +117,7 @@ def test_a_file_that_came_out_wrong_is_not_published(
     before = sorted(path.name for path in series.folder.iterdir())
 
     def content(self: CarriedOver) -> memoryview:
-        from sfumato.series.table_bytes import mixed
+        from sfumato.series.reading import mixed
 
         found = bytes(mixed(self.older, self.new, self.is_new, self.format))
         lines = found.splitlines(keepends=True)

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from sfumato.recoding.notation import STAR
-from sfumato.series.covering import Covering, covering
-from sfumato.series.recount.released import Places
+from sfumato.series.attacks import Covering, covering
+from sfumato.series.recount import Places
 from sfumato.table.schema import Kind
 
 TREE = {"north": ["a", "b"], "south": ["c", "d"], "a": ["a"], "b": ["b"], "c": ["c"], "d": ["d"]}

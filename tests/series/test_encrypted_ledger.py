@@ -17,8 +17,8 @@ from typer.testing import CliRunner
 import sfumato as sf
 from series.tables import SCHEMA, people, write_csv
 from sfumato.cli.app import app
-from sfumato.series import encryption
-from sfumato.series.encryption import MARK, write_new_key
+from sfumato.series import private_files
+from sfumato.series.private_files import MARK, write_new_key
 
 pytest.importorskip("cryptography", reason="cryptography is not installed; pip install 'sfumato[encryption]'")
 
@@ -111,8 +111,8 @@ def test_the_key_is_nowhere_else(series: sf.Series, key: Path) -> None:
                 assert text not in content
                 assert secret not in content
                 assert secret.hex().encode() not in content
-    assert secret.hex() not in repr(encryption.cipher_of(key))
-    assert repr(secret) not in repr(encryption.cipher_of(key))
+    assert secret.hex() not in repr(private_files.cipher_of(key))
+    assert repr(secret) not in repr(private_files.cipher_of(key))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no modes there")
@@ -208,11 +208,11 @@ def test_a_kill_while_the_key_is_changed(
 
 
 def test_the_settings_give_a_key(tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(encryption.KEY_FILE_SETTING, str(key))
+    monkeypatch.setenv(private_files.KEY_FILE_SETTING, str(key))
     series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(3), table=write_csv(tmp_path / "a.csv", people(9)))
     assert (series.ledger / "ledger.json").read_bytes().startswith(MARK)
-    monkeypatch.delenv(encryption.KEY_FILE_SETTING)
-    monkeypatch.setenv(encryption.KEY_SETTING, key.read_text())
+    monkeypatch.delenv(private_files.KEY_FILE_SETTING)
+    monkeypatch.setenv(private_files.KEY_SETTING, key.read_text())
     assert series.append(more(tmp_path)).number == 2
 
 
@@ -221,16 +221,16 @@ def test_what_is_no_key(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "bad.key").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(sf.InputError) as caught:
-        encryption.cipher_of("bad.key")
+        private_files.cipher_of("bad.key")
     (problem,) = caught.value.problems
     assert problem.endswith("make one with sfumato series new-key")
     assert text not in problem or not text
     if text:
-        monkeypatch.setenv(encryption.KEY_SETTING, text)
+        monkeypatch.setenv(private_files.KEY_SETTING, text)
         with pytest.raises(sf.InputError, match="SFUMATO_LEDGER_KEY: is no key of a ledger"):
-            encryption.cipher_of()
+            private_files.cipher_of()
     with pytest.raises(sf.InputError, match="cannot be read"):
-        encryption.cipher_of(tmp_path / "none.key")
+        private_files.cipher_of(tmp_path / "none.key")
 
 
 def test_a_key_in_a_folder_that_it_protects(tmp_path: Path, key: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_key_in_a_folder_that_it_protects(tmp_path: Path, key: Path) -> None:
 def test_without_the_library(tmp_path: Path, key: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(sf.InputError, match=r"install it with: pip install 'sfumato\[encryption\]'"):
-        encryption.cipher_of(key)
+        private_files.cipher_of(key)
 
 
 def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

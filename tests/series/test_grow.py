@@ -18,7 +18,7 @@ from series.tables import HEADER, SCHEMA, Person, chain_is_whole, covers, people
 from sfumato.cli.app import app
 from sfumato.hierarchy import HierarchySpecification
 from sfumato.models.protocol import PrivacyModel
-from sfumato.series.grow_release import GrowingState
+from sfumato.series.grow_making import GrowingState
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import tags_of
 
@@ -207,7 +207,7 @@ def test_folders_alone_suffice_where_rows_publish_no_value(grown: sf.Series) -> 
 
 def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Series) -> None:
     from sfumato.models.checks import Outcome
-    from sfumato.series.grown import recount_grown
+    from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 
     older, newer = map(ReadRelease.of, grown.releases)
@@ -228,7 +228,7 @@ def test_a_release_that_lets_a_newcomer_be_subtracted_is_refused(grown: sf.Serie
 
 def test_a_lost_row_breaks_the_recount(grown: sf.Series) -> None:
     from sfumato.models.checks import Outcome
-    from sfumato.series.grown import recount_grown
+    from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 
     older, newer = map(ReadRelease.of, grown.releases)
@@ -432,7 +432,7 @@ def test_exact_months_of_an_older_version_are_told(tmp_path: Path) -> None:
     first = write_csv(tmp_path / "first.csv", people(30))
     series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(4), table=first, way="grow")
     from sfumato.models.checks import Outcome
-    from sfumato.series.grown import recount_grown
+    from sfumato.series.grow_recount import recount_grown
     from sfumato.series.reading import ReadRelease
 
     series.grow(write_csv(tmp_path / "second.csv", people(30, first=30)))
@@ -452,10 +452,10 @@ def test_exact_months_of_an_older_version_are_told(tmp_path: Path) -> None:
 
 def test_a_series_with_exact_months_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As versions made it that published exact months beside values."""
-    from sfumato.series import grow_release
+    from sfumato.series import grow_making
 
-    made = grow_release.grow
-    monkeypatch.setattr(grow_release, "grow", lambda *given, **how: made(*given, **{**how, "exact_months": True}))
+    made = grow_making.grow
+    monkeypatch.setattr(grow_making, "grow", lambda *given, **how: made(*given, **{**how, "exact_months": True}))
     first, second, third = (
         write_csv(tmp_path / f"{number}.csv", people(30, first=30 * number, seed=number)) for number in range(3)
     )

@@ -17,13 +17,13 @@ import sfumato as sf
 from series.tables import HEADER, Person, write_csv
 from sfumato.hierarchy import hierarchy_from_paths
 from sfumato.models.checks import Outcome
-from sfumato.series.attacked import attack_releases
+from sfumato.series.attacks import attack_releases
 from sfumato.series.description import KEY
-from sfumato.series.grown import NODES as LIE_UNDER
-from sfumato.series.grown import recount_grown
+from sfumato.series.grow_recount import NODES as LIE_UNDER
+from sfumato.series.grow_recount import recount_grown
 from sfumato.series.labels import Labelled, LabelReader, covered_labels, nodes_under, recipients
 from sfumato.series.reading import ReadRelease
-from sfumato.series.recount.released import meeting
+from sfumato.series.recount import meeting
 from sfumato.table.schema import Kind
 
 CITIES = sf.groups({node: list(cities) for node, cities in NODES.items()})

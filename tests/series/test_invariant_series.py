@@ -411,7 +411,7 @@ def test_the_folder_says_which_columns_count_counterfeits(series: sf.Series) -> 
 
 def test_attacks_that_know_nothing_of_counterfeits_are_not_played(series: sf.Series, tmp_path: Path) -> None:
     """Their verdict would be about other releases: who stays in all of them."""
-    from sfumato.series.attacked import attack_releases
+    from sfumato.series.attacks import attack_releases
 
     table = tmp_path / "now.csv"
     frame(PAIRS).write_csv(table)

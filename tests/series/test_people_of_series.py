@@ -16,12 +16,11 @@ import sfumato as sf
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
-from sfumato.series.appended import attest_append, order_of_content
-from sfumato.series.attesting import settle_series
+from sfumato.series.append_recount import attest_append, order_of_content
 from sfumato.series.ledger import ledger_kept
-from sfumato.series.overview import overview_of
 from sfumato.series.people import tags_of
 from sfumato.series.reading import ReadRelease
+from sfumato.series.series import overview_of, settle_series
 
 HEADER = ("name", "age", "city", "disease", "row")
 Stay = tuple[str, int, str, str, str]
@@ -258,7 +257,7 @@ def test_losses_of_all_are_weighted_by_records(series: sf.Series, months: list[l
 
 
 def test_an_encrypted_ledger_keeps_who_is_who(series: sf.Series, tmp_path: Path) -> None:
-    from sfumato.series.encryption import write_new_key
+    from sfumato.series.private_files import write_new_key
 
     write_new_key(tmp_path / "key")
     encrypted = series.encrypt(tmp_path / "key")
@@ -285,7 +284,7 @@ def test_files_of_rows_are_kept_like_all_others(series: sf.Series) -> None:
 
 
 def attacked(releases: Sequence[Path], months: list[list[Stay]], tmp_path: Path) -> sf.series.attacked.SeriesAttacks:
-    from sfumato.series.attacked import attack_releases
+    from sfumato.series.attacks import attack_releases
 
     tables = []
     for number, month in enumerate(months):

@@ -13,8 +13,8 @@ import pytest
 import sfumato as sf
 from series.tables import SCHEMA, people, write_csv
 from sfumato.models.checks import Check, Outcome
-from sfumato.series.append import append
-from sfumato.series.appended import recount_append
+from sfumato.series.append_making import append
+from sfumato.series.append_recount import recount_append
 from sfumato.series.batch import Batch
 from sfumato.series.next_release import Made, Running, Work
 from sfumato.series.people import PeopleOfRelease

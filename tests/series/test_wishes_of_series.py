@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.models.checks import Outcome
 from sfumato.progress import silent
-from sfumato.series.appended import new_rows, newcomer_checks
+from sfumato.series.append_recount import new_rows, newcomer_checks
 from sfumato.series.reading import ReadRelease
 
 HEADER = ("name", "age", "city", "disease", "own")

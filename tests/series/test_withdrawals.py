@@ -20,10 +20,10 @@ from series.test_bad_input import listing
 from series.test_chain import bind, broken
 from series.test_worlds import worlds
 from sfumato.cli.app import app
+from sfumato.series.append_recount import attest_withdrawal
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
-from sfumato.series.withdrawn import attest_withdrawal
 
 Row = tuple[str, ...]
 

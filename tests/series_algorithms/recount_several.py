@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.series.recount.pair import PairRecount, recount_pair
-from sfumato.series.recount.released import Places, Released, row_runs
+from sfumato.series.recount import PairRecount, Places, Released, recount_pair, row_runs
 
 Numbers = NDArray[np.int64]
 
@@ -92,7 +91,7 @@ def recount_series(releases: Sequence[Released], *, last_only: bool = False, cam
 
     Notes
     -----
-    *Guarantee.* Pairs as in :func:`~sfumato.series.recount.pair.recount_pair`. A history leaves at most the least
+    *Guarantee.* Pairs as in :func:`~sfumato.series.recount.recount_pair`. A history leaves at most the least
     that any of its pairs leaves of each value; that is what is counted. In nested releases exactly that remains, as the
     rows that remain can stand in all classes of the history at once (tested against all worlds); elsewhere it may be
     less, which the pairs then do not show either.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.recount import Boxes, Released
 
 
 def released(rows, boxes, sets=()):

@@ -18,8 +18,8 @@ from sfumato.kernels.series.growing import (
     part_allowed,
 )
 from sfumato.models.compiled import compile_rules
-from sfumato.series.growing_ground import NO_CHAINS, axes_of, tight_boxes
-from sfumato.series.recount.released import Boxes
+from sfumato.series.grow_moves import NO_CHAINS, axes_of, tight_boxes
+from sfumato.series.recount import Boxes
 from sfumato.table.encoding import encode
 
 

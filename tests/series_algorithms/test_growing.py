@@ -11,11 +11,8 @@ import sfumato as sf
 from naive.release_worlds import pair_counts
 from sfumato.errors import InputError, PolicyError
 from sfumato.kernels import choice
-from sfumato.series.growing import GrownClasses, Roster, grow
-from sfumato.series.growing_ground import tight_boxes
-from sfumato.series.recount.histories import SensitiveValues
-from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Boxes, Released
+from sfumato.series.grow_moves import GrownClasses, Roster, grow, tight_boxes
+from sfumato.series.recount import Boxes, Released, SensitiveValues, recount_pair
 from sfumato.table.encoding import encode
 
 

@@ -6,8 +6,16 @@ import pytest
 from naive.release_worlds import joint_counts
 from series_algorithms.small_releases import labelled, released
 from sfumato.kernels import choice
-from sfumato.series.recount.histories import Chains, chains_to, follow_all, follow_chains, history_steps, join_releases
-from sfumato.series.recount.released import any_month, dated
+from sfumato.series.recount import (
+    Chains,
+    any_month,
+    chains_to,
+    dated,
+    follow_all,
+    follow_chains,
+    history_steps,
+    join_releases,
+)
 
 
 def drawn_series(draw, months=3):

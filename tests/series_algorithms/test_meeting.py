@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.kernels import choice
-from sfumato.series.recount.released import Boxes, meeting
+from sfumato.series.recount import Boxes, meeting
 
 MEMBERS = {1: 70, 3: 9}
 

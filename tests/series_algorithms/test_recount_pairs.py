@@ -9,8 +9,7 @@ from naive.release_worlds import pair_counts, pair_worlds
 from series_algorithms.small_releases import drawn_series, released
 from sfumato.errors import InputError
 from sfumato.kernels import choice
-from sfumato.series.recount.pair import recount_pair
-from sfumato.series.recount.released import Boxes, meeting
+from sfumato.series.recount import Boxes, meeting, recount_pair
 
 SERIES = 1500
 

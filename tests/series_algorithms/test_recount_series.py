@@ -12,7 +12,7 @@ from series_algorithms.recount_several import recount_series
 from series_algorithms.small_releases import labelled, released
 from sfumato.errors import PolicyError
 from sfumato.kernels import choice
-from sfumato.series.recount.histories import SensitiveValues, check_models, holds_on
+from sfumato.series.recount import SensitiveValues, check_models, holds_on
 from sfumato.table.encoding import encode
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from naive.release_worlds import pair_counts
 from series_algorithms.small_releases import drawn_series, released
 from sfumato.kernels import choice
-from sfumato.series.recount.pair import intersect, subtract, trace
+from sfumato.series.recount import intersect, subtract, trace
 
 
 def test_intersection_of_any_number_of_releases():

@@ -275,13 +275,13 @@ def test_the_real_server_says_nothing_of_itself_and_logs_no_request(tmp_path):
 def test_a_full_disk_is_said_and_loses_nothing(inside, monkeypatch):
     import errno
 
-    from sfumato.studio import history
+    from sfumato.studio import project
 
     def full(path, content, mode):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     before = inside.desk.draft
-    monkeypatch.setattr(history, "write_whole", full)
+    monkeypatch.setattr(project, "write_whole", full)
     answer = inside.post("/setup/column", column="age", what="role", value="quasi-identifying")
     assert answer.status_code == 422
     [problem] = answer.json()["problems"]

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.errors import InputError
-from sfumato.table.csv_file import read_rows
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
-from sfumato.table.sources import csv_text
-from sfumato.table.sources.csv_text import count_regular_rows
+from sfumato.table.sources import text_files
+from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.text_files import count_regular_rows, read_rows
 
 CELLS = ["a", '"a"', '"a,b"', '"a""b"', '""', "", " ", "é", '"x\ny"', '"x\r\ny"', '"""a"""', '"a,""b"""', '"a"",b"']
 ODD_CELLS = ['x"y', 'x""y', ' "a"', '"a" ', '"', '""a""', "a,b"]
@@ -41,7 +40,7 @@ def test_the_fast_way_is_never_taken_where_it_would_differ(tmp_path):
         text = line_end.join(["a,b,c"[: 2 * width - 1], *map(",".join, rows)]) + tail
         path.write_bytes(text.encode())
         layout = CsvFormat(strip=strip)
-        source = csv_text.csv_source(path, layout)
+        source = text_files.csv_source(path, layout)
         fast = source._read_fast(range(width))
         if fast is not None:
             slow = read_rows(source.file, layout, width, range(width))
@@ -86,7 +85,7 @@ def test_regular_files_are_read_the_fast_way(tmp_path, monkeypatch):
     def refuse(*_):
         raise InputError("the slow way was taken")
 
-    monkeypatch.setattr(csv_text, "read_rows", refuse)
+    monkeypatch.setattr(text_files, "read_rows", refuse)
     path = tmp_path / "people.csv"
     path.write_bytes(b'a,b\r\n1,"x,""y"", z"\r\n2,\r\n\r\n')
     table = read_table(path, Schema(quasi_identifying=["a", "b"]))

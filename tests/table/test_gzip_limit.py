@@ -32,7 +32,7 @@ def test_a_bomb_is_refused_with_advice(tmp_path):
 
 def test_a_bomb_in_a_release_does_not_fill_the_memory_of_its_reader(tmp_path):
     program = (
-        "import resource, sys; import sfumato as sf; from sfumato.table.csv_file import CsvFile\n"
+        "import resource, sys; import sfumato as sf; from sfumato.table.sources.text_files import CsvFile\n"
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
         "try:\n    CsvFile(open(sys.argv[1], 'rb').read(), 'gzip').content\n"
         "except sf.InputError as error:\n    print(error)"

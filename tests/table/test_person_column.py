@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.table.person_column import number_people
+from sfumato.table.person_keys import number_people
 
 NUMBERS = [3, 1, 3, 2, 1, 3]
 SAME = [[0, 2, 5], [1, 4], [3]]

@@ -10,10 +10,10 @@ import openpyxl
 import pytest
 
 import sfumato as sf
-from sfumato.table import announcing
+from sfumato.table import workbooks
 from sfumato.table.schema import Kind
-from sfumato.table.sources import other_files, workbook_sheets
-from sfumato.table.sources.workbook_sheets import CellRange, cell_name, column_letters, column_number
+from sfumato.table.sources import other_files, protocol
+from sfumato.table.workbooks import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
 ROWS = (
@@ -105,7 +105,7 @@ class TestWhereTheTableLies:
     def test_a_title_above_the_names(self, workbook):
         found = problem(workbook([("Visits of 2024",), (), NAMES, *ROWS]))
         assert found.startswith("row 1 names 1 column, but row 3 fills 4 cells")
-        assert "--range A3:D" in found
+        assert "--set source.range=A3:D" in found
         assert "2024" not in found
 
     def test_merged_names(self, workbook):
@@ -211,7 +211,7 @@ class TestValues:
 
     def test_dates_with_times(self, workbook):
         asked = one_problem(workbook, datetime.datetime(2000, 1, 1, 5))
-        assert "reads as a timestamp; declare it: --dates 'yyyy-mm-dd hh:mm:ss'" in asked
+        assert "reads as a timestamp; declare it: --set 'source.dates=yyyy-mm-dd hh:mm:ss'" in asked
 
     def test_times_of_day(self, workbook):
         assert "holds times of day" in one_problem(workbook, datetime.time(5), datetime.time(0))
@@ -330,8 +330,8 @@ class TestOtherFiles:
 
 def test_how_long_it_takes_is_said_before(workbook, monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr(announcing, "listeners", [said.append])
-    monkeypatch.setattr(workbook_sheets, "_BYTES_A_SECOND", 10)
+    monkeypatch.setattr(protocol, "listeners", [said.append])
+    monkeypatch.setattr(workbooks, "_BYTES_A_SECOND", 10)
     sf.read_table(workbook([NAMES, *ROWS]), SCHEMA)
     assert len(said) == 1
     assert said[0].startswith("reading sheet 'Visits' takes about ")

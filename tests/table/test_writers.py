@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.table.csv_format import CsvFormat
+from sfumato.table import workbooks
 from sfumato.table.sources import open_source
-from sfumato.table.writers import workbook
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import write_data
 
 FOREIGN = ("xlsx", "sav", "dta")
@@ -110,7 +110,7 @@ class TestWorkbooks:
             write_data(frame, tmp_path / "data.xlsx", "xlsx")
 
     def test_more_records_than_a_sheet_has_rows(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(workbook, "_MOST_ROWS", 3)
+        monkeypatch.setattr(workbooks, "_MOST_ROWS", 3)
         with pytest.raises(sf.InputError, match="a sheet holds 2 records of 16,384 columns at most"):
             write_data(pl.DataFrame({"a": [1, 2, 3]}), tmp_path / "data.xlsx", "xlsx")
 

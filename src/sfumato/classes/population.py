@@ -12,7 +12,7 @@ from sfumato.classes.partition import distinct_records, group_records
 from sfumato.errors import SfumatoError
 from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleOfPopulation, encode
-from sfumato.table.population import PopulationError, population_problems, value_keys
+from sfumato.table.reading import PopulationError, population_problems, value_keys
 from sfumato.table.row_order import canonical_order
 from sfumato.table.table import Table
 

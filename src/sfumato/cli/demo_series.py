@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sfumato.papers.monthly import MonthlyStudy
-    from sfumato.series.attacked import Played, SeriesAttacks
+    from sfumato.series.attacks import Played, SeriesAttacks
 
 MARK_TEXT = """\
 This folder was made by `sfumato demo series`, which replaces what is in it when it runs again.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class EngineChoice:
     """What was asked for: an engine, and a bound on the memory."""
 
-    engine: Literal["auto", "memory", "disk", "spark"]
+    engine: Literal["auto", "memory", "disk", "spark", "spark-workers"]
     memory: str | None
     to_database: bool = False
 
@@ -35,10 +35,7 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
 def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
     """Tell whether the disk engine makes the release; if nobody asked for it, say why.
 
-    Raises
-    ------
-    PolicyError
-        When options contradict each other.
+    Raises ``PolicyError`` when options contradict each other.
     """
     if choice.engine == "memory":
         if choice.memory is not None:
@@ -93,7 +90,7 @@ def memory_taken(allowed: str | None) -> dict[str, Any]:
 def _reasons(table: Path, policy: Policy, *, bound: bool) -> list[str]:
     """Say why the disk engine cannot make this release, if it cannot."""
     from sfumato.release.on_disk import not_on_disk
-    from sfumato.table.large.opening import opened_file
+    from sfumato.table.large.batches import opened_file
 
     reasons = ["--bound compares all records with each other"] if bound else []
     reasons += not_on_disk(policy)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 import typer
 
 from sfumato.cli.options import COLUMNS, METHOD
-from sfumato.errors import PolicyError
+from sfumato.cli.settings import Setting, settings_of, with_settings
+from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.policy.mistakes import KeyPath
@@ -29,27 +30,14 @@ class Checks(Protocol[Policy]):
 
 @dataclass(frozen=True)
 class KindWords:
-    """What the options say; None means that they say nothing.
+    """What the options say; None means that they say nothing."""
 
-    Attributes
-    ----------
-    policy : Path or None
-        Policy file to start from.
-    top : mapping
-        Keys of the policy's top level.
-    parts : mapping of str to mapping
-        Keys of its other parts.
-    problems : sequence of str
-        Already found in the options.
-    meant : mapping or None
-        What the policy file says, if it was read before; None: it is read here.
-    """
-
-    policy: Path | None
-    top: Mapping[str, Any]
-    parts: Mapping[str, Mapping[str, Any]]
-    problems: Sequence[str] = field(default=())
-    meant: Mapping[str, Any] | None = None
+    policy: Path | None  # policy file to start from
+    top: Mapping[str, Any]  # keys of the policy's top level
+    parts: Mapping[str, Mapping[str, Any]]  # keys of its other parts
+    problems: Sequence[str] = field(default=())  # already found in the options
+    meant: Mapping[str, Any] | None = None  # what the policy file says, if it was read before; None: it is read here
+    settings: Sequence[str | Setting] = ()  # what ``--set`` sets
 
 
 def kind_policy_of(
@@ -60,22 +48,9 @@ def kind_policy_of(
 ) -> Policy:
     """Make the policy that the options mean.
 
-    Parameters
-    ----------
-    words
-    check
-        Makes the policy.
-    options
-        What messages call a key that an option set.
-    advice
-        What to say instead of certain problems.
-
-    Raises
-    ------
-    InputError
-        When the policy file cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    `options`: what messages call a key that an option set. `advice`: what to say instead of certain problems. Raises
+    ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options and in
+    the file.
     """
     from sfumato.policy.file import read_policy
 
@@ -86,12 +61,13 @@ def kind_policy_of(
         _update(meant, part, keys)
     if words.policy is None:
         meant.setdefault("model", {})
+    problems = list(words.problems)
+    meant, typed = with_settings(meant, settings_of(words.settings, problems), problems)
     try:
-        policy = check(meant, names=_names(words, options) | said)
+        policy = check(meant, names=_names(words, options) | said | typed)
     except PolicyError as error:
-        raise PolicyError(*words.problems, *(advice.get(problem, problem) for problem in error.problems)) from None
-    if words.problems:
-        raise PolicyError(*words.problems)
+        raise PolicyError(*problems, *(advice.get(problem, problem) for problem in error.problems)) from None
+    raise_all(PolicyError, problems)
     return policy
 
 

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 def original_people(release: str, population: Path | str, policy: Path | None, words: Words | None = None) -> Table:
     """Read a population of original values by the policy that made a release, or by the release's own."""
     from sfumato.cli.words import Words, policy_of
-    from sfumato.table.population import population_problems
-    from sfumato.table.reading import read_table
+    from sfumato.table.reading import population_problems, read_table
 
     said, file = words or Words(), policy_file(release, policy)
-    meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, source=said.source, written=said.written))
+    meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, settings=said.settings))
     try:
         return read_table(population, meant.without_sensitive())
     except SfumatoError as error:
@@ -39,7 +38,7 @@ def is_release(target: str) -> bool:
 
 def release_problem(release: str) -> str | None:
     """Say why no release can be there, or return None; a database is asked when the release is read."""
-    from sfumato.release.folder import no_release
+    from sfumato.release.transaction import no_release
     from sfumato.table.databases.address import is_database
 
     return None if is_database(release) else no_release(Path(release))
@@ -48,15 +47,11 @@ def release_problem(release: str) -> str | None:
 def policy_file(release: str, named: Path | None) -> Path:
     """Return the policy that says how to read the original: the one that is named, or the release's own.
 
-    Raises
-    ------
-    InputError
-        When there is no release, or none is named for one in a database, which has no file.
-    VerificationError
-        When the release is no table of records, so that no such policy reads its original.
+    Raises ``InputError`` when there is no release, or none is named for one in a database, which has no file. Raises
+    ``VerificationError`` when the release is no table of records, so that no such policy reads its original.
     """
     from sfumato.release.description import refuse_own_kind
-    from sfumato.release.opening import mark_of
+    from sfumato.release.verify import mark_of
     from sfumato.table.databases.address import is_database
 
     if problem := release_problem(release):

@@ -58,7 +58,7 @@ def settle(
 def _ended(target: str, ledger: Path | None, ledger_key: Path | None) -> tuple[list[str], str | None]:
     """Return what became of interrupted runs, and what holds now where that is worth saying."""
     from sfumato.release.transaction import settle as brought_to_end
-    from sfumato.series.attesting import settle_series
+    from sfumato.series.series import settle_series
     from sfumato.table.databases.address import is_database
 
     if is_database(target):
@@ -74,7 +74,7 @@ def _ended(target: str, ledger: Path | None, ledger_key: Path | None) -> tuple[l
 
 def _series(path: Path, ledger: Path | None, ledger_key: Path | None) -> Series | None:
     """Return the series that a folder or a ledger belongs to; None where it is neither."""
-    from sfumato.release.folder import MARK
+    from sfumato.release.transaction import MARK
     from sfumato.series.description import FILE as SERIES_FILE
     from sfumato.series.description import ledger_of
     from sfumato.series.ledger import FILE as LEDGER_FILE

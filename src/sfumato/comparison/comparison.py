@@ -20,7 +20,7 @@ from sfumato.comparison.plan import Plan, Promise, plan_lines
 from sfumato.comparison.runs import DONE, RunOutcome, SharedWork, prepared
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.utility.release_view import error_figures
+from sfumato.evaluation.utility.measure import error_figures
 from sfumato.kinds.noisy_counts.make import publish_privately
 from sfumato.kinds.noisy_counts.policy import PrivatePolicy
 from sfumato.kinds.private.measure import private_joint

@@ -11,20 +11,18 @@ from typing import Any
 
 from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Plan, Run, measure_run, without_people
 from sfumato.errors import PolicyError, UnsatisfiableError
-from sfumato.evaluation.utility.answers import Questions
+from sfumato.evaluation.utility.answers import Questions, drawn_workload
 from sfumato.evaluation.utility.classifiers import TrainedOnce
-from sfumato.evaluation.utility.release_view import ReleaseView, error_figures
-from sfumato.evaluation.utility.views import Original
-from sfumato.evaluation.utility.workload import drawn_workload
+from sfumato.evaluation.utility.joint import Original
+from sfumato.evaluation.utility.measure import ReleaseView, error_figures
 from sfumato.parallel import Once
 from sfumato.progress import Progress
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding
 from sfumato.release.anonymize import made
-from sfumato.release.arguments import Arguments
 from sfumato.release.loss_report import Report
 from sfumato.release.release import Release
-from sfumato.release.task import Task
+from sfumato.release.task import Arguments, Task
 from sfumato.table.table import Table
 
 DONE, _IMPOSSIBLE, _REFUSED = "done", "impossible", "refused"
@@ -206,9 +204,9 @@ def _part(plan: Plan, run: Run) -> _Part:
 def _with_attributes(table: Table, count: int) -> Table:
     """Keep the first attributes that an attacker may know, in declared order."""
     schema = table.schema
-    kept = dict(list(schema.quasi_identifying.items())[:count])
-    gone = [name for name in schema.quasi_identifying if name not in kept]
+    quasi = dict(list(schema.quasi_identifying.items())[:count])
+    gone = [name for name in schema.quasi_identifying if name not in quasi]
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
-    fewer = replace(schema, quasi_identifying=kept)
+    fewer = replace(schema, quasi_identifying=quasi)
     kept_columns = [name for name in table.frame.columns if name not in gone]
     return replace(table, frame=table.frame[kept_columns], schema=fewer, kinds=kinds)

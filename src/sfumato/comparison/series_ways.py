@@ -16,13 +16,12 @@ from sfumato.policy.columns import policy_columns
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.series.acceptable import key_of_series
-from sfumato.series.attacked import SeriesAttacks, attack_releases
-from sfumato.series.attacked_composition import attack_with_keys
+from sfumato.series.attacks import SeriesAttacks, attack_releases, attack_with_keys
 from sfumato.series.reading import ReadRelease
 from sfumato.series.series import Series
 from sfumato.series.step import Step
 from sfumato.series.ways import WAYS, ways_of_series
-from sfumato.table.large.spill import scratch_folder
+from sfumato.table.large.memory import scratch_folder
 from sfumato.table.person_keys import key_columns
 from sfumato.table.reading import label_of, read_table
 from sfumato.table.schema import Schema
@@ -247,7 +246,7 @@ def _made_present(
 ) -> _Made:
     """Publish everybody so far month by month; a month that cannot be published is left out."""
     from sfumato.series.next_release import Running
-    from sfumato.series.starting import started
+    from sfumato.series.series import started
 
     series = Series(folder, folder.with_name(f"{folder.name}.ledger"))
     months, there, published = list[_MonthOfWay](), list[Path](), 0

@@ -17,15 +17,14 @@ from sfumato.dossier.decisions import Decision
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.errors import PolicyError, VerificationError
 from sfumato.evaluation.attacks.placement import place_people
-from sfumato.evaluation.attacks.play import attack
+from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.losses import measure
 from sfumato.evaluation.risk.measure import risk
 from sfumato.evaluation.risk.report import RiskReport
+from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
-from sfumato.evaluation.utility.workload import query_workload
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
 from sfumato.models.checks import Outcome
@@ -37,9 +36,9 @@ from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.roles import roles_of
+from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import Description, build_model, versions
 from sfumato.release.loss_report import loss_figures
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
 from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
@@ -91,7 +90,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
     wishes.progress("losses", 2, 5)
     losses = _losses(subject)
     wishes.progress("utility", 3, 5)
-    kept = _kept(subject, wishes)
+    utility = _kept(subject, wishes)
     wishes.progress("attacks", 4, 5)
     attacks = _attacks(subject, wishes)
     wishes.progress("writing", 5, 5)
@@ -111,7 +110,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
-        "utility": kept,
+        "utility": utility,
         "described": _described(subject),
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),

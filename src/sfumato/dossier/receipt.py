@@ -7,8 +7,7 @@ from pathlib import Path
 
 from sfumato.dossier.content import KINDS, promise_in_words, refuse_broken, render, report_limits
 from sfumato.release.description import versions
-from sfumato.release.opening import open_folder
-from sfumato.release.verify import verify
+from sfumato.release.verify import open_folder, verify
 from sfumato.table.writing import sha256_of
 
 

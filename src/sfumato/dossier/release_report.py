@@ -22,12 +22,10 @@ from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.roles import named
-from sfumato.release.agreement import policy_contradictions
-from sfumato.release.folder import no_release
-from sfumato.release.opening import open_release
-from sfumato.release.policy_text import PublishedPolicy
+from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.release import Release
-from sfumato.release.verify import verify
+from sfumato.release.transaction import no_release
+from sfumato.release.verify import open_release, verify
 from sfumato.table.databases.address import is_database
 from sfumato.table.table import Table
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
@@ -256,8 +254,8 @@ def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not attacks:
         return None
-    kept = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
-    results = [{key: result[key] for key in kept if key in result} for result in attacks["results"]]
+    keys = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
+    results = [{key: result[key] for key in keys if key in result} for result in attacks["results"]]
     return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
 
 

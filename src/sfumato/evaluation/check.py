@@ -20,8 +20,7 @@ from sfumato.classes.people import counted_people
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts, class_statistics
 from sfumato.errors import InputError, PolicyError, SchemaError, raise_all
 from sfumato.evaluation.inputs import private_part
-from sfumato.evaluation.risk.adversaries import Adversary, prosecutor
-from sfumato.evaluation.risk.keys import Keys, PeopleAtRisk, keys_of
+from sfumato.evaluation.risk.adversaries import Adversary, Keys, PeopleAtRisk, keys_of, prosecutor
 from sfumato.evaluation.risk.report import FIRST_ROWS, aligned, list_combinations
 from sfumato.kernels.predicates import T_EQUAL, T_ORDERED
 from sfumato.models import (
@@ -43,6 +42,7 @@ from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.roles import named
 from sfumato.table.encoding import encode
+from sfumato.table.layout import Reading
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -220,10 +220,9 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
     """Read a table whose quasi-identifying cells may be anything: ``[20-30)``, ``2*``, ``*``.
 
     Quasi-identifying values are kept as they are written, blanks included, since whoever holds the table can tell them
-    apart. Blanks around sensitive values are dropped: with them one disease would count as two.
-
-    `source`: As :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying
-    columns are not looked at; other roles are not read. `**reading`: Arguments of :func:`sfumato.read_table`.
+    apart. Blanks around sensitive values are dropped: with them one disease would count as two. `source`: As
+    :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying columns are not
+    looked at; other roles are not read. `**reading`: Settings of a :class:`sfumato.Reading`.
     """
     texts = dict.fromkeys(schema.quasi_identifying, Attribute(kind=Kind.CATEGORICAL))
     read = Schema(
@@ -234,7 +233,7 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
         key_form=schema.key_form,
     )
     stripped = list(schema.sensitive) if reading.get("strip", True) else []
-    return read_table(source, read, **{**reading, "strip": stripped})
+    return read_table(source, read, reading=Reading(**{**reading, "strip": stripped}))
 
 
 def _opened(
@@ -294,18 +293,11 @@ def _with_settings(given: Any, known: Mapping[str, Attribute]) -> Any:
 class CheckReport:
     """Which models a table satisfies, and how far. It is for the data steward: it names row numbers.
 
-    Attributes
-    ----------
-    keys : Keys
-        Classes of records with equal quasi-identifying values.
-    statistics : ClassStatistics
-        Who is counted in them.
-    findings : tuple of Finding
-        k first, then every model of each sensitive attribute.
-    prosecutor : Adversary
-        Risk of each record to be found by somebody who knows that it is in the table.
-    people : PeopleAtRisk or None
-        Where people may have several records. If they are declared, every finding counts people, else records.
+    * `keys`: classes of records with equal quasi-identifying values.
+    * `statistics`: who is counted in them.
+    * `findings`: k first, then every model of each sensitive attribute.
+    * `prosecutor`: risk of each record to be found by somebody who knows that it is in the table.
+    * `people`: where people may have several records. If they are declared, every finding counts people, else records.
     """
 
     keys: Keys
@@ -330,19 +322,9 @@ class CheckReport:
     def find(self, model: str, attribute: str | None = None, **given: Any) -> Finding:
         """Return what was found for a model.
 
-        Parameters
-        ----------
-        model
-            Its name, such as ``"t-closeness"``.
-        attribute
-            The sensitive column; needed if there are several.
-        **given
-            Other parameters: ``l=3`` of recursive diversity, which otherwise is 2.
-
-        Raises
-        ------
-        PolicyError
-            When nothing of the kind was measured.
+        `model`: its name, such as ``"t-closeness"``. `attribute`: the sensitive column; needed if there are several.
+        `given`: other parameters: ``l=3`` of recursive diversity, which otherwise is 2. Raises ``PolicyError`` when
+        nothing of the kind was measured.
         """
         named = [one for one in self.findings if one.model == model and attribute in (None, one.attribute)]
         found = [one for one in named if given.items() <= one.given.items()]

@@ -14,11 +14,11 @@ from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import smallest_allowed
 from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding, generalize_published
+from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import LONGEST_NAME, Description, build_model
-from sfumato.release.folder import no_release
-from sfumato.release.opening import open_folder, open_release
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.release import Release
+from sfumato.release.transaction import no_release
+from sfumato.release.verify import open_folder, open_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind

@@ -25,6 +25,7 @@ from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import read_attribute, strays
 from sfumato.table.identification import look_of
+from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 
@@ -51,29 +52,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about a table that a steward should hear, or answer.
+    """One thing about a table that a steward should hear, or answer."""
 
-    Attributes
-    ----------
-    name : str
-        What was found, such as ``"spellings"``; with a column it is what ``--accept`` names.
-    columns : tuple of str
-        Where it was found; empty for the rows of the table.
-    severity : Severity
-    question : str
-        A plain sentence or two, with counts and without values.
-    answers : tuple of Answer
-    counts : mapping of str to int
-    mark : str or None
-        The text that stands for a missing value; one of a list that is known before any table is read.
-    """
-
-    name: str
-    columns: tuple[str, ...]
+    name: str  # what was found, such as ``"spellings"``; with a column it is what ``--accept`` names
+    columns: tuple[str, ...]  # where it was found; empty for the rows of the table
     severity: Severity
-    question: str
+    question: str  # a plain sentence or two, with counts and without values
     answers: tuple[Answer, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    # the text that stands for a missing value; one of a list that is known before any table is read
     mark: str | None = None
 
     def __str__(self) -> str:
@@ -100,32 +87,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class ColumnReview:
-    """What one column seems to be.
-
-    Attributes
-    ----------
-    name : str
-    judgement : Judgement
-        What its values mean, why, and whether that is plain.
-    kind : Kind or None
-        As it would be read today; None where reading asks first.
-    role : RoleProposal or None
-        The role that it seems to have; None where nothing speaks for one.
-    distinct, missing : int
-        Different values, and records without one.
-    hierarchy : HierarchySpecification or None
-        For codes whose own characters carry a tree.
-    can_be_classed : bool
-        Whether classes can publish it: not a text of which most values differ, unless it has a hierarchy.
-    """
+    """What one column seems to be."""
 
     name: str
-    judgement: Judgement
-    kind: Kind | None
-    role: RoleProposal | None
+    judgement: Judgement  # what its values mean, why, and whether that is plain
+    kind: Kind | None  # as it would be read today; None where reading asks first
+    role: RoleProposal | None  # the role that it seems to have; None where nothing speaks for one
+    # `distinct`, `missing`: different values, and records without one
     distinct: int
     missing: int
-    hierarchy: HierarchySpecification | None = None
+    hierarchy: HierarchySpecification | None = None  # for codes whose own characters carry a tree
+    # whether classes can publish it: not a text of which most values differ, unless it has a hierarchy
     can_be_classed: bool = True
 
     @property
@@ -229,7 +201,9 @@ def _mark(severity: Severity) -> str:
     return "!" if severity is Severity.SEVERE else "·"
 
 
-def review(source: object, schema: Schema | None = None, *, progress: Progress = silent, **reading: Any) -> Review:
+def review(
+    source: object, schema: Schema | None = None, *, reading: Reading | None = None, progress: Progress = silent
+) -> Review:
     """Look at every column of a table once, and list what a steward should hear or answer before it is published.
 
     Parameters
@@ -238,10 +212,10 @@ def review(source: object, schema: Schema | None = None, *, progress: Progress =
         What :func:`sfumato.open_table` takes, or what it returns.
     schema
         The roles, where they are known: what is published as it is, or under a promise of l, is asked about.
+    reading
+        How the source is read, as for :func:`sfumato.open_table`.
     progress
         Called with the columns that are done and their number.
-    **reading
-        How the source is read, as for :func:`sfumato.open_table`.
 
     Returns
     -------
@@ -265,7 +239,7 @@ def review(source: object, schema: Schema | None = None, *, progress: Progress =
     >>> [str(column.meaning) for column in found.columns]
     ['number', 'ordered labels']
     """
-    table = source if isinstance(source, RawTable) else open_table(source, **reading)
+    table = source if isinstance(source, RawTable) else open_table(source, reading=reading)
     profiles = []
     for done, name in enumerate(table.names):
         progress("reviewing", done, len(table.names))

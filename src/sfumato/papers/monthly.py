@@ -16,8 +16,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.papers.hospital import HOSPITAL_SCHEMA
 from sfumato.progress import Progress, silent
 from sfumato.release.anonymize import anonymize
-from sfumato.series.attacked import SeriesAttacks, attack_releases
-from sfumato.series.attacked_composition import attack_present
+from sfumato.series.attacks import SeriesAttacks, attack_present, attack_releases
 from sfumato.series.ledger import ledger_kept
 from sfumato.series.people import tags_of
 from sfumato.series.reading import ReadRelease

@@ -17,10 +17,10 @@ from sfumato.anonymizers.slicing.slicing import Slicing
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.play import attack
+from sfumato.evaluation.inputs import hold_out
+from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.classifiers import Learner
 from sfumato.evaluation.utility.measure import measure_utility
-from sfumato.evaluation.utility.splitting import hold_out
-from sfumato.evaluation.utility.workload import query_workload
 from sfumato.models import ProbabilisticLDiversity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, complete_adult

@@ -9,10 +9,9 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sfumato.errors import PolicyError
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
 from sfumato.table.schema import Attribute, Kind, Others
-from sfumato.table.sources.protocol import Place
+from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
 _WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
@@ -65,7 +64,7 @@ class Layout(PolicyPart):
         return Place(self.sheet, self.range, self.codes or ())
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
+        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.ratings.read_ratings`."""
         settings = {**self.model_dump(), "quote": self.quote or None}
         return {key: value for key, value in settings.items() if key not in _PLACE or value is not None}
 

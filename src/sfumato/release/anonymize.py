@@ -1,31 +1,531 @@
-"""The verb of the library: from a table and models to a verified release, whatever kind it is."""
+"""The verb of the library: from a table and models to a verified release, whatever kind it is.
+
+A column of a text file gets its type and its kind from all of its values. One that is left out may be the only one that
+has a fraction, or is no number; the others would then be published as 5.0 instead of 5, or as categories.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol, Unpack, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.protocol import Anonymizer, Progress, Publisher
-from sfumato.errors import InputError, PolicyError
+from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
+from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
+from sfumato.classes.partition import Partition
+from sfumato.classes.people import largest_of, statistics_of
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.former import FormerAnonymize, settings_of_call
+from sfumato.metrics import Losses, measure_losses
+from sfumato.metrics.cell_losses import peoples_penalty
+from sfumato.models.k_map import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import of_population
+from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
+from sfumato.models.whole_table import WholeTableModel, whole_table_models
+from sfumato.parallel import both, worth_starting
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
 from sfumato.progress import beating, shown
-from sfumato.recoding import Recoding
-from sfumato.release.arguments import Arguments, policy_of_call, read_for_call
-from sfumato.release.generalizing import generalized_release
-from sfumato.release.publishing import published_release
+from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.people import limits_of_people
+from sfumato.published.checks.recount import verified
+from sfumato.randomness import permutation
+from sfumato.recoding import Recoding, recode_as_published
+from sfumato.release.audit import Audit
+from sfumato.release.folding import (
+    PROMISED,
+    PROMISED_L,
+    all_records_note,
+    folding_problems,
+    solution_for_people,
+    solution_of_households,
+)
+from sfumato.release.kind_report import KindReport
+from sfumato.release.loss_report import Report
+from sfumato.release.people import (
+    PeopleBehind,
+    allowed_solution,
+    fingerprint_lines,
+    wish_notes,
+    with_pseudonyms,
+    within_fingerprint_limit,
+)
+from sfumato.release.problem import (
+    describe_tables,
+    exact_set_notes,
+    mean_notes,
+    problem_of,
+    problems_in,
+    repeated_notes,
+)
 from sfumato.release.release import Release
-from sfumato.release.task import Task
-from sfumato.table.population import read_population
-from sfumato.table.schema import Schema, text_of
+from sfumato.release.task import STEPS, Arguments, Task, advice_on_columns, passing_notes, policy_of_call, read_for_call
+from sfumato.table.columns import parse_texts
+from sfumato.table.reading import read_population
+from sfumato.table.row_order import canonical_order
+from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTypes:
+    """A published table with the types that reading it alone gives, and the kinds of sensitive columns that differ."""
+
+    published: PublishedTable
+    kinds: Mapping[str, Kind]
+
+
+def own_types(published: PublishedTable, table: Table) -> OwnTypes:
+    """Give columns that were read from text the types of what is published, where somebody was left out.
+
+    Labels of generalized values stay, and kinds that were declared, or that a hierarchy over texts rests on.
+    `published`: as it would be published. `table`: the original table. Cost O(n) for each column whose type changes,
+    else that of its distinct values.
+    """
+    if published.data.height == table.height:
+        return OwnTypes(published, {})
+    kinds: dict[str, Kind] = {}
+    columns = []
+    for column in published.data:
+        is_label = column.name in published.quasi_identifying and isinstance(column.dtype, pl.Enum)
+        if column.name in table.from_text and not is_label:
+            column, kind = own_values(column, table.kinds[column.name], table.schema.sensitive.get(column.name))
+            if kind is not table.kinds[column.name]:
+                kinds[column.name] = kind
+        columns.append(column)
+    return OwnTypes(replace(published, data=pl.DataFrame(columns)), kinds)
+
+
+class ReadFromText(Protocol):
+    """A table, in memory or not, some of whose columns got their kinds from texts."""
+
+    @property
+    def schema(self) -> Schema:
+        """The roles."""
+        ...
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kind of every quasi-identifying and sensitive column."""
+        ...
+
+    @property
+    def from_text(self) -> Collection[str]:
+        """Columns that were read from text."""
+        ...
+
+
+def only_by_the_left_out(table: ReadFromText, texts: Callable[[str], pl.Series]) -> list[str]:
+    """Name the quasi-identifying columns that are categories only because of records that are left out.
+
+    Their classes were made of categories, so that they cannot be published as numbers or dates after all. `table`: the
+    original table. `texts`: the values of a column that its published records have, each once.
+    """
+    found = []
+    for name, attribute in table.schema.quasi_identifying.items():
+        undeclared = attribute.kind is None and attribute.hierarchy is None and name in table.from_text
+        undeclared = undeclared and table.kinds[name] is Kind.CATEGORICAL
+        if undeclared and parse_texts(texts(name), None, (), strip=False).kind is not Kind.CATEGORICAL:
+            found.append(
+                f"column {name!r}: is categorical only by records that are left out, and a reader would see that; "
+                "declare its kind, or say which texts stand for missing values"
+            )
+    return found
+
+
+def kept_texts(table: Table, kept: NDArray[np.bool_]) -> Callable[[str], pl.Series]:
+    """Return what gives the values that the published ones of the records, bool (n,), have in a column."""
+    return lambda name: text_of(table.frame[name].filter(pl.Series(kept)).unique())
+
+
+def counted_as_read(was: Mapping[str, Kind], count: Callable[[], Verification]) -> Verification:
+    """Recount with the kinds that a reader finds; ask for a kind where a promise hangs on one that is no more there.
+
+    `was`: the kinds that columns had in the original table and have no more. Raises ``PolicyError``: naming the columns
+    whose kind has to be declared. Raises ``VerificationError`` where the promise is broken for another reason: never
+    expected.
+    """
+    try:
+        return count()
+    except (PolicyError, VerificationError):
+        raise_all(
+            PolicyError,
+            [
+                f"column {name!r}: is {kind} only by records that are left out, and a promise hangs on "
+                "that; declare its kind"
+                for name, kind in was.items()
+            ],
+        )
+        raise
+
+
+def own_values(column: pl.Series, kind: Kind, sensitive: Attribute | None) -> tuple[pl.Series, Kind]:
+    """Return a column as reading its published values alone gives it, and its kind.
+
+    `kind`: that of all its values, the left out ones among them. `sensitive`: what was declared of a sensitive column;
+    None for others, whose kind stays.
+    """
+    own_kind = kind if sensitive is None or sensitive.hierarchy is not None else sensitive.kind
+    found = parse_texts(text_of(column.unique()), own_kind, (), strip=False)
+    if found.kind is kind and (kind is Kind.CATEGORICAL or found.values.dtype == column.dtype):
+        return column, kind
+    values = parse_texts(text_of(column), own_kind, (), strip=False).values
+    return (values.cast(pl.String) if found.kind is Kind.CATEGORICAL else values).alias(column.name), found.kind
+
+
+def published_release(task: Task, publisher: Publisher) -> Release:
+    """Encode, publish, verify; see :func:`sfumato.anonymize`.
+
+    Raises ``PolicyError`` with every setting that means nothing to the publisher, and every column and model that do
+    not fit it. Raises ``VerificationError``: never expected: the tables break a promise, or leave one undecided.
+    """
+    task.step("encoding", 1)
+    encoded = task.encoded()
+    fits = partial(publisher.check, encoded, task.models)
+    idle = meaningless(task.policy, publisher, bound=task.bound)
+    raise_all(PolicyError, [*folding_problems(task), *idle, *problems_in(fits)])
+    task.step("publishing", 2)
+    order = canonical_order(encoded, task.table)
+    ordered = replace(task.table, frame=task.table.frame[order])
+    publication = publisher.publish(task.problem(encoded.take(order)), ordered)
+    task.step("verifying", 4)
+    verification = verified(publication.published, task.table, task.models)
+    report = _report_of_kind(publication, verification, task)
+    task.step("done", STEPS)
+    described = describe_tables(publication.published, task, encoded)
+    return Release(
+        publication.published,
+        report,
+        described,
+        task.policy.published(),
+        orders=task.table.orders,
+        codes=task.table.codes,
+    )
+
+
+def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) -> Iterator[str]:
+    """Name the settings that say how classes are made and generalized, which there are none of here."""
+    what = f"{publisher.name} makes no classes"
+    if policy.to_recoding() != Recoding():
+        yield f"recoding: {what} that could be generalized; leave it out"
+    if policy.refine:
+        yield f"refine: {what} between which records could move; leave it out"
+    if bound:
+        yield f"bound: {what} whose loss could be bounded; leave it out"
+    if policy.suppression_limit and not getattr(publisher, "suppresses", False):
+        yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
+
+
+def _report_of_kind(publication: Publication, verification: Verification, task: Task) -> KindReport:
+    names = {name for frame in publication.published.tables.values() for name in frame.columns}
+    return KindReport(
+        anonymizer=repr(task.anonymizer),
+        kind=publication.published.kind,
+        original=task.table.height,
+        published=verification.records,
+        suppression_limit=task.policy.suppression_limit,
+        figures=dict(publication.figures),
+        verification=verification,
+        limits=(
+            *publication.published.limits,
+            *limits_of_values(task.models, tuple(task.table.schema.sensitive)),
+        ),
+        notes=(
+            *task.table.remarks,
+            *publication.notes,
+            *passing_notes(task.table, names),
+            *repeated_notes(task.table, None, 1),
+        ),
+        sampled=getattr(task.anonymizer, "samples", False),
+        purpose=task.policy.purpose,
+        recipient=task.policy.recipient,
+    )
+
+
+# Bounds on figures of the whole table, for anonymizers that make classes one by one.
+#
+# Such an anonymizer is asked for classes of k that imply the bound, and then for smaller and smaller k as long as what
+# comes out satisfies it.
+
+
+Solve = Callable[[Problem], Partition]
+
+
+def eased(problem: Problem, solve: Solve) -> Partition:
+    """Solve a problem whose bounds on the whole table are kept by the weakest model of classes that is found to do.
+
+    Bisection: as many solutions as the largest k has binary digits, and one. It is not sure to find the weakest, as a
+    smaller k may give a worse table; but what it returns satisfies every bound, by the people that records stand for.
+    """
+    models = whole_table_models(problem.models)
+    whole = statistics_of(problem.table, np.zeros(problem.table.height, dtype=np.int32), 1)
+    raise_all(UnsatisfiableError, [reason for model in models if (reason := model.explain(whole))])
+    others = [model for model in problem.models if model not in models]
+    enough = max(model.sufficient() for model in models)
+    best = solve(_standing_in(problem, others, models, enough))
+    low, high = 1, enough
+    while low < high:
+        middle = (low + high) // 2
+        candidate = _tried(_standing_in(problem, others, models, middle), solve)
+        if candidate is not None and _holds(candidate, models, problem):
+            best, high = candidate, middle
+        else:
+            low = middle + 1
+    if not _holds(best, models, problem):
+        names = ", ".join(model.name for model in models)
+        raise UnsatisfiableError(f"{names}: records that had to be left out leave a table that breaks it; relax it")
+    return best
+
+
+def _standing_in(problem: Problem, others: list[PrivacyModel], models: list[WholeTableModel], k: int) -> Problem:
+    standing = [model.stand_in(min(k, model.sufficient())) for model in models]
+    return replace(problem, models=[*others, *standing])
+
+
+def _tried(problem: Problem, solve: Solve) -> Partition | None:
+    try:
+        return solve(problem)
+    except UnsatisfiableError:
+        return None
+
+
+def _holds(partition: Partition, models: list[WholeTableModel], problem: Problem) -> bool:
+    found = statistics_of(problem.table, partition.class_of, partition.count)
+    return bool(np.all([model.within(found.sizes, found.population) for model in models]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SolvedTask:
+    """A task whose classes are found, and what they publish; for the steward, as it says who is in which class."""
+
+    task: Task
+    problem: Problem
+    partition: Partition
+    generalized: GeneralizedTable
+    # Integers (m,): the record behind each published row. Drawn at random, unless the task has a seed.
+    order: NDArray[np.integer]
+
+
+def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
+    """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
+    return released(solved_task(task, anonymizer), anonymizer)
+
+
+def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
+    """Encode, partition and recode.
+
+    Raises ``UnsatisfiableError`` when the models cannot be met. Raises ``SfumatoError`` with what is wrong with
+    settings or columns.
+    """
+    task.step("encoding", 1)
+    encoded = task.encoded()
+    problem = problem_of(task, anonymizer, encoded)
+    behind = PeopleBehind.of(task)
+    partition = _solved_for(behind, problem, task=task, anonymizer=anonymizer)
+    if task.people.rows == "together" or behind is None:
+        partition = within_fingerprint_limit(partition, problem, behind, task)
+    if partition.suppressed:
+        raise_all(PolicyError, only_by_the_left_out(task.table, kept_texts(task.table, partition.class_of >= 0)))
+    task.step("recoding", 3)
+    generalized, order = both(
+        lambda: recode_as_published(encoded, partition, task.recoding, threads=problem.threads),
+        lambda: _order(partition, task.recoding, problem),
+        worth_starting(problem.threads, encoded.height),
+    )
+    return SolvedTask(task, problem, partition, generalized, order)
+
+
+def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
+    """Publish, verify and measure."""
+    task, problem, generalized, order = solved.task, solved.problem, solved.generalized, solved.order
+    encoded, people, behind = problem.table, task.table.people, PeopleBehind.of(task)
+    types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
+    published = _with_added(types.published, _as_read(generalized), order, problem, task)
+    # What a recipient can recount is recounted as by one.
+    attested = None if people is None or published.pseudonyms is not None else people[order]
+    task.step("verifying", 4)
+    verification, losses = both(
+        lambda: counted_as_read(
+            {name: task.table.kinds[name] for name in types.kinds},
+            partial(
+                _recounted, anonymizer, published, task.table, problem.models, attested, types.kinds, task.register
+            ),
+        ),
+        lambda: measure_losses(generalized, k=smallest_allowed(task.models)),
+        worth_starting(problem.threads, encoded.height),
+    )
+    task.step("measuring", 5)
+    report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
+    bound = _least_loss(task, problem) if task.bound else None
+    remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
+    report = replace(report, notes=notes, lower_bound=bound)
+    task.step("done", STEPS)
+    audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
+    described = describe_tables(published, task, encoded, types.kinds)
+    return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
+
+
+def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
+    """Recount; where classes may turn out to cover the same people, say that the anonymizer cannot keep the promise."""
+    try:
+        return verified(*counted)
+    except VerificationError as error:
+        asked = any(isinstance(model, DeltaPresence) for model in counted[2])
+        if not asked or getattr(anonymizer, "knows_regions", False):
+            raise
+        raise UnsatisfiableError(
+            f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
+            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            *error.problems,
+        ) from None
+
+
+def _with_added(
+    published: PublishedTable, class_of: NDArray[np.int32], order: NDArray[np.integer], problem: Problem, task: Task
+) -> PublishedTable:
+    """Add the columns that the original does not have: what classes promise, and who is who inside of them."""
+    behind = PeopleBehind.of(task)
+    if behind is not None:
+        published = _with_promises(published, class_of, behind, order)
+    if task.table.people is not None and task.people.pseudonyms == "published":
+        published = with_pseudonyms(published, class_of, problem, order, task)
+    return published
+
+
+def _notes(
+    partition: Partition, behind: PeopleBehind | None, problem: Problem, task: Task, anonymizer: Anonymizer
+) -> Iterator[str]:
+    least = smallest_allowed(task.models)
+    yield from partition.notes
+    yield from mean_notes(anonymizer, task.recoding, problem.table.attributes)
+    yield from advice_on_columns(task.table)
+    yield from passing_notes(task.table, task.table.frame.columns)
+    yield from repeated_notes(task.table, partition, least)
+    if behind is None:
+        return
+    if task.people.rows == "apart":
+        yield all_records_note(partition.class_of, behind.numbers, least)
+    solve = partial(_solved_for, task=task, anonymizer=anonymizer)
+    yield from wish_notes(behind, problem, task.recoding, solve)
+
+
+def _least_loss(task: Task, problem: Problem) -> float | None:
+    from sfumato.anonymizers.clustering.lower_bound import lower_bound
+
+    task.progress("lower bound", 0, 1)
+    return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
+
+
+def _solved_for(behind: PeopleBehind | None, problem: Problem, *, task: Task, anonymizer: Anonymizer) -> Partition:
+    if behind is None:
+        return _solution(problem, task, anonymizer)
+    if task.people.rows == "household":
+        return solution_of_households(problem, behind, task, partial(_refined, task=task, anonymizer=anonymizer))
+    return solution_for_people(problem, behind, task, lambda folded: _solution(folded, task, anonymizer))
+
+
+def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    """Solve with the records in an order that owes nothing to that of the input."""
+
+    def solved(problem: Problem) -> Partition:
+        return allowed_solution(problem, task.recoding, lambda within: _solved(within, task, anonymizer))
+
+    free = getattr(anonymizer, "order_free", False) and not problem.suppression_limit and not task.policy.refine
+    # People already stand in an order that owes nothing to that of the input.
+    if free or problem.table.people is not None:
+        return solved(problem)
+    order = canonical_order(problem.table, task.table)
+    return solved(replace(problem, table=problem.table.take(order))).put_back(order)
+
+
+def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    if whole_table_models(problem.models) and not getattr(anonymizer, "knows_regions", False):
+        return eased(problem, lambda standing_in: _refined(standing_in, task, anonymizer))
+    return _refined(problem, task, anonymizer)
+
+
+def _refined(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
+    partition = task.engine.solve(anonymizer, problem)
+    rounds = task.policy.refine
+    if not rounds:
+        return partition
+    from sfumato.anonymizers.clustering.numeric import NumericPartwise
+    from sfumato.anonymizers.clustering.refinement import refine
+
+    # What the method minimizes is what is refined.
+    space = anonymizer.space(problem.table) if isinstance(anonymizer, NumericPartwise) else None
+    return refine(problem, partition, rounds=rounds, space=space)
+
+
+def _order(partition: Partition, recoding: Recoding, problem: Problem) -> NDArray[np.integer]:
+    """Draw the order in which records are published; those that are left out are not in it."""
+    everybody = recoding.suppressed == "star"
+    records = np.arange(partition.height) if everybody else np.flatnonzero(partition.class_of >= 0)
+    return records[permutation(len(records), problem.seed)]
+
+
+def _with_promises(
+    published: PublishedTable, class_of: NDArray[np.int32], behind: PeopleBehind, order: NDArray[np.integer]
+) -> PublishedTable:
+    """Add columns of what each class promises: the largest step that somebody in it wishes for."""
+    shown, data = class_of[order], published.data
+    for name, wishes in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l)):
+        if wishes is not None:
+            largest = largest_of(shown, int(shown.max()) + 1, wishes[order])[shown]
+            data = data.with_columns(pl.Series(name, largest))
+    promised, promised_l = (
+        None if each is None else name for name, each in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l))
+    )
+    return replace(published, data=data, promised=promised, promised_l=promised_l)
+
+
+def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
+    return class_as_read(generalized.columns, len(generalized.sizes), generalized.class_of)
+
+
+def _limits(task: Task) -> tuple[str, ...]:
+    sensitive = tuple(task.table.schema.sensitive)
+    of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
+    return (*limits_of_values(task.models, sensitive), *of_people)
+
+
+def _report(
+    generalized: GeneralizedTable,
+    losses: Losses,
+    verification: Verification,
+    task: Task,
+) -> Report:
+    # Records that are published as stars are a class to every reader.
+    left_out = verification.records - int(generalized.sizes.sum())
+    sizes = np.append(generalized.sizes, left_out) if left_out else generalized.sizes
+    return Report(
+        anonymizer=repr(task.anonymizer),
+        original=len(generalized.class_of),
+        published=verification.records,
+        suppressed=generalized.suppressed,
+        suppression_limit=task.policy.suppression_limit,
+        classes=verification.classes,
+        smallest_class=int(sizes.min()),
+        largest_class=int(sizes.max()),
+        losses=losses,
+        verification=verification,
+        purpose=task.policy.purpose,
+        recipient=task.policy.recipient,
+        peoples_ncp=None if task.table.people is None else peoples_penalty(generalized, task.table.people),
+        publishes_means=any(column.form is Form.MEAN for column in generalized.columns),
+        counts="records" if task.table.people is None else "people",
+        limits=(*PublishedTable.limits, *_limits(task)),
+        pseudonyms=task.people.pseudonyms,
+    )
+
 
 # A research subset: only some records of a table are published, and all of them are the population.
 
@@ -65,6 +565,13 @@ def _given(table: Table, marks: Marks) -> NDArray[np.bool_]:
     return given
 
 
+def _is_marks(given: object) -> bool:
+    """Tell what says true or false of each record from a population."""
+    if isinstance(given, (list, tuple)):
+        return bool(given) and all(isinstance(mark, (bool, np.bool_)) for mark in given)
+    return isinstance(given, (np.ndarray, pl.Series)) and given.dtype in (np.bool_, pl.Boolean)
+
+
 def anonymize(
     table: Any,
     models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
@@ -72,16 +579,14 @@ def anonymize(
     anonymizer: Anonymizer | Publisher | None = None,
     recoding: Recoding | None = None,
     suppression_limit: float | None = None,
-    refine: int | None = None,
     people: People | None = None,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = shown,
-    policy: Policy | None = None,
     population: object = None,
-    subset: Marks | None = None,
     schema: Schema | None = None,
+    **former: Unpack[FormerAnonymize],
 ) -> Release:
     """Make a release that satisfies every model, or raise.
 
@@ -92,8 +597,8 @@ def anonymize(
         if a `schema` or a policy says what its columns are.
     models
         The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
-        `people`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
-        for methods that enforce no model.
+        `people`, such a policy is made; beside a policy they must say what it says. Every equivalence class (or bucket)
+        of the release satisfies every model. None for methods that enforce no model.
     anonymizer
         The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
         defaults.
@@ -101,10 +606,6 @@ def anonymize(
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
         Fraction of the original records, 0 to 1, that may be left out over the whole run; default 0.
-    refine
-        Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
-        move to near classes or change places while the loss falls and every model holds. By default nothing is changed.
-        Solutions that suppress records or decide themselves what is published are left as they are.
     people
         What is done about people who have several records: whether these lie together, and where it stands which are of
         one person. By default they lie together, and the steward's audit file says it.
@@ -121,17 +622,16 @@ def anonymize(
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
-    policy
-        Another place for the policy. What other arguments say beside a policy must be what it says, too.
     population
         Everybody who might be in the table, for models that speak of them (:class:`sfumato.KMap` and others): a table,
         or what :func:`sfumato.read_table` reads, with original values in the same quasi-identifying columns. It holds
-        the people of the table, too. None takes what the policy names.
-    subset
-        Of each record, whether it is published: a research subset. Only these records count as people of the release;
-        all records of the table are the population. None takes what the policy says, else all.
+        the people of the table, too. Or true or false of each record, whether it is published: a research subset. Only
+        these records then count as people of the release, and all records of the table are the population. None takes
+        what the policy says.
     schema
         The roles of the columns, where `table` has not been read yet. A policy has them, too.
+    **former
+        Keywords of the last version: `policy` and `refine`, which is a setting of a policy, and `subset`.
 
     Returns
     -------
@@ -155,6 +655,9 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
+    policy, refine, subset = settings_of_call(former)
+    if _is_marks(population):
+        subset, population = cast("Marks", population), None
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     whole_policy = policy_of_call(table, arguments, policy, seed)
@@ -176,10 +679,7 @@ def anonymize(
 
 
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
-    """Read the population that a call hands in, or that its policy names; None where there is none.
-
-    Raises ``SfumatoError`` with what is wrong with it.
-    """
+    """Read the population of a call, or that its policy names; None without; ``SfumatoError`` with what is wrong."""
     source = policy.population if population is None else population
     if source is None:
         return None

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError
 from sfumato.randomness import permutation
-from sfumato.release.folder import MARK, folder_and_audit, recover
-from sfumato.release.transaction import Decide, beside_database
+from sfumato.release.transaction import MARK, Decide, beside_database, folder_and_audit, recover
 from sfumato.table.row_order import rising_order
 from sfumato.whole_files import read_regular_text
 
@@ -30,10 +29,7 @@ _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """Pseudonyms of people, each valid in one class.
-
-    `pseudonyms`: int32 (m,): the number, from 1, of the person of each published row inside its class.
-    """
+    """Pseudonyms of people, int32 (m,): the number, from 1, of the person of each published row inside its class."""
 
     pseudonyms: NDArray[np.int32]
 

@@ -16,10 +16,7 @@ from sfumato.published.roles import named
 
 
 def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:
-    """Say what the release is for and who gets it, where the policy does.
-
-    On one line each, so that free text cannot pass for lines of the report.
-    """
+    """Say what the release is for and who gets it, on one line each: free text must not pass for report lines."""
     return [
         f"{name:<13}{' '.join(text.split())}"
         for name, text in (("Purpose", purpose), ("Recipient", recipient))
@@ -137,7 +134,7 @@ class KindReport:
     def _repr_html_(self) -> str:
         """Show notebooks the report."""
         from sfumato.notebook import card
-        from sfumato.release.report_html import counts, report_parts
+        from sfumato.release.loss_report import counts, report_parts
 
         return card("Report", counts(self), *report_parts(self))
 

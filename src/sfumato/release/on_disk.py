@@ -40,7 +40,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.parts import countable_in_parts
 from sfumato.published.checks.people import limits_of_people
 from sfumato.randomness import seed_problems
-from sfumato.release.arguments import one_record_problems, setting_problems
+from sfumato.release.anonymize import counted_as_read, meaningless, only_by_the_left_out, own_values
 from sfumato.release.audit import Audit, check_audit_place, folder_with_audit
 from sfumato.release.description import (
     Description,
@@ -49,7 +49,6 @@ from sfumato.release.description import (
     describe_model,
     described_hierarchy,
 )
-from sfumato.release.folder import check_target
 from sfumato.release.folding import (
     NOBODY,
     PROMISED,
@@ -71,23 +70,24 @@ from sfumato.release.formulas import (
 )
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.own_types import counted_as_read, only_by_the_left_out, own_values
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
-from sfumato.release.passing import advice_on_columns, passing_notes, passing_problems
-from sfumato.release.people_behind import PeopleBehind, carried
+from sfumato.release.people import PeopleBehind, allowed_solution, carried, wish_notes
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
-from sfumato.release.publishing import meaningless
 from sfumato.release.release import audit_file
-from sfumato.release.suppression import allowed_solution
+from sfumato.release.task import (
+    advice_on_columns,
+    one_record_problems,
+    passing_notes,
+    passing_problems,
+    setting_problems,
+    wished,
+)
 from sfumato.release.text_files import write_texts
-from sfumato.release.wish_notes import wish_notes
-from sfumato.release.wished import wished
+from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
-from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.memory import LEAST, SHARE, free_memory, memory_size
-from sfumato.table.large.opening import OpenedFile, opened_file
-from sfumato.table.large.spill import let_go, spill_folder
-from sfumato.table.large.values import CodedColumn
+from sfumato.table.large.batches import OpenedFile, opened_file
+from sfumato.table.large.coding import CodedColumn, Coding, LargeTable, coded_table
+from sfumato.table.large.memory import LEAST, SHARE, free_memory, let_go, memory_size, spill_folder
 from sfumato.table.person_keys import named_key
 from sfumato.table.reading import named_source
 from sfumato.table.schema import Kind, text_of
@@ -145,10 +145,7 @@ class DealingTask:
         return self.deals.kind == BucketizedTables.kind
 
     def solved(self) -> SolvedDealing:
-        """Decide by the codes where everything goes.
-
-        Raises ``UnsatisfiableError`` as :meth:`~sfumato.anonymizers.protocol.Publisher.publish`.
-        """
+        """Decide by the codes where everything goes; ``UnsatisfiableError`` as of `Publisher.publish`."""
         source = ordered_columns(self.large, self.problem.seed, by_sensitive_alone=self.deals.by_sensitive_alone)
         dealing = self.deals.deal(replace(self.problem, table=source.encoded), source)
         rows = DealtParts(source, dealing.rows, self.folder)
@@ -361,7 +358,7 @@ class ReleaseOnDisk:
     formulas : mapping of str to int
         Cells of each column that begin like a formula.
     passing : tuple of str
-        Notes of the report on columns that pass through; see :func:`~sfumato.release.passing.passing_notes`.
+        Notes of the report on columns that pass through; see :func:`~sfumato.release.task.passing_notes`.
     """
 
     folder: Path

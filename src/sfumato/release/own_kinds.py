@@ -20,6 +20,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.rows import suppression_check
 from sfumato.release.agreement import (
     Difference,
+    PublishedPolicy,
     known_own_model,
     limit_differences,
     model_differences,
@@ -35,15 +36,14 @@ from sfumato.release.description import (
     read_own_description,
     versions,
 )
-from sfumato.release.folder import whole_folder
 from sfumato.release.formulas import Formulas, cells_like_formulas
-from sfumato.release.policy_text import PublishedPolicy
 from sfumato.release.table_files import has_rows, integrity, refuse_missing
 from sfumato.release.text_files import Reported, text_checks, write_text_tables, write_texts, wrong_types
-from sfumato.table.csv_format import CsvFormat
+from sfumato.release.transaction import whole_folder
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import Format
 
 Structure = TypeVar("Structure")

@@ -23,10 +23,10 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import Roles, roles_of
 from sfumato.release.description import Description, PartFacts, TableFacts, described_models
 from sfumato.release.table_files import assemble_tables, parts_check, refuse_missing, same_as_written
-from sfumato.table.csv_format import CsvFormat
 from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of
-from sfumato.table.large.spill import scratch_folder
+from sfumato.table.large.memory import scratch_folder
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import Format, sha256_of, write_data
 
 TABLE = "data"
@@ -208,10 +208,7 @@ def parts_recount(
     scratch: Path | None = None,
     people: NDArray[np.int32] | None = None,
 ) -> Verification:
-    """Recount a table that :func:`counted_by_record`, and say the roles of its columns.
-
-    Parameters and errors are those of :func:`recounted_in_parts`.
-    """
+    """Recount a table that :func:`counted_by_record`, and say its roles; as :func:`recounted_in_parts`."""
     # Types do not matter for whether the columns are those of the structure.
     published = assemble_tables(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):

@@ -22,9 +22,8 @@ from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding, form_problems
 from sfumato.release.description import Description, SensitiveDescription, describe_model, described_hierarchy
-from sfumato.release.folding import folding_problems
-from sfumato.release.households import household_problems
-from sfumato.release.pseudonyms import pseudonym_problems
+from sfumato.release.folding import folding_problems, household_problems
+from sfumato.release.people import pseudonym_problems
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, text_of
@@ -117,7 +116,7 @@ def _links(column: pl.Series, people: NDArray[np.int32]) -> bool:
 
 # Columns in which most values differ and that have no order: a set of their values hides nothing.
 #
-# They are published in sets where somebody said so (`sfumato.release.passing`), or where the table is too small to ask.
+# They are published in sets where somebody said so (`sfumato.release.task`), or where the table is too small to ask.
 
 
 def exact_set_notes(generalized: GeneralizedTable, losses: Losses) -> Iterator[str]:
@@ -150,10 +149,7 @@ def _is_nearly_distinct(attribute: EncodedAttribute, height: int) -> bool:
 
 
 def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Problem:
-    """Return the problem of generalizing a table.
-
-    Raises ``PolicyError`` with every model and form that the columns do not fit.
-    """
+    """Return the problem of generalizing a table; ``PolicyError`` with every model and form that does not fit."""
     problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
     if task.people.rows == "household" and task.table.people is not None:
         problems += household_problems(task)

@@ -149,7 +149,7 @@ class Release:
     def _repr_html_(self) -> str:
         """Show notebooks columns, promises and losses; for the published values ask for :attr:`data`."""
         from sfumato.notebook import card
-        from sfumato.release.report_html import counts, release_parts
+        from sfumato.release.loss_report import counts, release_parts
 
         return card("Release", counts(self.report), *release_parts(self))
 

@@ -12,9 +12,8 @@ from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
 from sfumato.progress import beating, shown
-from sfumato.release.arguments import Arguments
 from sfumato.release.problem import problem_of
-from sfumato.release.task import Task
+from sfumato.release.task import Arguments, Task
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
 

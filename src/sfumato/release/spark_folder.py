@@ -17,11 +17,11 @@ from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.parallel import each
 from sfumato.published.roles import named
+from sfumato.release.agreement import FILE, PublishedPolicy
 from sfumato.release.description import Description, TableFacts, read_description, refuse_own_kind
-from sfumato.release.folder import MARK
-from sfumato.release.policy_text import FILE, PublishedPolicy
-from sfumato.table.csv_format import CsvFormat
+from sfumato.release.transaction import MARK
 from sfumato.table.large.batches import CountedRows
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.spark import SparkSource, asking_spark
 from sfumato.table.sources.spark_server import spark_session, spark_table
 
@@ -51,10 +51,7 @@ class SparkFolder:
         return PublishedPolicy(self.texts.get(FILE))
 
     def records(self) -> CountedRows:
-        """Return the table, to be counted by Spark.
-
-        Raises ``InputError`` when a file has other columns than ``release.json`` says.
-        """
+        """Return the table, for Spark to count; ``InputError`` for columns that ``release.json`` does not say."""
         names, files = self.facts.columns, each(self._file, self.facts.files, ASKED_AT_ONCE)
         with asking_spark():
             # By name: files may have their columns in another order.

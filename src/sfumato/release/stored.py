@@ -27,12 +27,11 @@ from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
 from sfumato.published import Published, PublishedTable
 from sfumato.published.roles import named
+from sfumato.release.agreement import FILE, PublishedPolicy
 from sfumato.release.description import Description, TableFacts, own_kind, read_description
-from sfumato.release.folder import MARK
-from sfumato.release.policy_text import FILE, PublishedPolicy
 from sfumato.release.table_files import assemble_tables, check_columns, same_as_written, schema_of
 from sfumato.release.text_files import hash_of, release_texts
-from sfumato.release.transaction import WRITTEN, new_file, settle
+from sfumato.release.transaction import MARK, WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable
 from sfumato.table.reading import read_written
@@ -160,10 +159,7 @@ class Shelf:
 
     @classmethod
     def of(cls, url: str, schema: str | None) -> Shelf:
-        """Read a URL; a schema that it names counts before `schema`.
-
-        Raises ``PolicyError`` when there is a password in it, or no schema is named.
-        """
+        """Read a URL; a schema that it names counts before `schema`. ``PolicyError`` for a password, or no schema."""
         address = address_of(url)
         name = address.schema or schema
         if not name or not name.isprintable():

@@ -18,12 +18,12 @@ from sfumato.published.protocol import structure_columns
 from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
-from sfumato.release.folder import unportable
-from sfumato.table.csv_format import CsvFormat
+from sfumato.release.transaction import unportable
 from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.writing import Codes, Format, sha256_of, write_data
 
 

@@ -25,25 +25,13 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 @dataclass(frozen=True)
 class Frozen:
-    """What every later table has to have in common with the first one.
+    """What every later table has to have in common with the first one."""
 
-    Attributes
-    ----------
-    header : tuple of str
-        All columns of the first table, those that were dropped, too.
-    kinds : mapping of str to str
-        Of every quasi-identifying and sensitive column.
-    types : mapping of str to str
-        Of every published column of the table, with ``"text"`` for any text.
-    insensitive : tuple of str
-    grids : mapping of str to Rounding
-        On which intervals of numbers and dates end; others join when they are first rounded.
-    """
-
-    header: tuple[str, ...]
-    kinds: Mapping[str, str]
-    types: Mapping[str, str]
+    header: tuple[str, ...]  # all columns of the first table, those that were dropped, too
+    kinds: Mapping[str, str]  # of every quasi-identifying and sensitive column
+    types: Mapping[str, str]  # of every published column of the table, with ``"text"`` for any text
     insensitive: tuple[str, ...]
+    # on which intervals of numbers and dates end; others join when they are first rounded
     grids: Mapping[str, IntervalGrid] = field(default_factory=dict)
 
     @classmethod
@@ -76,13 +64,7 @@ class Frozen:
         return {name: replace(attribute, kind=Kind(self.kinds[name])) for name, attribute in attributes.items()}
 
     def typed(self, table: Table) -> Table:
-        """Return a table whose columns have the types of the first one.
-
-        Raises
-        ------
-        InputError
-            With every column that cannot have it.
-        """
+        """Return a table with the column types of the first; ``InputError`` with every column that cannot have it."""
         raise_all(InputError, self._of_other_types(table))
         return replace(table, frame=pl.DataFrame([_as(column, self.types[column.name]) for column in table.frame]))
 

@@ -44,8 +44,6 @@ def m_of(models: Iterable[PrivacyModel]) -> int:
 def recount_invariant(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount a release of a series that is m-invariant, from its folder.
 
-    Notes
-    -----
     *Guarantee.* If all checks hold, every class has at least m rows with different sensitive values, counterfeits among
     them. That people kept the signature of their class cannot be recounted from folders, as nobody knows who is who: it
     is attested. Cost O(n log n).

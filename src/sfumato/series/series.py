@@ -1,23 +1,284 @@
-"""A series of releases: started once, appended to, recounted."""
+"""A series of releases: started once, appended to, recounted, attested, and at a glance."""
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import secrets
+import shutil
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from math import isnan, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self, Unpack
 
+from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.former import FormerStart, refuse_others, warn
+from sfumato.models.checks import Check, Outcome
+from sfumato.models.protocol import PrivacyModel
+from sfumato.numbers import counted, percent
+from sfumato.policy.people import People
+from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, shown
-from sfumato.series.description import SeriesFolder, ledger_of
+from sfumato.recoding import Recoding
+from sfumato.registry import loaded
+from sfumato.release.task import setting_problems
+from sfumato.release.transaction import check_target, left, line_of, settle, whole_folder
+from sfumato.release.verify import open_folder
+from sfumato.series.acceptable import key_of_series, published_policy, refuse, stored_policy
+from sfumato.series.batch import TAG
+from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, ledger_of
+from sfumato.series.description import FILE as SERIES_FILE
+from sfumato.series.ledger import Ledger, check_ledger_place, ledger_kept, new_ledger, remove_ledger, take_back_start
+from sfumato.series.next_release import Running
+from sfumato.series.people import PeopleOfRelease, known_among, mark_of_series
+from sfumato.series.private_files import check_key_place, cipher_of, locked, unchanged
+from sfumato.series.reading import ReadRelease
+from sfumato.series.step import Step, next_step
 from sfumato.series.verify import SeriesVerification, verify_series
-from sfumato.series.ways import APPEND, GROW
+from sfumato.series.ways import APPEND, GROW, WAYS, WITHDRAWAL, Attest, looked_back, refuse_unknown
+from sfumato.table.schema import Schema
 
-if TYPE_CHECKING:
-    from sfumato.models.protocol import PrivacyModel
-    from sfumato.policy.policy import Policy
-    from sfumato.series.step import Step
-    from sfumato.table.schema import Schema
+log = logging.getLogger(__name__)
+
+
+def started(
+    series: Series,
+    policy: Policy | Schema,
+    models: Sequence[PrivacyModel] | PrivacyModel = (),
+    *,
+    key: str | Sequence[str] | None = None,
+    table: object = None,
+    way: str = APPEND,
+    how: Running = Running(),  # noqa: B008 - a frozen value
+) -> Step | None:
+    """Make the ledger and the folder of a series, and publish the first people; see :meth:`sfumato.Series.start`.
+
+    A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
+    """
+    refuse_unknown(way, first=table is not None)
+    meant = _policy(policy, models)
+    refuse(meant, way)
+    column = key_of_series(meant, key, way)
+    stored = stored_policy(meant, several=WAYS[way].people)
+    # The ledger is read by the checks of a policy file, which see more than those of a call.
+    Policy.from_mapping(stored.to_mapping())
+    _check_places(series)
+    _made(series, stored, column, way)
+    if table is None:
+        return None
+    try:
+        return next_step(series, table, way, how, may_wait=False)
+    except BaseException:
+        _taken_back(series)
+        raise
+
+
+def _check_places(series: Series) -> None:
+    # A start that was killed comes to its end before this one is refused, or begins.
+    with suppress(SfumatoError):
+        for line in settle_series(series):
+            log.warning("%s", line)
+    if (series.folder / FILE).is_file():
+        raise InputError(f"{series.folder}: already holds a series; append to it with sfumato series append")
+    check_target(series.folder, overwrite=False)
+    check_ledger_place(series.ledger, series.folder)
+    check_key_place(series.ledger_key, (series.ledger, series.folder))
+
+
+def _made(series: Series, policy: Policy, column: str | tuple[str, ...], way: str) -> None:
+    cipher, published = cipher_of(series.ledger_key), tomllib.loads(published_policy(policy, way))
+    with new_ledger(series.ledger, secrets.token_hex(16), column, policy, way, cipher) as ledger:
+        description = SeriesDescription(ledger.series, mark_of_series(ledger.series, ledger.key), published, way)
+        with whole_folder(series.folder) as part:
+            (part / FILE).write_text(description.text(), encoding="utf-8")
+
+
+def _taken_back(series: Series) -> None:
+    """Remove a series that has no release."""
+    # A run that is killed here is known by the lock.
+    with suppress(SfumatoError, OSError), locked(series.ledger):
+        if not series.releases:
+            shutil.rmtree(series.folder)
+            remove_ledger(series.ledger)
+
+
+def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyModel) -> Policy:
+    listed = [models] if isinstance(models, PrivacyModel) else list(models)
+    if isinstance(policy, Policy):
+        if listed:
+            raise PolicyError("models: the policy names them already; leave them out")
+        return policy
+    if not isinstance(policy, Schema):
+        raise PolicyError("policy: give a Policy, or a Schema with models beside it")
+    raise_all(PolicyError, setting_problems(listed, Mondrian(), Recoding(), 0.0, 0, People()))
+    return Policy.of(policy, listed, Mondrian(), Recoding(), 0.0, 0, People())
+
+
+TOGETHER = "folder and ledger know the same releases"
+WAITS = "nobody who waits is in a release"
+
+
+def attest_series(series: Series, *, head: str | None = None) -> SeriesVerification:
+    """Recount a series, and check what its ledger attests; nothing is written, also where a run was killed.
+
+    `head` is as of :func:`~sfumato.series.verify.verify_series`. Raises ``InputError`` when there is no ledger, or it
+    is that of another series. Raises ``VerificationError`` when it is damaged, or knows other releases than the folder.
+    """
+    ledger_kept(series)
+    with unchanged(series.ledger):
+        folder = SeriesFolder.open(series.folder)
+        kept = ledger_kept(series).as_arrived(folder)
+        kept.check(folder)
+        people = kept.people()
+        checks = [Check(TOGETHER, Outcome.HOLDS), *_waiting(kept, people)]
+        checks += _of_ways(folder, kept, people)
+        return replace(verify_series(series.folder, head=head), ledger=tuple(checks))
+
+
+def interrupted_series(series: Series) -> str | None:
+    """Say that a run of a series was interrupted and what to do, or return None; changes nothing."""
+    found = bool(left(series.folder))
+    if series.ledger.is_dir():
+        try:
+            with unchanged(series.ledger) as killed:
+                names = [path.name for path in series.ledger.iterdir()]
+                no_series = not (series.folder / SERIES_FILE).is_file()
+                found |= killed or no_series or any(name.endswith(".part") for name in names)
+        except InputError:
+            return None
+    if not found:
+        return None
+    more: list[str | Path] = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
+    more += ["--ledger-key", series.ledger_key] if series.ledger_key else []
+    return line_of(series.folder, *more)
+
+
+def settle_series(series: Series) -> list[str]:
+    """Bring the folder of a series and its ledger to one state after a killed run; say what became of it.
+
+    Raises ``InputError`` when a run is working on the series, or the ledger is of a series that lies elsewhere. Raises
+    ``VerificationError`` when folder and ledger do not belong together, or one of them is damaged.
+    """
+    line, where = interrupted_series(series), series.folder
+    settle(where)
+    if (where / SERIES_FILE).is_file():
+        with locked(series.ledger):
+            last = len(ledger_kept(series).recovered(where).state.entries)
+        became = f"the series is whole, and its last release is {last}" if last else "the series has no release yet"
+    else:
+        if series.ledger.is_dir():
+            take_back_start(series.ledger, where, cipher_of(series.ledger_key))
+            with suppress(OSError):
+                # An empty folder is what a start leaves that is being taken back.
+                where.rmdir()
+        became = "the start was taken back"
+    return [] if line is None else [f"{where}: a run was interrupted here; {became}"]
+
+
+def _waiting(ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:
+    waiting = ledger.waiting()
+    if waiting is None:
+        return
+    wrong = known_among(waiting[TAG], [each.tags for each in people])
+    yield Check(WAITS, Outcome.BROKEN, detail=counted(wrong, "person")) if wrong else Check(WAITS, Outcome.HOLDS)
+
+
+def _of_ways(series: SeriesFolder, ledger: Ledger, people: list[PeopleOfRelease]) -> Iterator[Check]:
+    whole = any(WAYS[entry.way].history for entry in ledger.state.entries)
+    earlier: list[ReadRelease] = []
+    for number, (path, entry) in enumerate(zip(series.releases, ledger.state.entries, strict=True), 1):
+        newer = ReadRelease.of(path)
+        attest: Attest = loaded(WAYS[entry.way].attest)
+        yield from attest(looked_back(entry.way, earlier), newer, people[:number])
+        earlier = [*(earlier if whole else ()), newer]
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """What is known of one release."""
+
+    number: int
+    records: int
+    way: str | None = None
+    # `newcomers`, `classes`: who came with it, and their classes; who left with it, and 0, where people withdrew; None
+    # without the ledger
+    newcomers: int | None = None
+    classes: int | None = None
+    loss: float | None = None  # normalized NCP of the newcomers' records; of everybody's where classes grow
+    loss_of_all: float | None = None  # the mean over all records so far; None once people have left
+
+    def __str__(self) -> str:
+        """Write it as one line."""
+        line = f"release {self.number}: {counted(self.records, 'record')}"
+        if self.way == WITHDRAWAL:
+            return f"{line}; {counted(self.newcomers or 0, 'person')} left ({self.way})"
+        if self.newcomers is None or self.classes is None or self.loss is None:
+            return line
+        of_all = "" if self.loss_of_all is None else f", of all {percent(self.loss_of_all, 3)}"
+        who = "person" if self.way in WAYS and WAYS[self.way].everybody else "newcomer"
+        came = counted(self.newcomers, who)
+        if self.way == GROW and self.loss_of_all is not None:
+            there = f"{came}, {counted(self.classes, 'class')} of everybody ({self.way})"
+            return f"{line}; {there}, NCP of all {percent(self.loss_of_all, 3)}"
+        came = f"{came} in {counted(self.classes, 'class')} ({self.way})"
+        return f"{line}; {came}, NCP {percent(self.loss, 3)}{of_all}"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A series at a glance."""
+
+    id: str
+    releases: tuple[ReleaseLine, ...]
+    waiting: int | None  # people who wait for the next release; None without the ledger
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"series": self.id, "releases": [asdict(each) for each in self.releases], "waiting": self.waiting}
+
+    def __str__(self) -> str:
+        """Return a line for each release, and who waits."""
+        waiting = [] if self.waiting is None else [f"waiting: {counted(self.waiting, 'person')}"]
+        lines = [f"Series {self.id}: {counted(len(self.releases), 'release')}", *map(str, self.releases), *waiting]
+        return "\n".join(lines)
+
+
+def overview_of(series: Series) -> Overview:
+    """Look at a series without recounting it; what the ledger says is left out where there is none.
+
+    Raises ``SfumatoError`` when the folder is no series, or the ledger is damaged or that of another one.
+    """
+    folder = SeriesFolder.open(series.folder)
+    records = [open_folder(path).files["data"].rows for path in folder.releases]
+    if not series.ledger.exists():
+        alone = (ReleaseLine(number, rows) for number, rows in zip(folder.numbers, records, strict=True))
+        return Overview(folder.description.id, tuple(alone), None)
+    state = ledger_kept(series).state
+    lines, lost, before = [], 0.0, 0
+    for number, (rows, entry) in enumerate(zip(records, state.entries, strict=False), 1):
+        came, before = rows - before, rows
+        if entry.way == WITHDRAWAL:
+            lines.append(ReleaseLine(number, rows, entry.way, entry.newcomers, 0))
+            lost = nan
+            continue
+        # What append adds is counted by itself, all else as a whole; counterfeits lose nothing.
+        lost = lost + entry.loss * came if entry.way == APPEND else entry.loss * rows
+        lines.append(
+            ReleaseLine(
+                number,
+                rows,
+                entry.way,
+                entry.newcomers,
+                entry.classes,
+                entry.loss,
+                None if isnan(lost) else lost / rows,
+            )
+        )
+    return Overview(folder.description.id, tuple(lines), 0 if state.waiting is None else state.waiting.people)
 
 
 @dataclass(frozen=True)
@@ -53,10 +314,10 @@ class Series:
         ledger_key: str | os.PathLike[str] | None = None,
         key: str | Sequence[str] | None = None,
         way: str = APPEND,
-        accept_gap: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
+        **former: Unpack[FormerStart],
     ) -> Self:
         """Start a series.
 
@@ -83,10 +344,10 @@ class Series:
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
-        accept_gap
-            Without effect: growing series whose rows publish values were refused without it once.
         seed, threads, progress
             As of :meth:`append`.
+        **former
+            `accept_gap` of the last version, without effect.
 
         Returns
         -------
@@ -102,8 +363,10 @@ class Series:
             When the first people cannot satisfy the models. Nothing is left behind then.
         """
         from sfumato.series.next_release import Running
-        from sfumato.series.starting import started
 
+        refuse_others("start", former, FormerStart)
+        if former:
+            warn("Series.start(accept_gap=...)", "nothing: it has no effect")
         made = cls._at(folder, ledger, ledger_key)
         how = Running(seed, threads, progress)
         started(made, policy, models, key=key, table=table, way=way, how=how)
@@ -376,8 +639,8 @@ class Series:
         adds about anybody only this: somebody of these classes withdrew. A class without one row would show that row.
         Who left cannot come back into the series. Earlier releases are out, and cannot be called back.
         """
+        from sfumato.series.append_making import withdraw
         from sfumato.series.next_release import Running
-        from sfumato.series.withdrawing import withdraw
 
         return withdraw(self, people, most_lost=most_lost, how=Running(seed), key_form=key_form)
 
@@ -412,6 +675,5 @@ class Series:
         """
         if not ledger:
             return verify_series(self.folder, head=head)
-        from sfumato.series.attesting import attest_series
 
         return attest_series(self, head=head)

@@ -67,16 +67,16 @@ class Way(NamedTuple):
 
 WAYS: dict[str, Way] = {
     APPEND: Way(
-        "sfumato.series.append:append",
-        "sfumato.series.appended:recount_append",
-        "sfumato.series.appended:attest_append",
+        "sfumato.series.append_making:append",
+        "sfumato.series.append_recount:recount_append",
+        "sfumato.series.append_recount:attest_append",
         ("nobody of a later batch is in an earlier release",),
         people=True,
     ),
     GROW: Way(
-        "sfumato.series.grow_release:grow_release",
-        "sfumato.series.grown:recount_grown",
-        "sfumato.series.grown:attest_grown",
+        "sfumato.series.grow_making:grow_release",
+        "sfumato.series.grow_recount:recount_grown",
+        "sfumato.series.grow_recount:attest_grown",
         (
             "nobody of a later batch is in an earlier release",
             "everybody of a release is in the next one, with the same record",
@@ -105,8 +105,8 @@ WAYS: dict[str, Way] = {
     ),
     WITHDRAWAL: Way(
         "",
-        "sfumato.series.withdrawn:recount_withdrawal",
-        "sfumato.series.withdrawn:attest_withdrawal",
+        "sfumato.series.append_recount:recount_withdrawal",
+        "sfumato.series.append_recount:attest_withdrawal",
         ("everybody who withdrew is in one of the classes that are gone",),
         history=True,
         command="withdraw",
@@ -141,13 +141,7 @@ def refuse_unknown(way: str, *, first: bool) -> None:
 
 
 def recount_of(way: str) -> Recount:
-    """Return what recounts releases that were made in a way.
-
-    Raises
-    ------
-    VerificationError
-        When this version does not know it.
-    """
+    """Return what recounts releases that were made in a way; ``VerificationError`` when it is not known."""
     if way not in WAYS:
         raise VerificationError("release.json: is of a way that this version does not know; use a newer sfumato")
     recount: Recount = loaded(WAYS[way].recount)

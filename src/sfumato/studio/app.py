@@ -15,12 +15,12 @@ from starlette.routing import Match, Route
 from sfumato.studio.desk import Desk
 from sfumato.studio.guard import Guard
 from sfumato.studio.project import Project
-from sfumato.studio.routes import columns, layout
+from sfumato.studio.routes import columns
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
 
-LATER = ("hierarchies", "promises", "runs", "look", "compare", "attack", "sign", "history")
+LATER = ("hierarchies", "promises", "runs", "look", "compare", "sign", "history")
 """Steps whose routes are loaded after the first page: they need models, anonymizers, attacks and reports."""
 SOON = 0.5
 """Seconds after the first answer in which they are loaded, unless one is asked for before."""
@@ -60,7 +60,7 @@ class Opening:
     def __init__(self, project: Project, policy: Policy | None, stop: Callable[[], None]) -> None:
         self.project, self._policy, self._stop = project, policy, stop
         self.desk: Desk | None = None
-        routes = [*layout.OPENING, Route("/static/{name}", static), _quit(stop)]
+        routes = [*columns.OPENING, Route("/static/{name}", static), _quit(stop)]
         self._app: Any = Starlette(
             routes=routes, exception_handlers={404: _elsewhere, 405: _missing, Exception: _fault}
         )
@@ -88,14 +88,11 @@ class Opening:
 
 
 class Pages:
-    """Pages of an open project: the first ones at once, all others once they are loaded.
-
-    `stop`: called when somebody quits.
-    """
+    """Pages of an open project: the first at once, all others once they are loaded. `stop`: for who quits."""
 
     def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:
         self._desk, self._lock = desk, threading.Lock()
-        self._first = [*columns.ROUTES, *layout.ROUTES, Route("/static/{name}", static), _quit(stop)]
+        self._first = [*columns.ROUTES, Route("/static/{name}", static), _quit(stop)]
         self._app, self._is_whole = self._of(self._first), False
         self._soon: threading.Timer | None = None
 

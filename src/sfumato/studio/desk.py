@@ -6,8 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError
@@ -15,19 +16,89 @@ from sfumato.evaluation.preview import ClassSizes, Preview
 from sfumato.hierarchy.specification import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.release.folder import no_release
+from sfumato.release.transaction import no_release
 from sfumato.studio.draft import Draft, in_words
-from sfumato.studio.history import HistoryEntry
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
-from sfumato.studio.profile import ColumnProfile, profiled
-from sfumato.studio.project import Project, as_written
+from sfumato.studio.project import HistoryEntry, Project, as_written
+from sfumato.table.distinct import Distinct
+from sfumato.table.layout import Reading
 from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
-from sfumato.table.schema import Attribute, Schema
+from sfumato.table.schema import Attribute, Kind, Schema, is_measured
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
-    from sfumato.release.opening import OpenedRelease
+    from sfumato.release.verify import OpenedRelease
+
+
+BARS = 12
+FEWEST = 20
+"""Records from which on it says something that all values are different."""
+MOST_DRAFTED = 2_000
+"""Values from which on a hierarchy of listed values is not offered: nobody would group them by hand."""
+
+Looks = Literal["identifier", "code"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """One column at a glance; it holds no value."""
+
+    name: str
+    kind: Kind | None  # None where it cannot be read at all; `problem` then says why
+    # `distinct`, `missing`: different values, and records without one
+    distinct: int = 0
+    missing: int = 0
+    # heights from 0 to 1: how many records lie in each part of the range, or have each of the most frequent values
+    bars: tuple[float, ...] = ()
+    # ``"identifier"``: all values are different. ``"code"``: numbers that are written with the same number of digits,
+    # so that they probably name something and measure nothing.
+    looks: Looks | None = None
+    digits: int = 0  # how many those are
+    problem: str = ""  # what is wrong with it
+
+
+def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
+    """Look at one column, read as a kind, or as its own; O(d) for d distinct values once the preview has them."""
+    try:
+        distinct = preview.distinct(name, kind)
+        found = preview.kind(name, kind)
+    except SfumatoError as error:
+        return ColumnProfile(name, None, problem=" ".join(error.problems))
+    values = len(distinct.values)
+    known = int(distinct.counts.sum())
+    digits = _digits(distinct) if found is Kind.NUMERIC else 0
+    looks: Looks | None = None
+    if values == known >= FEWEST and not distinct.values.dtype.is_float():
+        looks = "identifier"
+    elif digits:
+        looks = "code"
+    return ColumnProfile(name, found, values, distinct.missing, _bars(distinct, found), looks, digits)
+
+
+def _digits(distinct: Distinct) -> int:
+    """Return the number of digits of whole numbers that all have as many, three at least; 0 for others."""
+    if not distinct.values.dtype.is_integer() or len(distinct.values) < 2:
+        return 0
+    lengths = text_of(distinct.values).str.len_chars().unique()
+    low = distinct.values[0]
+    is_code = len(lengths) == 1 and lengths[0] >= 3 and low >= 0
+    # Years have four digits, too, and are quantities.
+    is_year = is_code and lengths[0] == 4 and low >= 1800 and distinct.values[-1] <= 2100
+    return 0 if is_year or not is_code else int(lengths[0])
+
+
+def _bars(distinct: Distinct, kind: Kind) -> tuple[float, ...]:
+    if not len(distinct.values):
+        return ()
+    if is_measured(kind):
+        numbers = distinct.values.to_physical().cast(pl.Float64).to_numpy()
+        finite = np.isfinite(numbers)
+        heights = np.histogram(numbers[finite], BARS, weights=distinct.counts[finite])[0]
+    else:
+        heights = np.sort(distinct.counts)[::-1][:BARS]
+    top = float(heights.max(initial=0))
+    return tuple(float(height / top) for height in heights) if top else ()
 
 
 # Rows of a table as texts, a page at a time, for the grid.
@@ -52,10 +123,7 @@ class TablePage:
         return cls(tuple(frame.columns), frame.height, lambda name, start, count: frame[name].slice(start, count))
 
     def page(self, start: int, count: int, *, blank: bool = False) -> dict[str, Any]:
-        """Return some rows as texts, None for missing values, with the number of all rows.
-
-        Cost O(rows of the page), whatever the table's size.
-        """
+        """Return some rows as texts, None for missing values, with the number of all rows; O(rows of the page)."""
         start, count = max(0, start), max(0, min(count, MOST_ROWS))
         cells = [_texts(self.some(name, start, count), blank=blank) for name in self.names]
         return {
@@ -102,10 +170,7 @@ class Desk:
 
     @classmethod
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
-        """Open the table of a project, and begin its history.
-
-        Raises ``SfumatoError`` when the table cannot be read, or the policy does not fit it.
-        """
+        """Open the table of a project, and begin its history; ``SfumatoError`` if it or the policy does not fit."""
         source = checked(Source, project.source)
         table = _whole_table(project.table, source)
         project.begin(list(table.names), policy)
@@ -129,10 +194,7 @@ class Desk:
         return self._sheet
 
     def change(self, entry: int, changed: Callable[[Draft], Draft]) -> tuple[HistoryEntry, bool]:
-        """Change the setup of an entry, and tell whether that began a branch.
-
-        Nothing is written where nothing changes.
-        """
+        """Change the setup of an entry, and tell whether that began a branch; without a change nothing is written."""
         with self.lock:
             before = self.project.history.entry(entry)
             after = changed(before.draft)
@@ -220,7 +282,7 @@ class Desk:
         job = self.jobs.get(number)
         folder = self.release_folder(job)
         if number not in self._opened:
-            from sfumato.release.opening import open_release
+            from sfumato.release.verify import open_release
 
             # Only the last one looked at stays in memory.
             self._opened = {number: open_release(folder)}
@@ -252,10 +314,7 @@ class Desk:
         return [job for job in self.jobs.of_kind("release") if job.state == "done"]
 
     def beside(self) -> dict[str, Path]:
-        """Return releases that lie in the table's folder, as candidates for the release of last time.
-
-        Of a series it is the last one, such as ``"monthly/0003"``.
-        """
+        """Return releases in the table's folder, as candidates for that of last time; of a series the last one."""
         folder = self.project.table.parent
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
         lasts = [last_of_series(path) or path for path in found]
@@ -280,7 +339,7 @@ def last_of_series(folder: Path) -> Path | None:
 
 
 def _whole_table(path: Path, source: Source) -> RawTable:
-    table = open_table(path, **source.reading())
+    table = open_table(path, reading=Reading(**source.reading()))
     table.hold()
     if not table.height:
         raise InputError(f"{table.source}: the table has no records")

@@ -1,22 +1,26 @@
-"""How a text file would be read in one way or another: its first rows, the row that breaks, and what fits better."""
+"""How a text file would be read in one way or another, and the questions that reading a table asks."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.cli.settings import settings_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.table.csv_file import CsvFile, open_csv
-from sfumato.table.csv_format import CsvFormat
+from sfumato.studio.draft import Draft
+from sfumato.table.layout import Reading
 from sfumato.table.raw_table import open_table
+from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.text_files import CsvFile, open_csv
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
 """Endings of files that are text, so that their layout is a question."""
@@ -26,7 +30,7 @@ SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
 """Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
 LONGEST = 200
 """Characters of a cell that is shown."""
-_ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
+_ENCODING = re.compile(r"(?:source\.encoding=|reads? as|it reads as) ?([a-z0-9_-]+)")
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,7 @@ def is_text_file(path: Path) -> bool:
 
 
 def tried(path: Path, source: Mapping[str, Any]) -> Trial:
-    """Read a text file in one way, and say what comes of it; no value stands in what is said.
-
-    Cost O(bytes): only a whole file shows whether it can be read.
-    """
+    """Read a whole text file in one way, O(bytes), and say what comes of it, without any value."""
     layout, problems = checked(Source, source).layout(), _problems(path, source)
     rows = list(islice(_rows(path, layout), SHOWN + 1))
     names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
@@ -75,7 +76,7 @@ def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
 
 def _problems(path: Path, source: Mapping[str, Any]) -> list[str]:
     try:
-        table = open_table(path, **checked(Source, source).reading())
+        table = open_table(path, reading=Reading(**checked(Source, source).reading()))
         table.read(table.names)
         return [] if table.height else [f"{table.source}: the table has no records"]
     except SfumatoError as error:
@@ -133,3 +134,77 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
     return CsvFormat(separator, layout.encoding, layout.quote)
+
+
+_OPTION = re.compile(r"--(set|categorical) ((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)")
+OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator")
+"""Settings that speak of the whole file unless they name a column."""
+OF_COLUMN = ("decimal", "thousands", "dates", "unit")
+_SAID = {
+    "decimal": "“{}” stands before fractions",
+    "thousands": "“{}” stands between thousands",
+    "dates": "dates are written {}",
+    "unit": "{} is the unit",
+    "encoding": "the file is written in {}",
+    "separator": "“{}” parts the fields",
+}
+_OF_KIND = {
+    "categorical": "it is text, or codes",
+    "numeric": "they are numbers",
+    "strays-missing": "what does not fit counts as missing",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to a question."""
+
+    option: str  # what it sets, as a policy calls it, or the kind of a column
+    column: str  # whose values it is about; empty: the whole file's
+    value: str  # what is said; empty where the option says all
+
+    @property
+    def words(self) -> str:
+        """What the button says."""
+        words = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
+        return f"{self.column}: {words}" if self.column else words
+
+
+def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
+    """Return the answers that problems with a table name, each once; `names` are those of its columns."""
+    found = [_answer(option, value, names) for line in problems for option, value in _OPTION.findall(line)]
+    return list(dict.fromkeys(answer for answer in found if answer is not None))
+
+
+def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
+    try:
+        value = "".join(shlex.split(reply))
+    except ValueError:
+        return None
+    if option == "categorical":
+        return Answer(option, value, "") if value in names else None
+    found = settings_of([value], [])
+    match (found[0].path, str(found[0].value)) if found else ((), ""):
+        case ("columns", _, str(column), "kind"), "numeric" if column in names:
+            return Answer("numeric", column, "")
+        case ("columns", _, str(column), "strays"), "missing" if column in names:
+            return Answer("strays-missing", column, "")
+        case ("columns", _, str(column), str(key)), text if column in names and key in OF_COLUMN:
+            return Answer(key, column, text)
+        case ("source", str(key)), text if text and key in OF_FILE:
+            return Answer(key, "", text)
+    return None
+
+
+def answered(draft: Draft, answer: Answer) -> Draft:
+    """Return the draft after an answer; ``InputError`` if it is none, ``PolicyError`` without the column."""
+    if answer.option in ("categorical", "numeric"):
+        return draft.with_setting(answer.column, "kind", answer.option)
+    if answer.option == "strays-missing":
+        return draft.with_setting(answer.column, "strays", "missing")
+    if answer.column and answer.option in OF_COLUMN:
+        return draft.with_setting(answer.column, answer.option, answer.value)
+    if not answer.column and answer.option in OF_FILE:
+        source: dict[str, Any] = dict(draft.rest.get("source", {}))
+        return draft.with_rest("source", {**source, answer.option: answer.value})
+    raise InputError("option: is none of the answers")

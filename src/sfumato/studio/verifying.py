@@ -12,8 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import SfumatoError
-from sfumato.release.opening import open_release
-from sfumato.release.verify import verify
+from sfumato.release.verify import open_release, verify
 from sfumato.studio.app import static
 from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard
@@ -22,10 +21,7 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
-    """Return the application that shows one release, or the last one of a series, guarded.
-
-    Raises ``SfumatoError`` when the folder is no release.
-    """
+    """Return the guarded application that shows one release, or a series' last; ``SfumatoError`` without one."""
     shown = last_of_series(release) or release
     opened = open_release(shown)
     app = Starlette(

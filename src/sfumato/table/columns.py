@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,198 @@ from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
 from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
-from sfumato.table.texts import EXPECTED, NumberStyle, Parsed, clean, parse_texts, way_of
-from sfumato.table.written_forms import MARKS, PLAIN, WrittenForm, date_form
+from sfumato.table.written_forms import MARKS, PLAIN, DateForm, NumberForm, WrittenForm, date_form
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
+_NOT_FINITE = r"^[+-]?(inf|infinity|nan)$"
+_WHOLE = r"^[+-]?[0-9]+$"
+_CODE = r"^[+-]?0[0-9]"
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_TRUTHS = {"true": True, "false": False}
+_YES = ("yes", "1", "y", "t", "ja", "j", "wahr", "oui", "o", "vrai", "si", "sí", "s", "sim")
+_NO = ("no", "0", "n", "f", "nein", "falsch", "non", "faux", "não")
+_DECLARED_TRUTHS = {**_TRUTHS, **dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}
+
+EXPECTED = {
+    Kind.NUMERIC: "a number",
+    Kind.BOOLEAN: "true or false (or yes and no, ja and nein, 1 and 0)",
+    Kind.DATE: "a date like 2024-12-31",
+}
+"""What each kind but categories must look like."""
+
+
+@dataclass(frozen=True)
+class NumberStyle:
+    """How the texts of a column are read."""
+
+    kind: Kind
+    number: NumberForm = PLAIN.number
+    date: DateForm | None = None  # None: ISO dates
+
+    def read(self, texts: pl.Series) -> pl.Series:
+        """Return the values; null where a text is not of the kind."""
+        if self.date is not None:
+            return self.date.read(texts)
+        if self.kind is Kind.NUMERIC:
+            return _texts_as_numbers(texts if self.number == PLAIN.number else self.number.plain(texts), texts)
+        if self.kind is Kind.BOOLEAN:
+            lowered = texts.str.to_lowercase()
+            return lowered.replace_strict(_DECLARED_TRUTHS, default=None, return_dtype=pl.Boolean)
+        if self.kind is Kind.DATE:
+            return texts.str.to_date("%Y-%m-%d", strict=False)
+        return texts.cast(private_categorical())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Parsed:
+    """A column of text read as one kind."""
+
+    way: NumberStyle
+    values: pl.Series  # Int64, Float64, Boolean, Date or Categorical
+    strangers: pl.Series  # records whose text is not of the kind, null in `values`
+    # the texts that were read, each distinct one at least once, without those that stand for a missing value
+    known: pl.Series
+
+    @property
+    def kind(self) -> Kind:
+        """Of the column."""
+        return self.way.kind
+
+
+def parse_texts(
+    column: pl.Series,
+    kind: Kind | None,
+    missing: Collection[str],
+    *,
+    strip: bool,
+    form: WrittenForm = PLAIN,
+    way: NumberStyle | None = None,
+) -> Parsed:
+    """Read a column of text (String or Categorical) as `kind`, or as the kind that all its values agree on.
+
+    Only the distinct texts of a Categorical are looked at, so its cost is one gather per record.
+
+    `kind`: None reads it off the values: true and false are booleans; numbers without leading zeros are numeric (codes
+    like zip codes stay categories); ISO dates, and dates of a declared form, are dates; times of a declared form are
+    numeric; everything else is categorical. `missing`: texts that stand for a missing value, without blanks around
+    them; the empty text always does. `strip`: whether blanks around a value are dropped. `form`: how numbers and dates
+    are written. `way`: how the texts are read, where that is known already.
+    """
+
+    def chosen(known: pl.Series) -> NumberStyle:
+        if way is not None:
+            return way
+        return way_of(known, form) if kind is None else _declared_way(known, kind, form)
+
+    if column.dtype == pl.String:
+        return _parse(column, missing, chosen, strip=strip)
+    texts = column.unique().drop_nulls()
+    parsed = _parse(texts.cast(pl.String), missing, chosen, strip=strip)
+    nobody = pl.repeat(False, len(column), dtype=pl.Boolean, eager=True)
+    strangers = _spread(parsed.strangers, texts, column) if parsed.strangers.any() else nobody
+    return Parsed(parsed.way, _spread(parsed.values, texts, column), strangers, parsed.known)
+
+
+def clean(column: pl.Series, *, strip: bool) -> pl.Series:
+    """Drop the blanks around text that is kept as it is."""
+    if not strip:
+        return column
+    if column.dtype == pl.String:
+        return column.str.strip_chars()
+    texts = column.unique().drop_nulls()
+    cleaned = texts.cast(pl.String).str.strip_chars()
+    if (cleaned == texts.cast(pl.String)).all():
+        return column
+    return _spread(cleaned.cast(private_categorical()), texts, column)
+
+
+def _spread(values: pl.Series, texts: pl.Series, column: pl.Series) -> pl.Series:
+    """Give each record of `column` the value that belongs to its text."""
+    numbers = texts.to_physical()
+    span = _span(numbers)
+    by_number = (
+        pl.Series([None], dtype=pl.UInt32)
+        .new_from_index(0, span)
+        .scatter(numbers, pl.int_range(len(texts), dtype=pl.UInt32, eager=True))
+    )
+    return values.gather(by_number).gather(column.to_physical()).alias(column.name)
+
+
+def _span(numbers: pl.Series) -> int:
+    highest = numbers.max()
+    return 0 if highest is None else int(highest) + 1  # type: ignore[arg-type]
+
+
+def _parse(
+    texts: pl.Series, missing: Collection[str], chosen: Callable[[pl.Series], NumberStyle], *, strip: bool
+) -> Parsed:
+    cleaned = texts.str.strip_chars() if strip else texts
+    tokens = pl.Series(["", *missing], dtype=pl.String)
+    # Tokens are compared without blanks, whether or not the blanks around values are dropped.
+    present = texts.str.strip_chars().is_in(tokens.implode()).not_()
+    cleaned = cleaned.set(~present.fill_null(False), None)
+    known = cleaned.drop_nulls()
+    way = chosen(known)
+    values = way.read(cleaned)
+    return Parsed(way, values, values.is_null() & cleaned.is_not_null(), known)
+
+
+def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> NumberStyle:
+    """Return how a column of declared kind is read: ISO dates, unless a declared form fits more of its values."""
+    ways = [NumberStyle(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
+    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: way.read(known).null_count())
+
+
+def way_of(known: pl.Series, form: WrittenForm) -> NumberStyle:
+    """Find the one way in which all values can be read, as they are usually written or as `form` says."""
+    lowered = known.str.to_lowercase()
+    if known.is_empty():
+        return NumberStyle(Kind.CATEGORICAL)
+    if lowered.is_in(list(_TRUTHS)).all():
+        return NumberStyle(Kind.BOOLEAN)
+    fitting = [way for way in _declared_dates(form) if not way.read(known).has_nulls()]
+    # Where several declared forms fit and mean different days, the column has to say which is its own.
+    if fitting and all((way.read(known) == fitting[0].read(known)).all() for way in fitting[1:]):
+        return fitting[0]
+    if _are_numbers(lowered if form.number == PLAIN.number else form.number.plain(lowered)):
+        return NumberStyle(Kind.NUMERIC, form.number)
+    if known.str.contains(_DATE).all() and not NumberStyle(Kind.DATE).read(known).has_nulls():
+        return NumberStyle(Kind.DATE)
+    return NumberStyle(Kind.CATEGORICAL) if form.strays is None else _mostly(known, form)
+
+
+def _declared_dates(form: WrittenForm) -> list[NumberStyle]:
+    dates = [date_form(text) for text in form.forms]
+    return [NumberStyle(Kind.DATE if date.has_day else Kind.NUMERIC, date=date) for date in dates]
+
+
+def _mostly(known: pl.Series, form: WrittenForm) -> NumberStyle:
+    """Return how most texts of a column with strays are read; as categories where most are neither number nor date."""
+    ways = [NumberStyle(Kind.NUMERIC, form.number), NumberStyle(Kind.DATE), *_declared_dates(form)]
+    unread = {way: way.read(known).null_count() for way in ways}
+    best = min(ways, key=unread.__getitem__)
+    return best if 2 * unread[best] < len(known) else NumberStyle(Kind.CATEGORICAL)
+
+
+def _are_numbers(lowered: pl.Series) -> bool:
+    if lowered.has_nulls():
+        return False
+    finite = lowered.str.contains(_NUMBER)
+    if not finite.any() or not (finite | lowered.str.contains(_NOT_FINITE)).all() or lowered.str.contains(_CODE).any():
+        return False
+    # Whole numbers too long for 64 bits are codes: as floats they would lose their last digits.
+    whole = lowered.str.contains(_WHOLE)
+    return not (whole.all() and lowered.cast(pl.Int64, strict=False).has_nulls())
+
+
+def _texts_as_numbers(plain: pl.Series, texts: pl.Series) -> pl.Series:
+    whole = plain.cast(pl.Int64, strict=False)
+    if whole.null_count() == texts.null_count():
+        return whole
+    lowered = plain.str.to_lowercase()
+    numbers = lowered.str.contains(_NUMBER) | lowered.str.contains(_NOT_FINITE)
+    return lowered.set(~numbers, None).cast(pl.Float64, strict=False)
+
 
 # What a steward is asked about columns of text before anything is published: which kind, and how it is written.
 
@@ -63,13 +254,7 @@ _DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_C
 
 @dataclass(frozen=True)
 class Proposal:
-    """What may be declared of a column.
-
-    Attributes
-    ----------
-    kind : Kind
-    form : WrittenForm
-    """
+    """What may be declared of a column."""
 
     kind: Kind
     form: WrittenForm
@@ -83,16 +268,8 @@ class Proposal:
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
     """Find all forms in which every text, or a share of the distinct ones, reads as a number, a date or a time.
 
-    Parameters
-    ----------
-    known
-        String: the texts, each at least once, none of them missing.
-    share
-        Of the distinct texts that must fit, > 0.
-
-    Notes
-    -----
-    Cost that of a sample for each form, and O(d) for those that fit it.
+    `known`: string: the texts, each at least once, none of them missing. `share`: of the distinct texts that must fit,
+    > 0. Cost that of a sample for each form, and O(d) for those that fit it.
     """
     sample = known.head(_SAMPLE)
     found: list[Proposal] = []
@@ -205,16 +382,8 @@ def question_of_text(
 ) -> InputError | None:
     """Ask about a column of which no kind was declared.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    parsed
-        As it was read without being told more.
-    general
-        What was said about the whole file.
-    mask
-        Tells which records do not fit a way of reading; for the row of the first.
+    `parsed`: as it was read without being told more. `general`: what was said about the whole file. `mask`: tells which
+    records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
@@ -233,27 +402,24 @@ def question_of_text(
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
 
-    Parameters
-    ----------
-    name
-        Of a quasi-identifying column of which no kind was declared, and that was read as numbers.
-    known
-        Its texts.
+    `name`: of a quasi-identifying column of which no kind was declared, and that was read as numbers. `known`: its
+    texts.
     """
     length = digits_each(known)
     if length is None:
         return None
     if length == _DIGITS_OF_DAYS and _read_as_days(known):
         return InputError(
-            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates (--dates "
-            f"{name}=yyyymmdd), codes (--categorical {_quoted(name)}) or numbers (--numeric {_quoted(name)})"
+            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates "
+            f"({set_word('dates', 'yyyymmdd', name)}), codes (--categorical {_quoted(name)}) or numbers "
+            f"({set_word('kind', 'numeric', name)})"
         )
     if not _CODE_NAME.search(name):
         return None
     return InputError(
         f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
-        f"(--categorical {_quoted(name)}), or numbers, published as ranges (--numeric {_quoted(name)}); in a policy "
-        'kind = "categorical" or "numeric"'
+        f"(--categorical {_quoted(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
+        'policy kind = "categorical" or "numeric"'
     )
 
 
@@ -284,14 +450,8 @@ def _read_as_days(known: pl.Series) -> bool:
 def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
     """Write the question for a column that reads as numbers or dates throughout: what to declare.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    found
-        One proposal, or several of which only the steward knows the right one.
-    general
-        What was said about the whole file: where that is not true of this column, the column alone is named.
+    `found`: one proposal, or several of which only the steward knows the right one. `general`: what was said about the
+    whole file: where that is not true of this column, the column alone is named.
     """
     kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
     options = [option_words(name, proposal.form, general) for proposal in found]
@@ -306,19 +466,22 @@ def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputErro
 
 def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as options of the command line."""
-    numbers, dates = (f"{name}=" if said else "" for said in (general.is_numeric, general.forms))
-    words = [
-        f"{option} {_quoted(place + value)}"
-        for option, place, value in (
-            ("--decimal", numbers, form.decimal),
-            ("--thousands", numbers, form.thousands),
-            ("--dates", dates, next(iter(form.forms), None)),
-        )
-        if value
-    ]
-    if form.unit:
-        words.append(f"--unit {_quoted(f'{name}={form.unit}')}")
-    return " ".join(words)
+    numbers, dates = (name if said else None for said in (general.is_numeric, general.forms))
+    said = (
+        ("decimal", form.decimal, numbers),
+        ("thousands", form.thousands, numbers),
+        ("dates", next(iter(form.forms), None), dates),
+        ("unit", form.unit, name),
+    )
+    return " ".join(set_word(key, value, column) for key, value, column in said if value)
+
+
+def set_word(key: str, value: str, column: str | None = None) -> str:
+    """Write how a setting of the file, or of a column, is said on the command line."""
+    is_bare = column is not None and column == column.strip() and not set(column) & set('.=[]"\\')
+    place = "source" if column is None else f"column.{column if is_bare else json.dumps(column, ensure_ascii=False)}"
+    shown = value if value == value.strip() else json.dumps(value, ensure_ascii=False)
+    return f"--set {_quoted(f'{place}.{key}={shown}')}"
 
 
 def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
@@ -333,18 +496,18 @@ def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
 
 
 def _thousands(name: str, general: WrittenForm) -> InputError:
-    column = f"{name}=" if general.is_numeric else ""
+    column = name if general.is_numeric else None
     return InputError(
         f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
-        f"between thousands (--thousands {_quoted(column + '.')}) or before fractions (--decimal "
-        f"{_quoted(column + '.')})"
+        f"between thousands ({set_word('thousands', '.', column)}) or before fractions "
+        f"({set_word('decimal', '.', column)})"
     )
 
 
 def _about_zeros(name: str) -> InputError:
     return InputError(
         f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
-        f"(--numeric {_quoted(name)}), or codes (--categorical {_quoted(name)})"
+        f"({set_word('kind', 'numeric', name)}), or codes (--categorical {_quoted(name)})"
     )
 
 
@@ -353,8 +516,8 @@ def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: Writt
     written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
     return InputError(
         f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
-        f"them, give their text with --missing, make such texts missing values (--strays-missing {_quoted(name)}; in a "
-        f'policy strays = "missing" of the column), or keep all as text: --categorical {_quoted(name)}'
+        f"them, give their text with --set source.missing=TEXT, make such texts missing values "
+        f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
     )
 
 
@@ -395,33 +558,15 @@ _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, 
 
 @dataclass(frozen=True)
 class ValueReading:
-    """How values are read.
+    """How values are read."""
 
-    Attributes
-    ----------
-    missing : frozenset of str
-        Texts that stand for a missing value.
-    strip : bool
-        Whether blanks around text are dropped.
-    is_text : bool
-        Whether text may stand for numbers, dates and booleans, as in a CSV file.
-    stripped : collection of str
-        Columns in which blanks are dropped in any case.
-    form : WrittenForm
-        How numbers and dates are written.
-    asks : bool
-        Whether text that seems to be meant as numbers or dates is an error that says what to declare.
-    codes : collection of str
-        Columns in which numbers that look like codes are asked about, too.
-    """
-
-    missing: Collection[str]
-    strip: bool
-    is_text: bool
-    stripped: Collection[str] = ()
-    form: WrittenForm = PLAIN
-    asks: bool = False
-    codes: Collection[str] = ()
+    missing: Collection[str]  # texts that stand for a missing value
+    strip: bool  # whether blanks around text are dropped
+    is_text: bool  # whether text may stand for numbers, dates and booleans, as in a CSV file
+    stripped: Collection[str] = ()  # columns in which blanks are dropped in any case
+    form: WrittenForm = PLAIN  # how numbers and dates are written
+    asks: bool = False  # whether text that seems to be meant as numbers or dates is an error that says what to declare
+    codes: Collection[str] = ()  # columns in which numbers that look like codes are asked about, too
 
     def of(self, name: str) -> ValueReading:
         """Return how the values of one column are read."""
@@ -439,10 +584,7 @@ class TypedColumn(NamedTuple):
 def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return a column that is published as it is; only blanks around fields of a CSV file are dropped.
 
-    Raises
-    ------
-    InputError
-        When its values are not plain values.
+    Raises ``InputError`` when its values are not plain values.
     """
     refuse_nested(column)
     return clean(column, strip=True) if reading.is_text and reading.strip and is_text(column) else column
@@ -461,10 +603,7 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
 def keys_read(parts: Sequence[pl.Series], reading: ValueReading, form: str | None) -> pl.Series:
     """Return the keys of people, null where there is none, in which those of one person are equal.
 
-    Raises
-    ------
-    InputError
-        As of :func:`~sfumato.table.person_keys.person_keys`.
+    Raises ``InputError`` as of :func:`~sfumato.table.person_keys.person_keys`.
     """
     kept = one_key([with_missing(kept_column(part, reading), reading) for part in parts])
     # Whole numbers have one spelling; they are numbered faster than texts.
@@ -479,19 +618,9 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) ->
 def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     """Return a column as one of the types that a table may hold, and its kind.
 
-    Parameters
-    ----------
-    column
-        As it came from the source.
-    attribute
-        What was declared of it.
-    reading
-        How values are read.
-
-    Raises
-    ------
-    InputError
-        Counting the values that are not of the declared kind, with the row of the first; or saying what to declare.
+    `column`: as it came from the source. `attribute`: what was declared of it. `reading`: how values are read. Raises
+    ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
+    declare.
     """
     typed = _typed(column, attribute, reading)
     return typed._replace(values=_canonical(typed.values)) if typed.values.dtype.is_float() else typed

@@ -46,19 +46,11 @@ _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 @dataclass(frozen=True)
 class Header:
-    """The names of the columns of a source.
-
-    Attributes
-    ----------
-    names : tuple of str
-    shown : frozenset of str
-        Those that a message may show; of the others it gives the column's number.
-    meant : mapping of str to str
-        For names that are missing, one that is written much like it.
-    """
+    """The names of the columns of a source."""
 
     names: tuple[str, ...]
-    shown: frozenset[str]
+    shown: frozenset[str]  # those that a message may show; of the others it gives the column's number
+    # for names that are missing, one that is written much like it
     meant: Mapping[str, str] = field(default_factory=dict)
 
     def listed(self, positions: Sequence[int]) -> str:
@@ -94,23 +86,11 @@ class Header:
 def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] = ()) -> Header:
     """Refuse a source whose columns have ambiguous names, or that has none of the schema's.
 
-    Parameters
-    ----------
-    names
-        Of all columns, in order.
-    schema
-        Its names may be shown in messages. All others may be shown if `names` seems certain to be a header: if at least
-        two, and more than half, of the schema's columns are among them.
-    given
-        Names that the caller gave, which may be shown too.
-
-    Raises
-    ------
-    InputError
-        When there are no columns or too many, or names that repeat, are blank, look like patterns or hold control
-        characters.
-    SchemaError
-        When no column of the schema is there.
+    `names`: of all columns, in order. `schema`: its names may be shown in messages. All others may be shown if `names`
+    seems certain to be a header: if at least two, and more than half, of the schema's columns are among them. `given`:
+    names that the caller gave, which may be shown too. Raises ``InputError`` when there are no columns or too many, or
+    names that repeat, are blank, look like patterns or hold control characters. Raises ``SchemaError`` when no column
+    of the schema is there.
     """
     if not names:
         raise InputError("there are no columns")
@@ -162,13 +142,13 @@ def _nothing_found(header: Header, wanted: Sequence[str]) -> str:
         sign = "tab" if separators[0] == "\t" else separators[0]
         return (
             f"{nothing}; it has a single column, whose name holds a {sign!r}: check the separator (on the command line "
-            f"--separator {sign!r})"
+            f"--set source.separator={sign!r})"
         )
     if header.meant:
         return f"{nothing}: {header.missing(wanted)}; available are {header.listed(range(len(header.names)))}"
     return (
         f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
-        "file without one needs header=False, on the command line --no-header)"
+        "file without one needs header=False, on the command line --set source.header=false)"
     )
 
 
@@ -178,13 +158,7 @@ def repeated(names: Sequence[str]) -> frozenset[str]:
 
 
 def check_names(header: Header) -> None:
-    """Refuse names that are ambiguous or cannot be shown.
-
-    Raises
-    ------
-    InputError
-        When names repeat, are blank, look like patterns or hold control characters.
-    """
+    """Refuse (``InputError``) names that repeat, are blank, look like patterns or hold control characters."""
     several = header.where(repeated(header.names).__contains__)
     if several:
         raise InputError(f"several columns have the same name: {header.listed(several)}; rename them")
@@ -221,25 +195,14 @@ OF_PEOPLE = (Role.PERSON, Role.WISHED_K, Role.WISHED_L)
 
 @dataclass(frozen=True)
 class RoleAssignment:
-    """Columns that a table keeps, and what is wrong with the roles.
+    """Columns that a table keeps, and what is wrong with the roles."""
 
-    Attributes
-    ----------
-    schema : Schema
-        ``others="keep"`` columns have become insensitive.
-    passing : frozenset of str
-        Insensitive columns to which nobody gave that role: those of ``others="keep"``.
-    kept : tuple of str
-        Quasi-identifying, sensitive and insensitive columns that the source has, in its order; the columns
-        of people and of what they wish for last.
-    errors : tuple of SfumatoError
-        Missing columns and columns without a role.
-    """
-
-    schema: Schema
-    passing: frozenset[str]
+    schema: Schema  # ``others="keep"`` columns have become insensitive
+    passing: frozenset[str]  # insensitive columns to which nobody gave that role: those of ``others="keep"``
+    # quasi-identifying, sensitive and insensitive columns that the source has, in its order; the columns of people and
+    # of what they wish for last
     kept: tuple[str, ...]
-    errors: tuple[SfumatoError, ...]
+    errors: tuple[SfumatoError, ...]  # missing columns and columns without a role
 
 
 def assign_roles(header: Header, schema: Schema) -> RoleAssignment:

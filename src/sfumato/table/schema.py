@@ -10,6 +10,7 @@ from typing import Literal
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.specification import text_of as text_of
+from sfumato.notebook import Markup, notebook_table, paragraph
 from sfumato.settings import is_finite_number, plain_domain, plain_setting
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
@@ -262,7 +263,6 @@ class Schema:
     def _repr_html_(self) -> str:
         """Show notebooks the roles; values that a domain or hierarchy lists are not shown."""
         from sfumato.notebook import card
-        from sfumato.table.roles_html import roles_table
 
         return card("Schema", f"{len(self.roles)} columns with a role", roles_table(self))
 
@@ -363,3 +363,36 @@ def _wrong_key_form(form: str | None) -> list[str]:
 def is_measured(kind: Kind) -> bool:
     """Tell whether values of this kind lie on a line, so that ranges and means make sense."""
     return kind in (Kind.NUMERIC, Kind.DATE)
+
+
+OTHERS = {
+    "error": "A column without a role is an error.",
+    "drop": "Columns without a role are dropped.",
+    "keep": "Columns without a role are published unchanged.",
+}
+
+
+def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Markup:
+    """Return a table of all columns that have a role.
+
+    `kinds`: as they were read off the columns, where there is a table; else those that the schema declares.
+    """
+    settings = {**schema.quasi_identifying, **schema.sensitive}
+    rows = [
+        (name, str(role), *_settings(settings.get(name, Attribute()), (kinds or {}).get(name)))
+        for name, role in schema.roles.items()
+    ]
+    return Markup(
+        notebook_table(("column", "role", "kind", "settings"), rows).html + paragraph(OTHERS[schema.others]).html
+    )
+
+
+def _settings(attribute: Attribute, kind: Kind | None) -> tuple[str, str]:
+    """Return the kind, and what else is declared. A domain and a hierarchy may list values, which are not shown."""
+    hierarchy = attribute.hierarchy
+    told = [
+        *([f"hierarchy of {hierarchy.to_policy().get('kind', 'its own')}"] if hierarchy is not None else []),
+        *(["declared domain"] if attribute.domain is not None else []),
+        *([f"weight {attribute.weight:g}"] if attribute.weight != 1 else []),
+    ]
+    return str(kind or attribute.kind or ""), ", ".join(told)

@@ -151,7 +151,7 @@ class Table:
     def _repr_html_(self) -> str:
         """Show notebooks the columns; no value is shown."""
         from sfumato.notebook import card
-        from sfumato.table.roles_html import roles_table
+        from sfumato.table.schema import roles_table
 
         note = f"{self.source}: {counted(self.height, 'record')}, {counted(self.frame.width, 'column')}"
         return card("Table", note, roles_table(self.schema, self.kinds))

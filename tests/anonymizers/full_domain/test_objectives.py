@@ -21,7 +21,7 @@ from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.population import among_population
 from sfumato.hierarchy.level_table import HierarchyTable
 from sfumato.table.encoding import encode
-from sfumato.table.population import read_population
+from sfumato.table.reading import read_population
 
 CELLS = {
     "loss": naive.loss_cell,

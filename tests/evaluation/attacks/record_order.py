@@ -10,12 +10,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.linkage_scores import RECORDS
+from sfumato.evaluation.attacks.linkage import RECORDS
 from sfumato.evaluation.attacks.people import KEY, key_of
+from sfumato.evaluation.attacks.placement import (
+    coverage_of,
+    distinct_codes,
+    read_publication,
+    read_register,
+    register_attributes,
+    sum_by_code,
+)
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.evaluation.attacks.publication import coverage_of, read_publication, sum_by_code
-from sfumato.evaluation.attacks.register import distinct_codes, read_register, register_attributes
 from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs
 from sfumato.published import SlicedTable
 from sfumato.published.sliced import BUCKET, labels_of

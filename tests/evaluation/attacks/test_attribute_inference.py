@@ -20,8 +20,7 @@ from evaluation.attacks.inference_tables import (
     target,
 )
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.classifiers import NaiveBayes, naive_bayes
+from sfumato.evaluation.attacks.learners import AttributeInference, NaiveBayes, naive_bayes
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.table.reading import read_table

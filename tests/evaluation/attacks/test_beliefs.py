@@ -16,8 +16,10 @@ import sfumato as sf
 from evaluation.attacks.inference_tables import all_starred, as_it_is, bucketized, people, target
 from examples import examples
 from sfumato.evaluation.attacks.attribute_disclosure import Homogeneity
-from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.beliefs import (
+from sfumato.evaluation.attacks.definetti import DeFinetti
+from sfumato.evaluation.attacks.learners import AttributeInference
+from sfumato.evaluation.attacks.protocol import AttackResult
+from sfumato.evaluation.attacks.verdicts import (
     SHARES,
     BeliefCurve,
     Beliefs,
@@ -29,8 +31,6 @@ from sfumato.evaluation.attacks.beliefs import (
     interval_ends,
     people_to_decide,
 )
-from sfumato.evaluation.attacks.definetti import DeFinetti
-from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.rates import Rate
 
 

@@ -16,9 +16,9 @@ import sfumato as sf
 from evaluation.attacks.inference_tables import bucketized, every_kind, people, target
 from examples import examples
 from sfumato.errors import PolicyError
-from sfumato.evaluation.attacks import AttributeInference, classifiers
-from sfumato.evaluation.attacks.classifiers import Answers, beliefs_of, boosted_trees, known_from_others
+from sfumato.evaluation.attacks import AttributeInference, learners
 from sfumato.evaluation.attacks.definetti import DeFinetti
+from sfumato.evaluation.attacks.learners import Answers, beliefs_of, boosted_trees, known_from_others
 from sfumato.evaluation.attacks.people import cohort_of
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
 from sfumato.published import RandomizedTable
@@ -100,7 +100,7 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     table = people(60, 1)
     published = every_kind(table)["generalized"]
-    monkeypatch.setattr(classifiers, "import_module", missing)
+    monkeypatch.setattr(learners, "import_module", missing)
     with pytest.raises(PolicyError, match=r"needs scikit-learn.*sfumato\[utility\]"):
         TREES.play(target(published, table))
     # Nothing else asks for it.

@@ -14,7 +14,7 @@ from examples import examples
 from naive.nearest import middle, nearest
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks import Linkage, NearestLinkage
-from sfumato.evaluation.attacks.links import exact_links
+from sfumato.evaluation.attacks.linkage import exact_links
 from sfumato.evaluation.attacks.nearest_linkage import nearest_links
 from sfumato.evaluation.attacks.people import OwnRecords, Victims
 from sfumato.evaluation.attacks.protocol import Target

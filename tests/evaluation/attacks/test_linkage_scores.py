@@ -15,8 +15,7 @@ from evaluation.attacks.attacked_tables import SCHEMA, people
 from examples import examples
 from naive import densest as naive
 from sfumato.evaluation.attacks import Linkage
-from sfumato.evaluation.attacks.linkage_scores import densest_pairs, list_pairs, picks_of, spread_originals
-from sfumato.evaluation.attacks.links import read_links
+from sfumato.evaluation.attacks.linkage import densest_pairs, list_pairs, picks_of, read_links, spread_originals
 from sfumato.evaluation.attacks.people import OwnRecords, Victims
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding

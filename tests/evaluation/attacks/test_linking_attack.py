@@ -17,7 +17,7 @@ import sfumato as sf
 from examples import examples
 from naive.linkage import candidates, scores
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks import publication
+from sfumato.evaluation.attacks import placement
 from sfumato.evaluation.attacks.linking_attack import LinkageResult, fitting_records, linking_attack
 from sfumato.hierarchy import dates, groups, intervals, prefixes
 from sfumato.recoding.choice import Recoding
@@ -79,9 +79,9 @@ class TestThesis:
         known = {"schema": schema, "register": voters, "attacks": "linkage"}
         assert sf.attack(release, PATIENTS, **known)["linkage"][0].success.people == 1
         if form is not None:
-            with pytest.raises(InputError, match="--key-form fold"):
+            with pytest.raises(InputError, match="key-form fold"):
                 linking_attack(PATIENTS.drop("name"), voters, THESIS, truth=PATIENTS)
-            with pytest.raises(InputError, match="--key-form fold"):
+            with pytest.raises(InputError, match="key-form fold"):
                 sf.attack(release, PATIENTS, **{**known, "schema": THESIS})
             exact = linking_attack(PATIENTS.drop("name"), voters, replace(THESIS, key_form="exact"), truth=PATIENTS)
             assert exact.in_table == 0
@@ -419,7 +419,7 @@ def test_the_same_however_much_is_tabulated(
     rows: list[tuple[Any, ...]], register: list[tuple[Any, ...]], budget: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publication, "_TABULATED_BYTES", budget)
+        patch.setattr(placement, "_TABULATED_BYTES", budget)
         found = played(rows, register, told=True, threshold=0.5)
     assert found == pytest.approx(expected(rows, register, told=True, threshold=0.5))
 

@@ -18,8 +18,7 @@ from examples import examples
 from sfumato.anonymizers.buckets import search as making
 from sfumato.anonymizers.protocol import Problem
 from sfumato.evaluation.attacks.minimality import Minimality
-from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, same_slices
-from sfumato.evaluation.attacks.worlds import random_worlds
+from sfumato.evaluation.attacks.worlds import SliceGame, open_slice_game, random_worlds, same_slices
 from sfumato.kernels.slices.cuts import Exchanging, exchange, place_borders
 from sfumato.published import SlicedTable
 from sfumato.table.encoding import encode

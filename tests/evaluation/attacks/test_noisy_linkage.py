@@ -17,7 +17,7 @@ from examples import examples
 from naive import noisy as naive
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks import NoisyLinkage
-from sfumato.evaluation.attacks.links import read_links
+from sfumato.evaluation.attacks.linkage import read_links
 from sfumato.evaluation.attacks.noisy_linkage import FEWEST_WRONG, AgreementWeights
 from sfumato.evaluation.attacks.people import OwnRecords, Victims
 from sfumato.published import PublishedTable

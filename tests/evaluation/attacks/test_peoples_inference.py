@@ -8,8 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.evaluation.attacks.attribute_disclosure import Homogeneity
-from sfumato.evaluation.attacks.attribute_inference import AttributeInference
-from sfumato.evaluation.attacks.classifiers import usual_share
+from sfumato.evaluation.attacks.learners import AttributeInference, usual_share
 from sfumato.evaluation.attacks.membership import MembershipInference
 from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
 from sfumato.evaluation.attacks.people import KnownRecords, cohort_of

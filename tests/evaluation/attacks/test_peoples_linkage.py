@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive.linked_people import linked_apart, linked_together
-from sfumato.evaluation.attacks.linkage_scores import Linkage
+from sfumato.evaluation.attacks.linkage import Linkage
 from sfumato.evaluation.attacks.people import known_records
 from sfumato.evaluation.attacks.play import rows_of_people
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
 from sfumato.published import PublishedTable
-from sfumato.release.opening import open_release
+from sfumato.release.verify import open_release
 
 SCHEMA = sf.Schema(person="who", quasi_identifying=["age", "ward"], sensitive=["ill"])
 AGES = st.integers(20, 26)

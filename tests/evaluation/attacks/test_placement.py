@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from examples import examples
 from naive import algorithm_attacks, linkage
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks import placement, publication
+from sfumato.evaluation.attacks import placement
+from sfumato.evaluation.attacks import placement as publication
 from sfumato.evaluation.attacks.placement import are_covered, pair_with_classes, place_people, require_generalized
 from sfumato.hierarchy import prefixes
 from sfumato.published import MarginalTables, PublishedTable

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sfumato.evaluation.attacks.play import Attacks
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.evaluation.attacks.results import Attacks
 from sfumato.rates import Rate
 
 

@@ -13,7 +13,7 @@ import sfumato as sf
 from evaluation.attacks.inference_tables import people, target
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks import ShadowMembership
-from sfumato.evaluation.attacks.shadow_membership import _above
+from sfumato.evaluation.attacks.membership import _above
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from examples import examples
+from sfumato.evaluation.attacks.play import Attacks
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.evaluation.attacks.results import Attacks
 from sfumato.evaluation.attacks.verdicts import (
     RELEVANT,
     Certainty,

@@ -8,8 +8,8 @@ from random import Random
 import polars as pl
 
 import sfumato as sf
+from sfumato.evaluation.risk.adversaries import keys_of
 from sfumato.evaluation.risk.combinations import ENOUGH, MANY, leave_out, leaving_out_lines
-from sfumato.evaluation.risk.keys import keys_of
 
 
 def people(records: int, seed: int, columns: int = MANY) -> pl.DataFrame:

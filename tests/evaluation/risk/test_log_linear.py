@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from sfumato.cli.app import app
 from sfumato.errors import PolicyError
 from sfumato.evaluation.risk import log_linear
-from sfumato.evaluation.risk.keys import keys_of
+from sfumato.evaluation.risk.adversaries import keys_of
 from sfumato.evaluation.risk.measure import risk
 
 

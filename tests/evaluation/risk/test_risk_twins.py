@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evaluation.risk.risk_tables import Row, frame_of, names, tables
 from examples import examples
 from naive import risk as naive
-from sfumato.evaluation.risk.keys import keys_of
+from sfumato.evaluation.risk.adversaries import keys_of
 from sfumato.evaluation.risk.measure import risk
 from sfumato.evaluation.risk.report import RiskReport
 

@@ -13,11 +13,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, accuracies, measured_features
-from sfumato.evaluation.utility.domains import domains_of
-from sfumato.evaluation.utility.joint import Joint, JointPart
-from sfumato.evaluation.utility.splitting import hold_out
-from sfumato.evaluation.utility.views import drawn_records, original_joint, read_joint
+from sfumato.evaluation.utility.joint import Joint, JointPart, drawn_records, original_joint, read_joint
+from sfumato.evaluation.utility.queries import domains_of
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.published.sliced import labels_of
 from sfumato.table.encoding import encode

@@ -22,8 +22,7 @@ from examples import examples
 from naive import descriptives as naive
 from sfumato.cli.app import app
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.utility.describe import _overlap
-from sfumato.evaluation.utility.descriptives import Estimate
+from sfumato.evaluation.utility.describe import Estimate, _overlap
 from sfumato.published import BucketizedTables, MarginalTables, PublishedTable, SlicedTable
 
 ROLES = sf.Schema(quasi_identifying=["age", "town", "born"], sensitive=["pay", "ill"], insensitive=["weight"])

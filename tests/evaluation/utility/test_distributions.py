@@ -15,6 +15,7 @@ import sfumato as sf
 from examples import examples
 from naive import correlations as naive
 from sfumato.errors import InputError
+from sfumato.evaluation.utility.answers import large_populations
 from sfumato.evaluation.utility.correlations import (
     DirectComparison,
     TradeOff,
@@ -29,17 +30,26 @@ from sfumato.evaluation.utility.correlations import (
     total_variation,
     utility_loss,
 )
-from sfumato.evaluation.utility.domains import AttributeDomain, coarse, domains_of, single_values
 from sfumato.evaluation.utility.joint import (
+    Original,
     contingency_table,
     estimate,
     estimate_histogram,
     expected_by_label,
     factors_of,
+    original_joint,
+    read_joint,
 )
-from sfumato.evaluation.utility.queries import Among, Query, Range, Workload
-from sfumato.evaluation.utility.views import Original, original_joint, read_joint
-from sfumato.evaluation.utility.workload import large_populations
+from sfumato.evaluation.utility.queries import (
+    Among,
+    AttributeDomain,
+    Query,
+    Range,
+    Workload,
+    coarse,
+    domains_of,
+    single_values,
+)
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
 from sfumato.table.encoding import encode
 

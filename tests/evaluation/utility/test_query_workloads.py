@@ -17,9 +17,14 @@ import sfumato as sf
 from examples import examples
 from naive import queries as naive
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.utility.answers import exact_answers, permutation_bounds, relative_errors, summarize
+from sfumato.evaluation.utility.answers import (
+    exact_answers,
+    permutation_bounds,
+    query_workload,
+    relative_errors,
+    summarize,
+)
 from sfumato.evaluation.utility.queries import Among, Query, Range, Workload
-from sfumato.evaluation.utility.workload import query_workload
 
 
 def people(count: int, seed: int = 1) -> sf.Table:

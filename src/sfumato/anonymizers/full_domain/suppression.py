@@ -39,7 +39,7 @@ from sfumato.models.rule_traits import lasting, ruled, smallest
 from sfumato.models.says import of_population
 from sfumato.models.whole_table import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
-from sfumato.table.population import value_keys
+from sfumato.table.reading import value_keys
 
 _Marks = NDArray[np.bool_]
 

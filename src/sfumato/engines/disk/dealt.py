@@ -27,9 +27,8 @@ from sfumato.published.bucketized import COUNT
 from sfumato.published.sliced import BUCKET
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.spill import PartFiles
-from sfumato.table.large.values import CodedColumn
+from sfumato.table.large.coding import CodedColumn, LargeTable
+from sfumato.table.large.memory import PartFiles
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import Kind, Schema
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.layout import Records
 from sfumato.table.encoding import EncodedTable
-from sfumato.table.large.spill import let_go, mapped, write_out
+from sfumato.table.large.memory import let_go, mapped, write_out
 from sfumato.table.row_order import collapsed, content_hash
 
 BLOCK = 1 << 18

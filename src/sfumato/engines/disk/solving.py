@@ -23,7 +23,7 @@ from sfumato.models.compiled import compile_counted
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import LargeTable
-from sfumato.table.large.spill import let_go, mapped, write_out
+from sfumato.table.large.memory import let_go, mapped, write_out
 from sfumato.table.row_order import canonical_order
 
 Solve = Callable[[Problem], Partition]

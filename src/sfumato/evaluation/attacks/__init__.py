@@ -10,19 +10,18 @@ from sfumato.registry import Registry, class_places, loaded
 
 if TYPE_CHECKING:
     from sfumato.evaluation.attacks.attribute_disclosure import BackgroundKnowledge, Homogeneity, Similarity, Skewness
-    from sfumato.evaluation.attacks.attribute_inference import AttributeInference
     from sfumato.evaluation.attacks.corruption import Corruption
     from sfumato.evaluation.attacks.definetti import DeFinetti
     from sfumato.evaluation.attacks.downcoding import Downcoding
     from sfumato.evaluation.attacks.fingerprint import Fingerprint
     from sfumato.evaluation.attacks.intersection import Intersection
-    from sfumato.evaluation.attacks.linkage_scores import Linkage
-    from sfumato.evaluation.attacks.membership import MembershipInference
+    from sfumato.evaluation.attacks.learners import AttributeInference
+    from sfumato.evaluation.attacks.linkage import Linkage
+    from sfumato.evaluation.attacks.membership import MembershipInference, ShadowMembership
     from sfumato.evaluation.attacks.minimality import Minimality
     from sfumato.evaluation.attacks.nearest_linkage import NearestLinkage
     from sfumato.evaluation.attacks.noisy_linkage import NoisyLinkage
     from sfumato.evaluation.attacks.reconstruction import Reconstruction
-    from sfumato.evaluation.attacks.shadow_membership import ShadowMembership
     from sfumato.evaluation.attacks.singling_out import SinglingOut
 
 __all__ = [
@@ -51,7 +50,7 @@ __all__ = [
 
 ATTACKS = Registry(
     {
-        "linkage": "sfumato.evaluation.attacks.linkage_scores:Linkage",
+        "linkage": "sfumato.evaluation.attacks.linkage:Linkage",
         "nearest-linkage": "sfumato.evaluation.attacks.nearest_linkage:NearestLinkage",
         "noisy-linkage": "sfumato.evaluation.attacks.noisy_linkage:NoisyLinkage",
         "homogeneity": "sfumato.evaluation.attacks.attribute_disclosure:Homogeneity",
@@ -59,9 +58,9 @@ ATTACKS = Registry(
         "corruption": "sfumato.evaluation.attacks.corruption:Corruption",
         "skewness": "sfumato.evaluation.attacks.attribute_disclosure:Skewness",
         "similarity": "sfumato.evaluation.attacks.attribute_disclosure:Similarity",
-        "attribute-inference": "sfumato.evaluation.attacks.attribute_inference:AttributeInference",
+        "attribute-inference": "sfumato.evaluation.attacks.learners:AttributeInference",
         "membership-inference": "sfumato.evaluation.attacks.membership:MembershipInference",
-        "shadow-membership": "sfumato.evaluation.attacks.shadow_membership:ShadowMembership",
+        "shadow-membership": "sfumato.evaluation.attacks.membership:ShadowMembership",
         "singling-out": "sfumato.evaluation.attacks.singling_out:SinglingOut",
         "definetti": "sfumato.evaluation.attacks.definetti:DeFinetti",
         "reconstruction": "sfumato.evaluation.attacks.reconstruction:Reconstruction",

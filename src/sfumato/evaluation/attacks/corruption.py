@@ -14,17 +14,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
-from sfumato.evaluation.attacks.classifiers import known_from_others, usual_share
-from sfumato.evaluation.attacks.linkage_scores import list_pairs
+from sfumato.evaluation.attacks.learners import known_from_others, usual_share
+from sfumato.evaluation.attacks.linkage import list_pairs
 from sfumato.evaluation.attacks.original_values import known_names, number_buckets, number_texts, number_vectors_alike
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
-from sfumato.evaluation.attacks.placement import join_entries
+from sfumato.evaluation.attacks.placement import (
+    join_entries,
+    read_publication,
+    read_register,
+    register_attributes,
+    sum_by_code,
+)
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import read_publication, sum_by_code
-from sfumato.evaluation.attacks.register import read_register, register_attributes
-from sfumato.evaluation.attacks.verdicts import SURE
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
 from sfumato.options import Checked, Share
 from sfumato.published import BucketizedTables, PublishedTable
 from sfumato.published.bucketized import COUNT

@@ -18,15 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
-from sfumato.evaluation.attacks.classifiers import (
-    Answers,
-    NaiveBayes,
-    beliefs_of,
-    bins_of,
-    known_from_others,
-    usual_share,
-)
+from sfumato.evaluation.attacks.learners import Answers, NaiveBayes, beliefs_of, bins_of, known_from_others, usual_share
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -35,10 +27,10 @@ from sfumato.evaluation.attacks.original_values import (
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, nothing_shared
+from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import sum_by_code
-from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, allowed_guess, draw_curve
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.matchings import matching_chances
 from sfumato.options import Checked, Limit
@@ -165,11 +157,9 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
 class _KnownColumn:
     """Known attributes whose values share rows.
 
-    Letters: n rows, m people.
-
-    `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its attributes, equal ones numbered
-    alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of them, numbered from 0. `answer`:
-    int64 (n,): the answer of each row, if the sensitive attribute is in this column.
+    Letters: n rows, m people. `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its
+    attributes, equal ones numbered alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of
+    them, numbered from 0. `answer`: int64 (n,): the answer of each row, if the sensitive attribute is in this column.
     """
 
     bucket: NDArray[np.int64]
@@ -191,10 +181,7 @@ class _BucketReading:
 
 
 def _read_buckets(pieces: Sequence[ExactPart], people: Table, sensitive: str, *, ranges: int) -> _BucketReading:
-    """Read the pieces of a release with buckets.
-
-    Raises InputError when release and people share no quasi-identifying attribute.
-    """
+    """Read the pieces of a release with buckets; InputError when it shares no quasi-identifier with people."""
     numeric = people.frame.schema[sensitive].is_numeric()
     holding = next(piece for piece in pieces if sensitive in piece.label_of)
     told = holding.frame[holding.label_of[sensitive]]
@@ -382,10 +369,9 @@ _WIDEST = 40.0
 class BucketStock:
     """The sensitive values of the buckets.
 
-    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values.
-
-    `starts`: int64 (b + 1,): pairs of each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside
-    a bucket. `counts`: int64 (z,): its count. `values`: The number a.
+    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values. `starts`: int64 (b + 1,): pairs of
+    each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside a bucket. `counts`: int64 (z,): its
+    count. `values`: The number a.
     """
 
     starts: NDArray[np.int64]
@@ -423,10 +409,9 @@ class BucketStock:
 class _RowChances:
     """Chances of rows to have the values of their bucket.
 
-    Letters: n rows, e entries: pairs of a row and a value of its bucket.
-
-    `row`, `pair`: int64 (e,): row of each entry, and its pair of `BucketStock`. `chance`: float64 (e,). `tables`:
-    float64 (d, a) for each attribute: expected rows with value and sensitive value.
+    Letters: n rows, e entries: pairs of a row and a value of its bucket. `row`, `pair`: int64 (e,): row of each entry,
+    and its pair of `BucketStock`. `chance`: float64 (e,). `tables`: float64 (d, a) for each attribute: expected rows
+    with value and sensitive value.
     """
 
     row: NDArray[np.int64]

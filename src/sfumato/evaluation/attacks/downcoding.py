@@ -21,12 +21,13 @@ from sfumato.evaluation.attacks.people import by_person
 from sfumato.evaluation.attacks.placement import (
     SEVERAL,
     Placement,
+    RegisterAttribute,
+    distinct_rows,
     pair_with_classes,
     place_people,
     require_generalized,
 )
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_rows
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.models import known_models
@@ -373,10 +374,9 @@ def branching_belief(shares: _Shares, child_of: NDArray[np.integer], records: in
 def uncut_belief(shares: _Shares, records: int, smallest: int) -> _Shares:
     """Use, besides tight ends, that no cut leaves `smallest` records on both sides.
 
-    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If
-    the class has fewer than twice `smallest` records this says nothing, and only the tight ends remain.
-
-    Cost O(w · smallest²).
+    So fewer than `smallest` records lie below some value and fewer above it: all others share that middle value. If the
+    class has fewer than twice `smallest` records this says nothing, and only the tight ends remain. Cost O(w ·
+    smallest²).
     """
     if records < 2 * smallest:
         return tight_belief(shares, records)

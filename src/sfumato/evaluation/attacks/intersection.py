@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError
-from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
 from sfumato.evaluation.attacks.people import KnownRecords, known_records
 from sfumato.evaluation.attacks.posterior import (
     OwnValues,
@@ -23,7 +22,7 @@ from sfumato.evaluation.attacks.posterior import (
     value_count,
 )
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.verdicts import SURE, Certainty
+from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, Certainty, draw_curve
 from sfumato.numbers import counted
 from sfumato.options import Checked, Share
 from sfumato.published import Published

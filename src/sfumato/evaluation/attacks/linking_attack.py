@@ -13,19 +13,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.links import widened
+from sfumato.evaluation.attacks.linkage import widened
 from sfumato.evaluation.attacks.people import first_numbered
-from sfumato.evaluation.attacks.placement import likeliest_rows
-from sfumato.evaluation.attacks.publication import PublishedClasses, coverage_of, read_publication
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_codes, read_register, register_attributes
+from sfumato.evaluation.attacks.placement import (
+    PublishedClasses,
+    RegisterAttribute,
+    coverage_of,
+    distinct_codes,
+    likeliest_rows,
+    read_publication,
+    read_register,
+    register_attributes,
+)
 from sfumato.kernels.linking.linkage import ClassCoverage, ClassValues, count_candidates, covering_classes
 from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
-from sfumato.release.opening import open_release
 from sfumato.release.release import Release
-from sfumato.table.person_column import number_people
-from sfumato.table.person_keys import key_in, keys_of_tables
+from sfumato.release.verify import open_release
+from sfumato.table.person_keys import key_in, keys_of_tables, number_people
 from sfumato.table.schema import Schema, text_of
 
 
@@ -126,43 +132,23 @@ class LinkageResult:
     The rates are shares of the people whom the attack could harm: those of the register who are in the table, or,
     without the truth, those who fit some record.
 
-    Attributes
-    ----------
-    attributes : tuple of str
-        What the register and the published table have in common.
-    sensitive : str
-        The attribute that the attacker wants to learn.
-    records : int
-        Published records.
-    people : int
-        People in the register.
-    known : int
-        Their records in it; more than `people` where somebody has several.
-    matched : int
-        People who fit at least one published record.
-    singled_out : int
-        People whom exactly one fits; of people with several known records, those whom no more fit than are known. An
-        attacker who does not know who is in the table would name them all.
-    in_table : int or None
-        People of the register who are in the table; None without the truth.
-    false_matches : int or None
-        Matched people who are not in the table.
-    missed : int or None
-        People in the table who fit no published record, because theirs is suppressed or differs.
-    reidentified : Rate
-        Exactly one record fits, and it is theirs; of people with several, all that fit are theirs. By guessing: one
-        record picked from all.
-    learnt : Rate
-        All records that fit have the same sensitive value, and it is theirs. By guessing: everybody is said to have the
-        most frequent one.
-    likely : Rate
-        A share of at least `threshold` of the records that fit have the same sensitive value, and it is theirs.
-    threshold : float
-    certainty : Rate
-        Average certainty: the mean of 1 ÷ records that fit, the chance to pick the right one; of people with several,
-        that of picking any of theirs.
-    notes : tuple of str
-        What makes the figures doubtful.
+    * `attributes`: what the register and the published table have in common.
+    * `sensitive`: the attribute that the attacker wants to learn.
+    * `records`: published records.
+    * `known`: their records in it; more than `people` where somebody has several.
+    * `matched`: people who fit at least one published record.
+    * `singled_out`: people whom exactly one fits; of people with several known records, those whom no more fit than are
+      known. An attacker who does not know who is in the table would name them all.
+    * `false_matches`: matched people who are not in the table.
+    * `missed`: people in the table who fit no published record, because theirs is suppressed or differs.
+    * `reidentified`: exactly one record fits, and it is theirs; of people with several, all that fit are theirs. By
+      guessing: one record picked from all.
+    * `learnt`: all records that fit have the same sensitive value, and it is theirs. By guessing: everybody is said to
+      have the most frequent one.
+    * `likely`: a share of at least `threshold` of the records that fit have the same sensitive value, and it is theirs.
+    * `certainty`: average certainty: the mean of 1 ÷ records that fit, the chance to pick the right one; of people with
+      several, that of picking any of theirs.
+    * `notes`: what makes the figures doubtful.
     """
 
     attributes: tuple[str, ...]
@@ -214,9 +200,8 @@ class _Answers:
     """Per person of the register: what the attacker finds; (people,).
 
     candidates : records that fit, of which one is picked. sole : whether all of them are certainly the person's.
-    certainty : chance that it is the person's, as far as the attacker can tell.
-    likeliest : the likeliest sensitive value. share : of the records that were looked at for it, those that have it.
-    known : known records of each.
+    certainty : chance that it is the person's, as far as the attacker can tell. likeliest : the likeliest sensitive
+    value. share : of the records that were looked at for it, those that have it. known : known records of each.
     """
 
     candidates: NDArray[np.int64]
@@ -487,9 +472,7 @@ def fitting_records(
 
     `schema`, `recoding`: As for :func:`sfumato.evaluation.attacks.linking_attack.linking_attack`, whose rules apply
     here, too. Result: Rows of `published`, in their order. Raises InputError when `person` is not one row, shares no
-    attribute with `published`, or has a value of another kind.
-
-    Cost O(n · q).
+    attribute with `published`, or has a value of another kind. Cost O(n · q).
     """
     shared = register_attributes(published, person, schema)
     if person.height != 1 or not shared:

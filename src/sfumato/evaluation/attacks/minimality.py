@@ -15,21 +15,22 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_all
-from sfumato.evaluation.attacks.beliefs import BeliefCurve, Beliefs, draw_curve
 from sfumato.evaluation.attacks.placement import Placement, place_people, require_generalized
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.evaluation.attacks.slices import SliceGame, open_slice_game, sliced_values
-from sfumato.evaluation.attacks.verdicts import SURE, allowed_guess
+from sfumato.evaluation.attacks.verdicts import SURE, BeliefCurve, Beliefs, allowed_guess, draw_curve
 from sfumato.evaluation.attacks.worlds import (
     Bundles,
     Cells,
+    SliceGame,
     WorldTally,
     bundled_count,
     every_bundled_world,
     every_world,
+    open_slice_game,
     people_cells,
     random_bundled_worlds,
     random_worlds,
+    sliced_values,
     survivors,
     world_cells,
     world_count,
@@ -45,7 +46,7 @@ from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.rates import Rate
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.folding import unfolded, without_unread_columns
-from sfumato.release.people_behind import carried
+from sfumato.release.people import carried
 from sfumato.table.encoding import EncodedTable, PeopleApart, encode
 from sfumato.table.folding import fold, numbered_by_content
 from sfumato.table.header import exactly
@@ -450,10 +451,7 @@ class Minimality(Checked):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _WorldBeliefs:
-    """What the worlds say.
-
-    `belief`: float64 (g, w). `left`: How many of them brought a class or bucket back, on average.
-    """
+    """What the worlds say: `belief`, float64 (g, w); `left`, how many brought a class or bucket back, on average."""
 
     cells: Cells
     belief: NDArray[np.float64]
@@ -533,10 +531,7 @@ class _ClassGame:
         return Bundles.of(self.classes, owner, self.bundled)
 
     def cells(self, values: NDArray[np.int64]) -> Cells | None:
-        """Set up what is believed of a sensitive attribute; None if that is too much to keep.
-
-        values : int64 (n,).
-        """
+        """Set up what is believed of a sensitive attribute; None if that is too much to keep. values : int64 (n,)."""
         codes, width = self.problem.table.codes, int(values.max()) + 1
         if self.behind is not None:
             return people_cells(self.bundles, codes, values) if len(self.bundles.sizes) * width <= _MOST_CELLS else None

@@ -15,23 +15,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.linkage_scores import RECORDS, count_outsiders, score_links
-from sfumato.evaluation.attacks.links import (
+from sfumato.evaluation.attacks.linkage import (
+    RECORDS,
     LinkReading,
     Links,
     as_many_known,
+    count_outsiders,
     distinct_vectors,
     known_attributes,
     known_problems,
     pair_keys,
     read_links,
+    score_links,
     side_by_side,
 )
 from sfumato.evaluation.attacks.people import Victims, key_columns, key_of, rank_within, victims_of
-from sfumato.evaluation.attacks.placement import join_entries
+from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute, join_entries
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import PublishedClasses
-from sfumato.evaluation.attacks.register import RegisterAttribute
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import Blocks, LabelCodes, nearest_classes
 from sfumato.options import Checked
@@ -49,7 +49,7 @@ class NearestLinkage(Checked):
     Parameters
     ----------
     known
-        As for :class:`~sfumato.evaluation.attacks.linkage_scores.Linkage`.
+        As for :class:`~sfumato.evaluation.attacks.linkage.Linkage`.
 
     Raises
     ------
@@ -111,10 +111,8 @@ def _blocks_of(points: NDArray[np.float64], labels: NDArray[np.int32]) -> tuple[
     """Put classes into blocks.
 
     `points`: float64 (c, d); infinite for a value that is far from every other. `labels`: int32 (c, s). `order`: int64
-    (c,): the classes, block after block. `blocks`: In this order.
-
-    Classes are halved repeatedly, at the median of the attribute that brings most of them together. Cost O((d + s)
-    · c · log² c).
+    (c,): the classes, block after block. `blocks`: In this order. Classes are halved repeatedly, at the median of the
+    attribute that brings most of them together. Cost O((d + s) · c · log² c).
     """
     order, starts = _halved(points, labels)
     points, labels = points[order], labels[order]

@@ -14,22 +14,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.beliefs import Beliefs, draw_curve
-from sfumato.evaluation.attacks.linkage_scores import (
+from sfumato.evaluation.attacks.linkage import (
     RECORDS,
     ClassChances,
+    LinkReading,
+    known_attributes,
+    known_problems,
     list_pairs,
     own_rows,
+    read_links,
     read_truth,
     smallest_promised,
     spread_originals,
 )
-from sfumato.evaluation.attacks.links import LinkReading, known_attributes, known_problems, read_links
 from sfumato.evaluation.attacks.people import Victims, generator_of, key_columns, key_of, victims_of
+from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import PublishedClasses
-from sfumato.evaluation.attacks.register import RegisterAttribute
-from sfumato.evaluation.attacks.verdicts import SURE
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
 from sfumato.kernels.linking.linkage import UNKNOWN
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
@@ -61,7 +62,7 @@ class NoisyLinkage(Checked):
         Most people that are tried, 1 or more; more are drawn from.
     known
         What the attacker knows of everybody, as for
-        :class:`~sfumato.evaluation.attacks.linkage_scores.Linkage`.
+        :class:`~sfumato.evaluation.attacks.linkage.Linkage`.
 
     Raises
     ------
@@ -73,7 +74,7 @@ class NoisyLinkage(Checked):
     *Played.* What is known of a person is compared with every class. An attribute that agrees adds a weight, one that
     disagrees takes some, by :class:`~sfumato.evaluation.attacks.noisy_linkage.AgreementWeights`; the attacker picks
     a record of the class with the largest sum, whose chance is the belief. Whether the person's own record is there is
-    judged by :func:`sfumato.evaluation.attacks.linkage_scores.spread_originals`, with true values.
+    judged by :func:`sfumato.evaluation.attacks.linkage.spread_originals`, with true values.
 
     *By guessing*: one record picked from all. The figure ``taking_all_for_true`` is the share who are found by somebody
     with the same knowledge who looks for records that fit in everything.
@@ -308,10 +309,9 @@ class AgreementWeights:
         than of anybody. `fits`: bool (b, c).
 
         Fellegi and Sunter's m and u follow from one number. A wrong value is anybody's, so it agrees with a class by
-        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is
-        log(m ÷ u) = log((1 − w) ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown
-        weighs nothing. As u is the share of the people whom the very label covers, rare values and narrow labels weigh
-        more. Cost O(b · c · q).
+        chance, u; a right one always agrees. So m = 1 − w + w · u, the weight of agreement is log(m ÷ u) = log((1 − w)
+        ÷ u + w), and that of disagreement log((1 − m) ÷ (1 − u)) = log w. What is unknown weighs nothing. As u is the
+        share of the people whom the very label covers, rare values and narrow labels weigh more. Cost O(b · c · q).
         """
         weight = np.zeros((len(people), len(self.sizes)))
         fits = np.ones(weight.shape, dtype=np.bool_)
@@ -333,9 +333,7 @@ class AgreementWeights:
         """Estimate the share of wrong values of each attribute by expectation maximization.
 
         `people`: int64: some people, of whom at most 200 are looked at. Result: float64 (q,), at least `FEWEST_WRONG`
-        and at most one half.
-
-        Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
+        and at most one half. Everybody is taken to be in the table. Cost O(15 · 200 · c · q).
         """
         some = people[:: max(1, len(people) // _SAMPLE)][:_SAMPLE]
         wrong = np.full(len(self.attributes), 0.1)

@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.evaluation.attacks.publication import (
+from sfumato.evaluation.attacks.placement import (
     PublishedClasses,
+    RegisterAttribute,
     coverage_of,
+    distinct_codes,
     entries_of,
     read_publication,
+    read_register_column,
     sum_by_code,
 )
-from sfumato.evaluation.attacks.register import RegisterAttribute, distinct_codes, read_register_column
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking.linkage import (
     covering_classes,
@@ -64,10 +66,7 @@ class ExactPart:
 
 
 def exact_parts(published: Published) -> tuple[ExactPart, ...]:
-    """Split a release of original values into its pieces.
-
-    Raises InputError when it is of another kind.
-    """
+    """Split a release of original values into its pieces. Raises InputError when it is of another kind."""
     if isinstance(published, BucketizedTables):
         (quasi, counted) = number_buckets(published.quasi[BUCKET], published.counts[BUCKET])
         records = published.counts[COUNT].cast(pl.Float64).to_numpy()
@@ -194,11 +193,10 @@ _ROUNDS = 20
 class LabelSpread:
     """One attribute of a generalized table.
 
-    Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs.
-
-    `mass`: float64 (d,): share of the published records at each code; sums to 1. `label_of`: int64 (c,): label of each
-    class, numbered from 0. `cover`: float64 (g,): share of the records that may be under each label; 0 if it covers
-    nobody. `owner`, `low`, `high`: int64 (r,): each run of codes that a label covers, ends included.
+    Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs. `mass`:
+    float64 (d,): share of the published records at each code; sums to 1. `label_of`: int64 (c,): label of each class,
+    numbered from 0. `cover`: float64 (g,): share of the records that may be under each label; 0 if it covers nobody.
+    `owner`, `low`, `high`: int64 (r,): each run of codes that a label covers, ends included.
     """
 
     mass: NDArray[np.float64]
@@ -219,10 +217,7 @@ class LabelSpread:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableCells:
-    """A generalized table, read against people whose values are known.
-
-    `known`: Codes of the people, one entry for each attribute.
-    """
+    """A generalized table, read against people with `known` codes, one entry for each attribute."""
 
     publication: PublishedClasses
     known: tuple[RegisterAttribute, ...]

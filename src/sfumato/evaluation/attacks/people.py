@@ -135,9 +135,8 @@ _BETWEEN = "\x1f"
 class Victims:
     """People whose quasi-identifying values an attacker knows.
 
-    Letters: m people, r known records of theirs, o records of theirs in the data.
-
-    `frame`: What is known, r rows. `owner`: int64 (r,): the person of each row, 0 .. m − 1.
+    Letters: m people, r known records of theirs, o records of theirs in the data. `frame`: What is known, r rows.
+    `owner`: int64 (r,): the person of each row, 0 .. m − 1.
     """
 
     frame: pl.DataFrame
@@ -304,12 +303,7 @@ class Cohort:
 
 
 def cohort_of(target: Target) -> Cohort:
-    """Stack the people in the data and the control group, if there is one.
-
-    Cost O(cells).
-
-    Raises InputError when columns of the two have different kinds.
-    """
+    """Stack the people in the data and the control group, if any; O(cells). InputError for columns of two kinds."""
     original, control = target.original, target.control
     names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
     parts = [_plain(columns_of(table.frame, names)) for table in (original, control) if table is not None]
@@ -331,10 +325,7 @@ def cohort_of(target: Target) -> Cohort:
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:
-    """Return a random generator with the target's seed, or one from the operating system.
-
-    `salt` keeps attacks with the same seed apart.
-    """
+    """Return a generator with the target's seed, `salt` telling attacks apart, or one from the operating system."""
     return np.random.default_rng(None if target.seed is None else [target.seed, salt])
 
 

@@ -1,4 +1,4 @@
-"""Where people may be in a generalized table: the one class that fits them, or for each record all that cover it.
+"""What attackers read: a published table, a register of people, and the classes that each of the people fits.
 
 Letters: m people, r known records, o records of theirs in the data, c classes.
 """
@@ -12,21 +12,320 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
+from sfumato.classes.generalized import Form
+from sfumato.classes.partition import group_records
+from sfumato.errors import HierarchyError, InputError, SfumatoError, raise_all
 from sfumato.evaluation.attacks.people import Victims, rank_within
-from sfumato.evaluation.attacks.publication import PublishedClasses, coverage_of, entries_of, read_publication
-from sfumato.evaluation.attacks.register import (
-    RegisterAttribute,
-    distinct_codes,
-    distinct_rows,
-    read_register,
-    register_attributes,
-)
 from sfumato.evaluation.attacks.verdicts import SURE
-from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs, fitting_weight
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.grouping import count_values, first_records
+from sfumato.kernels.linking.linkage import UNKNOWN, ClassCoverage, covering_classes, fitting_pairs, fitting_weight
 from sfumato.published import Published, PublishedTable
 from sfumato.recoding.choice import Recoding
-from sfumato.table.schema import Schema
+from sfumato.recoding.parsing import Coverage as LabelCoverage
+from sfumato.recoding.parsing import parse
+from sfumato.table.distinct import distinct_of
+from sfumato.table.domain import domain_borders
+from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.schema import Attribute, Kind, Schema, is_measured, text_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegisterAttribute:
+    """One attribute of a register.
+
+    `attribute`: What the codes mean; they number the register's own values, or the leaves of a hierarchy over them.
+    `codes`: int32, one per person: ``attribute.size`` if the value is not in the hierarchy, so that only ``*`` covers
+    it; `UNKNOWN` if the register says nothing.
+    """
+
+    attribute: EncodedAttribute
+    codes: NDArray[np.int32]
+
+
+def register_attributes(published: pl.DataFrame, register: pl.DataFrame, schema: Schema) -> tuple[str, ...]:
+    """Name the quasi-identifying attributes that both tables have, in declared order."""
+    return tuple(name for name in schema.quasi_identifying if name in published.columns and name in register.columns)
+
+
+def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[RegisterAttribute]:
+    """Read what a register says about the shared attributes; InputError with all that is wrong with any column."""
+    known: list[RegisterAttribute] = []
+    problems: list[str] = []
+    for name in shared:
+        try:
+            known.append(read_register_column(register[name], schema.quasi_identifying[name]))
+        except SfumatoError as error:
+            problems.extend(error.problems)
+    raise_all(InputError, problems)
+    return known
+
+
+def read_register_column(column: pl.Series, setting: Attribute) -> RegisterAttribute:
+    """Read what a register says about one attribute.
+
+    `column`: The register's column; an empty cell means that the register does not say. `setting`: How the published
+    table treats the attribute. Without a declared kind, the column's type decides. Raises InputError when cells are not
+    of the declared kind; they are counted. Raises HierarchyError when the hierarchy cannot be built over the register's
+    values.
+    """
+    kind = setting.kind or _kind_of(column.dtype)
+    distinct = distinct_of(_typed(column, kind))
+    attribute, code_of = _numbered(distinct.values, kind, setting)
+    return RegisterAttribute(attribute, np.append(code_of, np.int32(UNKNOWN))[distinct.rank_of][distinct.raw])
+
+
+def _kind_of(dtype: pl.DataType) -> Kind:
+    if dtype.is_numeric():
+        return Kind.NUMERIC
+    if dtype == pl.Boolean:
+        return Kind.BOOLEAN
+    return Kind.DATE if dtype in (pl.Date, pl.Datetime) else Kind.CATEGORICAL
+
+
+def _typed(column: pl.Series, kind: Kind) -> pl.Series:
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String)
+    if kind is Kind.NUMERIC:
+        typed = column if column.dtype.is_numeric() else column.cast(pl.Float64, strict=False)
+    elif kind is Kind.DATE and column.dtype == pl.String:
+        typed = column.str.to_date("%Y-%m-%d", strict=False)
+    elif kind is Kind.DATE:
+        typed = column.cast(pl.Date, strict=False)
+    else:
+        typed = text_of(column)
+    odd = np.flatnonzero((typed.is_null() & column.is_not_null()).to_numpy())
+    if len(odd):
+        raise InputError(
+            f"register, column {column.name!r}: {len(odd)} cell(s) are not {kind}, first in row {odd[0] + 1}; "
+            "correct them or leave them empty"
+        )
+    return typed
+
+
+def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[EncodedAttribute, NDArray[np.int32]]:
+    """Return what the codes mean, and the code of each distinct value."""
+    described = setting.hierarchy
+    hierarchy = None if described is None else _hierarchy_over(values, described)
+    labels, numbers = text_of(values), None
+    if described is not None:
+        labels = pl.Series(values.name, () if hierarchy is None else hierarchy.leaves, dtype=pl.String)
+    elif is_measured(kind):
+        numbers = values.to_physical().cast(pl.Float64).to_numpy()
+    place_of = {label: place for place, label in enumerate(labels.to_list())}
+    codes = [place_of.get(text, len(labels)) for text in text_of(values).to_list()]
+    low, high = _domain(values.name, kind, setting, numbers)
+    attribute = EncodedAttribute(
+        name=values.name,
+        kind=kind,
+        labels=labels,
+        numbers=numbers,
+        hierarchy=hierarchy,
+        has_missing=False,
+        domain_low=low,
+        domain_width=high - low,
+        domain_size=max(1, len(labels)),
+    )
+    return attribute, np.array(codes, dtype=np.int32)
+
+
+def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the ends of the domain, declared or of the register, whose people may lie outside a declared one."""
+    if numbers is None or not len(numbers):
+        return 0.0, 0.0
+    seen = float(numbers[0]), float(numbers[-1])
+    if setting.domain is None:
+        return seen
+    low, high = domain_borders(name, kind, setting.domain)
+    return min(low, seen[0]), max(high, seen[1])
+
+
+def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hierarchy | None:
+    """Build the public hierarchy over the values that are in it; None when no value is."""
+    if values.is_empty():
+        return None
+    placed = _placed(values, described)
+    return None if placed.is_empty() else described.build(placed, name=values.name)
+
+
+def _placed(values: pl.Series, described: HierarchySpecification) -> pl.Series:
+    """Leave out the values that a hierarchy refuses: a register may hold people who are not in the data."""
+    try:
+        described.build(values, name=values.name)
+    except HierarchyError:
+        if len(values) == 1:
+            return values.clear()
+        half = len(values) // 2
+        return pl.concat([_placed(values[:half], described), _placed(values[half:], described)])
+    return values
+
+
+def distinct_codes(known: Sequence[RegisterAttribute]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the distinct vectors of codes, (v, q), and which of them each person has, (people,)."""
+    return distinct_rows(np.column_stack([each.codes for each in known]))
+
+
+def distinct_rows(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the distinct rows of codes, contiguous, and which of them each row is."""
+    vector_of, count = group_records(codes + 1)
+    return np.ascontiguousarray(codes[first_records(vector_of, count)]), vector_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedClasses:
+    """Classes of equal published records, read against the codes of a register.
+
+    Letters: n records, c classes, q shared attributes, g labels of all attributes together, r runs, z pairs of a class
+    and a sensitive value.
+
+    `class_of`: int32 (n,): class of each published record. `label_of`: int32 (c, q): label of each class, numbered
+    through all attributes. `runs`, `low`, `high`: int64 (g + 1,), int32 (r,) twice: label ``i`` covers the codes ``low
+    .. high`` of the runs ``runs[i] .. runs[i+1]-1``. `sizes`: int64 (c,): records in each class. `values`: The
+    published sensitive values; their places are the codes of `value_of`. `starts`, `value_of`, `counts`: int64 (c +
+    1,), int32 (z,), int64 (z,): how often each class has each sensitive value (compressed rows). `totals`: int64, one
+    per sensitive value: published records that have it. `unmatched`: Attributes of which no published label covers
+    anybody in the register.
+    """
+
+    class_of: NDArray[np.int32]
+    label_of: NDArray[np.int32]
+    runs: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    values: tuple[str | None, ...]
+    starts: NDArray[np.int64]
+    value_of: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    unmatched: tuple[str, ...]
+
+    @property
+    def records(self) -> int:
+        """Number of published records."""
+        return len(self.class_of)
+
+    def cells_with(self, owner: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where `counts` has each pair of a class and a sensitive value, −1 where the class has none of it."""
+        width = len(self.values)
+        class_of = np.repeat(np.arange(len(self.sizes)), np.diff(self.starts))
+        cells = class_of * width + self.value_of
+        order = np.argsort(cells)
+        wanted = owner * width + value
+        cell = order[np.minimum(np.searchsorted(cells[order], wanted), len(cells) - 1)]
+        return np.where(cells[cell] == wanted, cell, -1)
+
+
+def read_publication(
+    frame: pl.DataFrame, sensitive: str, known: Sequence[RegisterAttribute], recoding: Recoding
+) -> PublishedClasses:
+    """Group equal published records and read what their labels cover.
+
+    `frame`: n published records with the known attributes and the sensitive one. `known`: What the register says, one
+    entry per shared attribute. Cost O(n · q); labels are read once per distinct label. A label that covers nobody's
+    value covers nothing.
+    """
+    columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
+    covers = [
+        _runs(labels, parse(labels, knowledge.attribute, form))
+        for (labels, _), knowledge, form in zip(columns, known, forms_of(known, recoding), strict=True)
+    ]
+    offsets = np.cumsum([0, *(len(labels) for labels, _ in columns)])
+    label_of = np.column_stack([codes + offset for (_, codes), offset in zip(columns, offsets, strict=False)])
+    class_of, count = group_records(label_of)
+    values, codes = _labels(frame[sensitive])
+    totals = np.bincount(codes, minlength=len(values)).astype(np.int64, copy=False)
+    starts, value_of, counts = count_values(
+        class_of, count, codes.astype(np.uint32), np.arange(len(values), dtype=np.int32), totals
+    )
+    return PublishedClasses(
+        class_of,
+        label_of[first_records(class_of, count)].astype(np.int32),
+        np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in covers]))]).astype(np.int64),
+        np.concatenate([low for _, low, _ in covers]),
+        np.concatenate([high for _, _, high in covers]),
+        np.bincount(class_of, minlength=count).astype(np.int64, copy=False),
+        tuple(values.to_list()),
+        starts,
+        value_of,
+        counts,
+        totals,
+        tuple(each.attribute.name for each, (sizes, _, _) in zip(known, covers, strict=True) if not sizes.any()),
+    )
+
+
+def forms_of(known: Sequence[RegisterAttribute], recoding: Recoding) -> tuple[Form, ...]:
+    """Return the form in which each known attribute was published."""
+    # Ancestors are the default wherever there is a hierarchy; an empty hierarchy has no ancestors.
+    names = {each.attribute.name for each in known}
+    forms = {name: form for name, form in recoding.forms.items() if name in names and form is not Form.ANCESTOR}
+    return Recoding(recoding.numeric, forms).forms_of(each.attribute for each in known)
+
+
+def _labels(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+    """Return the distinct values of a column as text, null last, and which of them each cell has."""
+    distinct = distinct_of(column)
+    return text_of(distinct.values).extend_constant(None, 1), distinct.rank_of[distinct.raw]
+
+
+def _runs(labels: pl.Series, coverage: LabelCoverage) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Write what labels cover as runs of codes: the number of runs of each label, and both ends of each run."""
+    if coverage.members is None:
+        readable = coverage.readable
+        return readable.astype(np.int64), coverage.low[readable], coverage.high[readable]
+    codes = coverage.members.codes
+    owner = np.repeat(np.arange(len(labels)), np.diff(coverage.members.starts))
+    # A member that nobody in the register has is a negative code.
+    owner, codes = owner[codes >= 0], codes[codes >= 0]
+    apart = np.ones(len(codes) + 1, dtype=np.bool_)
+    apart[1:-1] = (np.diff(codes) != 1) | (np.diff(owner) != 0)
+    first = np.flatnonzero(apart[:-1])
+    sizes = np.bincount(owner[first], minlength=len(labels)).astype(np.int64, copy=False)
+    return sizes, codes[first], codes[np.flatnonzero(apart[1:])]
+
+
+_TABULATED_BYTES = 64 << 20
+"""Memory for the table of covering classes; if it would need more, neighbouring codes share rows."""
+
+
+def coverage_of(publication: PublishedClasses, known: Sequence[RegisterAttribute]) -> ClassCoverage:
+    """Return what the classes cover of the attributes that a register shares."""
+    rows, shifts = _rows(known, len(publication.sizes))
+    return ClassCoverage(publication.label_of, publication.runs, publication.low, publication.high, rows, shifts)
+
+
+def _rows(known: Sequence[RegisterAttribute], classes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give each attribute rows of the table: the first row of each, int64 (q + 1,), and by how much codes are shifted.
+
+    An attribute that is there several times has its rows once. While the table is too large, the attribute with most
+    rows puts twice as many codes on each row.
+    """
+    place_of: dict[int, int] = {}
+    places = [place_of.setdefault(id(each.attribute), len(place_of)) for each in known]
+    different = dict(zip(places, known, strict=True))
+    codes = np.array([different[place].attribute.size + 1 for place in range(len(different))], dtype=np.int64)
+    shifts = np.zeros(len(codes), dtype=np.int64)
+    affordable = _TABULATED_BYTES // (8 * max(1, (classes + 63) // 64))
+    while (rows := ((codes - 1) >> shifts) + 1).sum() > max(affordable, len(codes)):
+        shifts[rows.argmax()] += 1
+    starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)
+    return np.append(starts[:-1][places], starts[-1]), shifts[places]
+
+
+def sum_by_code(codes: NDArray[np.integer], numbers: NDArray[np.generic], size: int) -> NDArray[np.float64]:
+    """Add up the numbers under each code ``0 .. size-1``: float64 (size,). Cost O(codes + size)."""
+    sums: NDArray[np.float64] = np.bincount(codes, numbers, size).astype(np.float64, copy=False)
+    return sums
+
+
+def entries_of(starts: NDArray[np.int64], owner: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """List the entries of some owners' compressed rows, one after the other: the place in `owner`, and the entry's."""
+    lengths = starts[owner + 1] - starts[owner]
+    asked = np.repeat(np.arange(len(owner)), lengths)
+    skipped = np.repeat(starts[owner] - (np.cumsum(lengths) - lengths), lengths)
+    return asked, skipped + np.arange(len(asked))
+
 
 NOWHERE, SEVERAL = -1, -2
 """Used instead of a class: none fits, or more than one does."""
@@ -39,11 +338,9 @@ BLOCK_BYTES, BLOCK_PAIRS = 1 << 24, 1 << 22
 class Placement:
     """People and their classes in a generalized table.
 
-    Letters: n people, q shared attributes.
-
-    `publication`: The classes, and what their labels cover. `known`: What the codes of each shared attribute mean.
-    `codes`: int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which fits every class. `class_of`: int32
-    (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
+    Letters: n people, q shared attributes. `publication`: The classes, and what their labels cover. `known`: What the
+    codes of each shared attribute mean. `codes`: int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which
+    fits every class. `class_of`: int32 (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
     """
 
     publication: PublishedClasses
@@ -79,9 +376,8 @@ def place_people(
 
     `people`: n people with original quasi-identifying values. `schema`: Roles, kinds and hierarchies of the release.
     `sensitive`: The attribute whose values the publication counts in each class; None for attacks that need none.
-    Raises InputError when the two share no quasi-identifying attribute.
-
-    Cost O(m · c / 64 · q) for m distinct people and c classes.
+    Raises InputError when the two share no quasi-identifying attribute. Cost O(m · c / 64 · q) for m distinct people
+    and c classes.
     """
     shared = register_attributes(published.data, people, schema)
     if not shared:
@@ -120,23 +416,8 @@ def are_covered(
 ) -> NDArray[np.bool_]:
     """Tell for each person whether one class covers them.
 
-    Parameters
-    ----------
-    publication
-        The classes.
-    told
-        int32 (n, q): codes of n people, `UNKNOWN` if nothing is known.
-    classes
-        Integers (n,): the class to check for each.
-
-    Returns
-    -------
-    numpy.ndarray
-        bool (n,).
-
-    Notes
-    -----
-    Cost O(n · q · log r) for r runs.
+    `told`: int32 (n, q): codes of n people, `UNKNOWN` if nothing is known. `classes`: integers (n,): the class to check
+    for each. Returns: bool (n,). Cost O(n · q · log r) for r runs.
     """
     # Runs of a label rise, and labels follow each other, so one search finds the run that a code may lie in.
     width = int(max(publication.high.max(initial=0), told.max(initial=0))) + 2
@@ -204,11 +485,10 @@ class _LikeliestRows:
     """The classes where each person's rows are densest, as far as an attacker can tell.
 
     A record that a person is known to have is one of all rows that fit it, each with the same chance. These chances add
-    up over the known records; the attacker picks a row where the sum is largest.
-
-    `person`, `owner`: int64: all pairs of a person and such a class. `rows`: int64 (m,): rows of these classes. `sole`:
-    bool (m,): whether as many known records fit no other class, so that all these rows are the person's. `chance`:
-    float64 (m,): chance that a row picked among them is the person's, as far as the attacker can tell.
+    up over the known records; the attacker picks a row where the sum is largest. `person`, `owner`: int64: all pairs of
+    a person and such a class. `rows`: int64 (m,): rows of these classes. `sole`: bool (m,): whether as many known
+    records fit no other class, so that all these rows are the person's. `chance`: float64 (m,): chance that a row
+    picked among them is the person's, as far as the attacker can tell.
     """
 
     person: NDArray[np.int64]
@@ -223,9 +503,8 @@ def likeliest_rows(
 ) -> _LikeliestRows:
     """Find the classes where each person's rows are densest.
 
-    `known`: What is known of r records. `owner`: int64 (r,): the person of each record. `people`: m.
-
-    Cost O(r · c / 64 · q + p log p) for the p pairs of a person's different records and the classes that cover them.
+    `known`: What is known of r records. `owner`: int64 (r,): the person of each record. `people`: m. Cost O(r · c / 64
+    · q + p log p) for the p pairs of a person's different records and the classes that cover them.
     """
     found = [_densest(some, publication.sizes, people) for some in _covered(known, publication, owner, people)]
     persons, owners, inside, best = (np.concatenate(part) for part in zip(*found, strict=True))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import PolicyError
-from sfumato.evaluation.attacks.classifiers import usual_share
+from sfumato.evaluation.attacks.learners import usual_share
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -27,9 +27,9 @@ from sfumato.evaluation.attacks.original_values import (
     number_texts,
 )
 from sfumato.evaluation.attacks.people import nothing_shared
+from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import sum_by_code
 from sfumato.evaluation.attacks.verdicts import Certainty
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
@@ -162,10 +162,7 @@ class _PossibleTables:
     wanted: NDArray[np.float64]
 
     def solution(self, cost: NDArray[np.float64] | None = None) -> NDArray[np.int64] | None:
-        """Return one table, the cheapest by a cost of each variable; None if there is none, or it was not found.
-
-        Result: int64 (x,).
-        """
+        """Return the cheapest table by a cost of each variable, int64 (x,); None if none was found."""
         if not len(self.group):
             return None
         optimize, sparse = import_module("scipy.optimize"), import_module("scipy.sparse")
@@ -184,9 +181,8 @@ class _PossibleTables:
         """Find the groups all of whose people have one value in every table.
 
         Result: int64 (g,) each: the value, −1 where several are possible or too many branches would have to be tried;
-        and a value of each group in one of the tables. None if no table agrees.
-
-        One program for each group that has one value in the table that was found first.
+        and a value of each group in one of the tables. None if no table agrees. One program for each group that has one
+        value in the table that was found first.
         """
         first = self.solution()
         if first is None:
@@ -234,10 +230,8 @@ def _possible_tables(
     """Set up the program; None if it has more than `most` variables.
 
     `pieces`: The release: tables of values that share rows, inside buckets. `people`: Everybody who is in it, with the
-    values of `names`.
-
-    A variable is left out where a piece has no such row in the bucket. Each vector of a piece in each bucket gives one
-    constraint: as many people as records. Cost O(g · b · v) at most, in vectors.
+    values of `names`. A variable is left out where a piece has no such row in the bucket. Each vector of a piece in
+    each bucket gives one constraint: as many people as records. Cost O(g · b · v) at most, in vectors.
     """
     codes = [number_alike(people[name], people[name])[0] for name in names]
     group_of, count = group_records(np.column_stack(codes).astype(np.uint32))

@@ -21,8 +21,8 @@ from sfumato.evaluation.attacks.original_values import (
     unread_notes,
 )
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
+from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.publication import sum_by_code
 from sfumato.hashing import hashed
 from sfumato.options import Checked, Limit
 from sfumato.published import Published, PublishedTable

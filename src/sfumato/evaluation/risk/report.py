@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 
 from sfumato.classes.population_uniqueness import PopulationUniqueness
 from sfumato.errors import PolicyError
-from sfumato.evaluation.risk.adversaries import TOLERANCE, AboveThreshold, Adversary, Threshold, as_thresholds
+from sfumato.evaluation.risk.adversaries import (
+    TOLERANCE,
+    UNNUMBERED,
+    AboveThreshold,
+    Adversary,
+    Keys,
+    PeopleAtRisk,
+    Threshold,
+    as_thresholds,
+)
 from sfumato.evaluation.risk.combinations import Combinations, LeftOut, SpecialUniques, leaving_out_lines
-from sfumato.evaluation.risk.keys import UNNUMBERED, Keys, PeopleAtRisk
 from sfumato.evaluation.risk.log_linear import LogLinearRisk
 from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import counted, figure, percent
@@ -27,39 +35,20 @@ if TYPE_CHECKING:
 class RiskReport:
     """Who can be found in a table, and by which columns. It is for the data steward: it names row numbers.
 
-    Attributes
-    ----------
-    keys : Keys
-        Classes of records with equal quasi-identifying values.
-    thresholds : tuple of Threshold
-        Lowest first.
-    prosecutor : Adversary
-    journalist : Adversary or None
-        None without a population table or sampling fraction.
-    individual : Adversary or None
-        Benedetti and Franconi's risk; None without weights.
-    marketer : float
-        Expected share of the records that an attacker who tries them all matches to the right person.
-    household : numpy.ndarray or None
-        float64 (n,): risk that somebody of the record's household is found; None without households.
-    sample_uniques : int
-        Records whose values no other record of the table has.
-    population_uniques : int or None
-        Those of them that are unique in the population table, too; None without one.
-    population : PopulationUniqueness or None
-        Estimated, without a population table; None without a sampling fraction or weights.
-    special_uniques : SpecialUniques or None
-    combinations : Combinations or None
-    log_linear : LogLinearRisk or None
-        What a log-linear model says of unique records; None unless it was asked for.
-    people : PeopleAtRisk or None
-        Where people may have several records: how they are hidden. All other figures count records.
-    left_out : tuple of LeftOut
-        Of many columns: which to leave out first, and how many records are unique then.
-    hints : tuple of str
-        What columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
-    unnumbered : bool
-        Whether promises are about people with several records, and the release does not say who they are.
+    * `keys`: classes of records with equal quasi-identifying values.
+    * `thresholds`: lowest first.
+    * `journalist`: None without a population table or sampling fraction.
+    * `individual`: benedetti and Franconi's risk; None without weights.
+    * `marketer`: expected share of the records that an attacker who tries them all matches to the right person.
+    * `household`: float64 (n,): risk that somebody of the record's household is found; None without households.
+    * `sample_uniques`: records whose values no other record of the table has.
+    * `population_uniques`: those of them that are unique in the population table, too; None without one.
+    * `population`: estimated, without a population table; None without a sampling fraction or weights.
+    * `log_linear`: what a log-linear model says of unique records; None unless it was asked for.
+    * `people`: where people may have several records: how they are hidden. All other figures count records.
+    * `left_out`: of many columns: which to leave out first, and how many records are unique then.
+    * `hints`: what columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
+    * `unnumbered`: whether promises are about people with several records, and the release does not say who they are.
     """
 
     keys: Keys
@@ -109,17 +98,9 @@ class RiskReport:
     def rows_above(self, threshold: str | float, adversary: str = "prosecutor") -> NDArray[np.int64]:
         """Return the row numbers (from 1) of the records whose risk is above a threshold, rising.
 
-        Parameters
-        ----------
-        threshold
-            A named threshold such as ``"ema"``, or a number.
-        adversary
-            ``"prosecutor"``, ``"journalist"``, ``"individual"`` or ``"household"``.
-
-        Raises
-        ------
-        PolicyError
-            For an invalid threshold, or an adversary whose risk was not measured.
+        `threshold`: a named threshold such as ``"ema"``, or a number. `adversary`: ``"prosecutor"``, ``"journalist"``,
+        ``"individual"`` or ``"household"``. Raises ``PolicyError`` for an invalid threshold, or an adversary whose risk
+        was not measured.
         """
         value = as_thresholds([threshold])[0].value
         if adversary == "household" and self.household is not None:

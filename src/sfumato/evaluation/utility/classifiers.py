@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
-from sfumato.evaluation.utility.joint import Joint
+from sfumato.evaluation.utility.joint import Joint, drawn_records
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, coarse
 from sfumato.evaluation.utility.spreads import AttributeSpread, default_reading, read_labels
-from sfumato.evaluation.utility.views import drawn_records
 from sfumato.parallel import Once
 from sfumato.table.table import Table
 
@@ -80,9 +79,7 @@ def accuracies(
 
     If rows of a release are not records (slicing, bucketization, marginals), they are combined at random inside each
     bucket, as the publisher's permutation did; an attribute in several columns links them. A held-out category that the
-    original does not have counts as missing.
-
-    Of more than 100 categories, all but the 99 most frequent are one.
+    original does not have counts as missing. Of more than 100 categories, all but the 99 most frequent are one.
     """
     names = [name for name in domains if name in published.spreads]
     raise_all(PolicyError, _problems(targets, names, learners, encoding))

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError
-from sfumato.evaluation.utility.domains import AttributeDomain, Bins, Floats, coarse
 from sfumato.evaluation.utility.joint import Joint, contingency_table, estimate_histogram, expected_by_label, factors_of
-from sfumato.evaluation.utility.queries import Query, Workload
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Query, Workload, coarse
 from sfumato.hierarchy.tree import Hierarchy
 
 _DISTRIBUTION_BINS = 256
@@ -81,11 +80,10 @@ def correlations(original: Joint, published: Joint, domains: Mapping[str, Attrib
     """Compare single attributes and pairs of a release with the original.
 
     `original`, `published`: The joint distribution of all attributes in both. `domains`: Attributes of the original;
-    those that are not published are left out.
-
-    Single attributes: numbers in at most 256 bins of about equal frequency. φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over
-    min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10 bins of about equal frequency, the missing
-    value among the values, all but the 49 most frequent categories joined into one.
+    those that are not published are left out. Single attributes: numbers in at most 256 bins of about equal frequency.
+    φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10
+    bins of about equal frequency, the missing value among the values, all but the 49 most frequent categories joined
+    into one.
     """
     names = [name for name in domains if name in published.spreads]
     return Correlations(
@@ -151,9 +149,7 @@ def earth_movers(one: Floats, other: Floats, domain: AttributeDomain) -> Floats:
     """Return the earth mover's distance of t-closeness between rows of distributions over codes.
 
     It is over ranks for numbers (codes rise with them), over the hierarchy if there is one, and otherwise any two
-    values are equally far apart.
-
-    `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
+    values are equally far apart. `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
     """
     extra = one - other
     if domain.attribute.hierarchy is not None:
@@ -279,9 +275,8 @@ def utility_loss(
     `original`, `published`: The joint distribution of all attributes in both. `populations`: Their predicates, none of
     them on the sensitive attribute, say who belongs to each; aggregates do not matter. `sensitive`: Missing values of
     it are left out. `support`: Least share of the original records that a population must have. Result: The mean, None
-    without any population; and the number of populations.
-
-    If the release has nobody of a population, it says no more about it than about the whole table.
+    without any population; and the number of populations. If the release has nobody of a population, it says no more
+    about it than about the whole table.
 
     The distance is that of t-closeness: over ranks of numbers, which are divided into at most 64 bins; over the
     hierarchy if there is one; otherwise any two values are equally far apart. Cost one query for each population.

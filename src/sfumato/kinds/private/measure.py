@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import ValueSets
-from sfumato.evaluation.utility.domains import AttributeDomain
-from sfumato.evaluation.utility.joint import Joint, JointPart, assemble
+from sfumato.evaluation.utility.joint import Joint, JointPart, Original, assemble
+from sfumato.evaluation.utility.queries import AttributeDomain
 from sfumato.evaluation.utility.spreads import CodeSpread
-from sfumato.evaluation.utility.views import Original
 from sfumato.kinds.noisy_counts.release import PrivateRelease
 from sfumato.kinds.private.check import Domain as Cells
 from sfumato.kinds.private_sample.release import PrivateSampleRelease

@@ -307,10 +307,7 @@ class PrivateSample:
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateSample:
-        """Put the table of a release together.
-
-        Raises ``VerificationError`` when it holds values outside of the declared domains.
-        """
+        """Put the table of a release together; ``VerificationError`` for values outside of the declared domains."""
         data = tables[SAMPLE]
         domains: Mapping[str, Domain] = structure["domains"]
         for name, domain in domains.items():

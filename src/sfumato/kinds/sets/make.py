@@ -37,10 +37,8 @@ from sfumato.numbers import counted, percent
 from sfumato.options import Count, Seed, check_arguments
 from sfumato.progress import Progress, shown, silent, thread_count
 from sfumato.randomness import permutation
-from sfumato.release.arguments import Arguments, policy_of_call
-from sfumato.release.generalizing import solved_task
-from sfumato.release.own_types import own_types
-from sfumato.release.task import Task
+from sfumato.release.anonymize import own_types, solved_task
+from sfumato.release.task import Arguments, Task, policy_of_call
 
 Levels = NDArray[np.int64]
 """A cut: for each item the level of the node that is published for it; :data:`REMOVED` where none is. int64 (d,)."""
@@ -480,8 +478,10 @@ def _largest(task: SetTask, nodes: list[tuple[int, int]]) -> tuple[tuple[int, in
     for item, level in nodes:
         first, end = task.tree.span(item, level)
         found[first, end] = (first, level)
-    kept = [found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)]
-    return tuple(sorted(kept))
+    largest = [
+        found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)
+    ]
+    return tuple(sorted(largest))
 
 
 def _cost(task: SetTask, levels: Levels, nodes: tuple[tuple[int, int], ...]) -> int:
@@ -550,10 +550,7 @@ def _records(task: SetTask, number: int) -> NDArray[np.int32]:
 
 
 def _holds_for(task: SetTask, levels: Levels, first: int, end: int, records: NDArray[np.int32]) -> bool:
-    """Tell whether combinations with a node under the items `first` to `end` occur in k records, or in none.
-
-    records : those that hold any of these items.
-    """
+    """Tell whether combinations with a node under the items `first` to `end` occur in k of `records`, or in none."""
     rows = rows_led_by(task.starts, task.items, task.tree.labels(levels), records, first, end)
     return not any(
         len(rare_combinations(*rows, task.tree.size, end - first, size, task.k, 1)) for size in range(1, task.m + 1)

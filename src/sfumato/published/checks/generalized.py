@@ -38,7 +38,7 @@ from sfumato.published.roles import Roles
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
-from sfumato.table.person_column import STEPS, STEPS_OF_L, steps_of
+from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

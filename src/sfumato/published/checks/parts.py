@@ -43,7 +43,7 @@ from sfumato.recoding.notation import STAR
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
-from sfumato.table.large.spill import let_go, write_out
+from sfumato.table.large.memory import let_go, write_out
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -141,8 +141,8 @@ def _of_people(
     checks = tuple(check(model, statistics) for model in models)
     records = int(statistics.people.records.sum())
     wishes, bare = wishes_found(models, statistics), tuple(uncovered_classes(models, statistics))
-    found = PeopleFound.of(statistics)
-    return Verification(checks, records, statistics.count, people=found, wishes=wishes, uncovered=bare)
+    counted = PeopleFound.of(statistics)
+    return Verification(checks, records, statistics.count, people=counted, wishes=wishes, uncovered=bare)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

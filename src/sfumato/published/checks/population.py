@@ -19,7 +19,7 @@ from sfumato.numbers import counted
 from sfumato.recoding import Recoding, generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of
-from sfumato.table.population import PopulationError, population_problems
+from sfumato.table.reading import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
@@ -112,8 +112,8 @@ def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, 
     encoded = encode(Table(columns_of(population.frame, names), shared, kinds, population.source))
     forms = {name: form for name, form in recoding.forms.items() if name in kinds}
     # Rows of stars are a class here, which covers everybody.
-    kept = replace(recoding, forms=forms, suppressed="remove")
-    columns = generalize_published(columns_of(published, names), encoded, kept).columns
+    as_published = replace(recoding, forms=forms, suppressed="remove")
+    columns = generalize_published(columns_of(published, names), encoded, as_published).columns
     raise_all(InputError, _means(columns))
     people, weights, _ = distinct_records(encoded.codes)
     offsets = np.cumsum([0, *(column.count for column in columns)])

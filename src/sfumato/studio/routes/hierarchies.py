@@ -21,10 +21,9 @@ from sfumato.hierarchy import (
     read_hierarchy,
 )
 from sfumato.hierarchy.tree import ROOT
-from sfumato.studio.desk import Desk
+from sfumato.studio.desk import MOST_DRAFTED, Desk
 from sfumato.studio.draft import WITH_SETTINGS
 from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
-from sfumato.studio.profile import MOST_DRAFTED
 from sfumato.studio.routes.columns import BRANCHED
 
 # Changes to a hierarchy by hand: each takes the paths from the original values to the root, and returns others.

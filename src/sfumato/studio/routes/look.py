@@ -1,4 +1,4 @@
-"""Look at a release beside the original: rows that are never aligned, one person before and after, and who pays."""
+"""Look at a release beside its original, one person before and after, who pays, and what attacks find."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from starlette.routing import Route
 from sfumato.errors import InputError
 from sfumato.hierarchy.specification import text_of
 from sfumato.published import PublishedTable
-from sfumato.release.opening import OpenedRelease
+from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
-from sfumato.studio.pages import desk_of, fragment, page, reading, whole
-from sfumato.studio.wording import figures, open_findings
+from sfumato.studio.jobs import Job
+from sfumato.studio.pages import desk_of, figures, fragment, open_findings, page, reading, whole
 from sfumato.table.schema import Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
@@ -158,9 +158,53 @@ def look_groups(request: Request) -> Response:
     return fragment("groups.html", losses=losses[:GROUPS_SHOWN], is_blank=desk.is_blank)
 
 
+VERDICTS = {"succeeds": "succeeds", "no better": "no better than guessing", "undecided": "undecided"}
+
+
+def attack(request: Request) -> Response:
+    """Show what attacks found, the latest first."""
+    desk = desk_of(request)
+    number = request.path_params.get("number")
+    about = None if number is None else int(number)
+    jobs = desk.jobs.of_kind("attack")
+    if about is not None:
+        desk.release(about)
+        jobs = [job for job in jobs if job.about == about]
+    done = [job for job in jobs if job.state == "done"]
+    return page(
+        request,
+        "attack.html",
+        "/attack",
+        about=about,
+        problems=desk.draft.problems(),
+        releases=desk.releases(),
+        current=[job for job in jobs if not job.has_ended],
+        failed=jobs[0] if jobs and jobs[0].state == "failed" else None,
+        done=[(job, _chip(job), _results(job), desk.staleness(job)) for job in done[:4]],
+        verdicts=VERDICTS,
+    )
+
+
+def _results(job: Job) -> list[Mapping[str, Any]]:
+    results = job.result.get("results", []) if isinstance(job.result, Mapping) else []
+    order = {"succeeds": 0, "undecided": 1, "no better": 2}
+    return sorted(results, key=lambda result: (order.get(result.get("verdict"), 3), bool(result.get("unplayed"))))
+
+
+def _chip(job: Job) -> Mapping[str, int]:
+    result = job.result if isinstance(job.result, Mapping) else {}
+    return {
+        "succeed beyond what is promised": int(result.get("unlicensed", 0)),
+        "succeed": int(result.get("succeeding", 0)),
+        "are undecided": int(result.get("undecided", 0)),
+    }
+
+
 ROUTES = [
     Route("/look", reading(look)),
     Route("/look/{number:int}", reading(look)),
     Route("/look/{number:int}/person", reading(person)),
     Route("/look/{number:int}/groups", reading(look_groups)),
+    Route("/attack", reading(attack)),
+    Route("/attack/{number:int}", reading(attack)),
 ]

@@ -18,10 +18,9 @@ from sfumato.studio import dial
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.forms import entry_from, method_form, method_names, model_form, model_names, one_line, part_form
-from sfumato.studio.orders import compare_order
-from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
+from sfumato.studio.jobs import compare_order
+from sfumato.studio.pages import answering, desk_of, page, page_entry, promise, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
-from sfumato.studio.wording import promise
 
 PARTS = {"recoding": "Recoding", "people": "People"}
 STARTS: Mapping[str, Mapping[str, Any]] = {

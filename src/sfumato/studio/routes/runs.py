@@ -15,13 +15,22 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
-from sfumato.studio.answers import Answer, answers
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
-from sfumato.studio.jobs import FAILED, RUNNING, Job
-from sfumato.studio.orders import draft_attack_order, release_order, try_order
-from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
-from sfumato.studio.wording import figures, loss_and_risk, open_findings
+from sfumato.studio.jobs import FAILED, RUNNING, Job, draft_attack_order, release_order, try_order
+from sfumato.studio.layout import Answer, answers
+from sfumato.studio.pages import (
+    answering,
+    desk_of,
+    figures,
+    loss_and_risk,
+    open_findings,
+    page,
+    page_entry,
+    reading,
+    text,
+    whole,
+)
 
 # What to relax when a draft cannot be met: a few weaker drafts, each to be tried before anybody chooses.
 

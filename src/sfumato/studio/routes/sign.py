@@ -12,16 +12,14 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import MARK, folder_and_audit
-from sfumato.release.opening import open_release
+from sfumato.release.transaction import MARK, folder_and_audit
+from sfumato.release.verify import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
-from sfumato.studio.jobs import POLICY, Job
-from sfumato.studio.orders import REPORT, attack_order, report_order
-from sfumato.studio.pages import answering, desk_of, page, page_entry, reading, text, whole
+from sfumato.studio.jobs import POLICY, REPORT, Job, attack_order, report_order
+from sfumato.studio.pages import answering, decisions, desk_of, figures, page, page_entry, promise, reading, text, whole
 from sfumato.studio.routes.columns import BRANCHED
-from sfumato.studio.wording import decisions, figures, promise
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
 
@@ -66,8 +64,8 @@ def replayed(desk: Desk, folder: Path) -> Draft:
         name: {**{key: its for key, its in desk.draft.settings.get(name, {}).items() if key == "hierarchy"}, **its}
         for name, its in {**{name: {} for name in draft.roles}, **draft.settings}.items()
     }
-    kept = {name: its for name, its in settings.items() if its}
-    return Draft(draft.roles, kept, {}, {**draft.rest}).with_rest("source", desk.draft.rest.get("source"))
+    rest = {name: its for name, its in settings.items() if its}
+    return Draft(draft.roles, rest, {}, {**draft.rest}).with_rest("source", desk.draft.rest.get("source"))
 
 
 def differences(desk: Desk, folder: Path) -> list[str]:

@@ -1,20 +1,26 @@
-"""What every database can do, whichever it is."""
+"""What every database can do, whichever it is, and its tables and queries as sources of columns."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
+from pathlib import Path
 from typing import Protocol, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SfumatoError
+from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.hierarchy.specification import text_of
-from sfumato.table.databases.address import Address
+from sfumato.table.databases.address import Address, address_of, is_database
+from sfumato.table.distinct import as_categories_where_few
+from sfumato.table.sources.protocol import Family
+from sfumato.whole_files import read_regular_text
 
 # Frames as every database keeps them, so that what is read back is what was written.
 
@@ -22,15 +28,9 @@ from sfumato.table.databases.address import Address
 def storable(frame: pl.DataFrame, *, texts_only: bool) -> pl.DataFrame:
     """Return a frame with whole numbers, floating-point numbers, texts, booleans, dates and times to the microsecond.
 
-    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is
-    a missing value, as everywhere here, and -0.0 becomes 0.0.
-
-    Parameters
-    ----------
-    frame
-        Of plain values.
-    texts_only
-        Write booleans, dates and times as text, too.
+    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is a
+    missing value, as everywhere here, and -0.0 becomes 0.0. `frame`: of plain values. `texts_only`: write booleans,
+    dates and times as text, too.
     """
     return pl.DataFrame([_stored(column, texts_only) for column in frame])
 
@@ -61,18 +61,10 @@ def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a query.
+    """A table or a query."""
 
-    Attributes
-    ----------
-    sql : str
-        What stands behind FROM.
-    label : str
-        What messages call it.
-    """
-
-    sql: str
-    label: str
+    sql: str  # what stands behind FROM
+    label: str  # what messages call it
 
 
 class Session(Protocol):
@@ -159,10 +151,7 @@ def quoted(*names: str) -> str:
 
 
 def grouped_sql(casts: Mapping[str, str], relation: str, count: str = "count(*)") -> str:
-    """Write the query that counts equal rows; `casts` says by name how each column is read.
-
-    The count is the last column; of nothing, nothing is counted.
-    """
+    """Write the query that counts equal rows, the count last; `casts` says by name how each column is read."""
     chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
     places = ", ".join(str(place + 1) for place in range(len(casts)))
     return f"SELECT {chosen}, {count} AS {quoted(_unused(casts))} FROM {relation} GROUP BY {places}"
@@ -216,3 +205,95 @@ def refuse_types(found: Sequence[tuple[str, str]]) -> None:
                 for name, kind in found
             )
         )
+
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DatabaseSource:
+    """Names of the columns of a table or query, and how to read them."""
+
+    address: Address
+    table: str | None
+    query: str | None
+    names: tuple[str, ...]
+
+    is_text = False
+    """Values have types of their own."""
+    reads_roles_alone = True
+    """Columns to which nobody gave a role are never read."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns, and no others, at one state of the database.
+
+        Raises ``InputError`` when there are no records, a column is of a type that cannot be published, or the database
+        goes away.
+        """
+        with connector(self.address).reading(self.address) as session:
+            relation = _relation(session, self.table, self.query)
+            frame = session.read(relation, names)
+        if not frame.height:
+            raise InputError(f"the {relation.label} returns no records")
+        return as_categories_where_few(frame.get_columns())
+
+
+def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:
+    """Open a table, or a query, and read the names of its columns.
+
+    `url`: as :func:`sfumato.table.databases.address.address_of` reads it. A table that it names counts before `table`.
+    `table`: with its schema before a dot where it needs one. `query`: a file with one SELECT. Raises ``PolicyError``
+    when there is a password in the URL, or not one of table and query is named. Raises ``InputError`` when there is no
+    such table or database, the query cannot be run, or a driver is not installed.
+    """
+    address = address_of(url)
+    table = address.table or table
+    if (table is None) == (query is None):
+        said = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
+        raise PolicyError(f"table or query {said}")
+    sql = None if query is None else _sql_in(Path(query))
+    with connector(address).reading(address) as session:
+        names = _names(session, table, sql)
+    return DatabaseSource(address, table, sql, tuple(names))
+
+
+def _relation(session: Session, table: str | None, query: str | None) -> Relation:
+    # The line end closes a comment in the last line of the query.
+    return session.table(table) if table is not None else Relation(f"({query}\n)", "query")
+
+
+def _names(session: Session, table: str | None, query: str | None) -> list[str]:
+    if table is not None:
+        known = session.tables()
+        if table not in known:
+            raise InputError(f"there is no table {table!r} that this user may read; {_nearest(table, known)}")
+    return session.names(_relation(session, table, query))
+
+
+def _nearest(table: str, known: Sequence[str]) -> str:
+    """Name the tables whose names are most like one."""
+    if not known:
+        return "there is none at all"
+    folded = {name.lower(): name for name in known}
+    short = {name.rpartition(".")[2].lower(): name for name in known}
+    near = difflib.get_close_matches(table.lower(), folded, _MOST_NAMED, 0.5)
+    near_short = difflib.get_close_matches(table.rpartition(".")[2].lower(), short, _MOST_NAMED, 0.6)
+    found = list(dict.fromkeys([*(folded[name] for name in near), *(short[name] for name in near_short)]))
+    listed = found[:_MOST_NAMED] or list(known[:_MOST_NAMED])
+    return f"{'the nearest are' if found else 'there are'} {', '.join(map(repr, listed))}"
+
+
+def _sql_in(path: Path) -> str:
+    try:
+        text = read_regular_text(path).strip().rstrip(";").strip()
+    except (OSError, ValueError):
+        raise InputError(f"{path.name}: the file of the query cannot be read; check the path") from None
+    if not text:
+        raise InputError(f"{path.name}: the file of the query is empty; it needs one SELECT")
+    return text
+
+
+FAMILY = Family(
+    recognizes=lambda given: is_database(given.value),
+    open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
+)

@@ -1,11 +1,11 @@
-"""A table as batches of rows, never whole."""
+"""A table as batches of rows, never whole, from one file or several that a schema describes."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Protocol
@@ -14,10 +14,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
+from sfumato.table.columns import ValueReading
+from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
+from sfumato.table.layout import Reading
+from sfumato.table.reading import ReadingPolicy, open_table_as, reading_of
+from sfumato.table.repeated_keys import candidates
+from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
-from sfumato.table.sources.csv_text import CsvSource, count_regular_rows
-from sfumato.table.sources.parquet import ArrowFileSource, ParquetSource
+from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
+from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
+from sfumato.table.sources.text_files import CsvSource, count_regular_rows, is_json_lines
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -52,29 +59,14 @@ class BatchSource(Protocol):
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time; no batch is empty.
 
-        Parameters
-        ----------
-        names
-            Of the columns.
-        texts
-            Types that texts may be read as, which spares whoever counts them a step.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
+        `texts`: types that texts may be read as, which spares whoever counts them a step. Raises ``InputError`` when
+        the file is damaged.
         """
         ...
 
 
 def batch_source(source: TableSource) -> BatchSource:
-    """Return one file of :func:`~sfumato.table.sources.open_source` as batches.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read a piece at a time.
-    """
+    """Return one file of `open_source` as batches; ``InputError`` when it cannot be read a piece at a time."""
     if isinstance(source, ParquetSource):
         return ScannedBatches(pl.scan_parquet(source.path, glob=False), source.names, "Parquet")
     if isinstance(source, ArrowFileSource) and not source.is_stream:
@@ -123,16 +115,10 @@ class ScannedBatches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvBatches:
-    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`.
-
-    Attributes
-    ----------
-    source : CsvSource
-    others : tuple of Path
-        Plain files with the same :func:`header_of`, which go on where the file ends. Small ones are read together.
-    """
+    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`."""
 
     source: CsvSource
+    # Plain files with the same :func:`header_of`, which go on where the file ends. Small ones are read together.
     others: tuple[Path, ...] = ()
 
     is_text = True
@@ -146,10 +132,8 @@ class CsvBatches:
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time.
 
-        Raises
-        ------
-        InputError
-            When rows are ragged or quotes stray: what can still be read of such a file is found by reading it whole.
+        Raises ``InputError`` when rows are ragged or quotes stray: what can still be read of such a file is found by
+        reading it whole.
         """
         read = 0
         for piece, rows in self._pieces():
@@ -272,19 +256,11 @@ Groups = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedRows:
-    """Distinct rows as batches; see :class:`~sfumato.table.large.batches.BatchSource`.
-
-    Attributes
-    ----------
-    names : tuple of str
-    is_text : bool
-    groups : callable
-        Called once.
-    """
+    """Distinct rows as batches; see :class:`~sfumato.table.large.batches.BatchSource`."""
 
     names: tuple[str, ...]
     is_text: bool
-    groups: Groups
+    groups: Groups  # called once
     _counts: list[NDArray[np.int64]] = field(default_factory=list)
 
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
@@ -303,3 +279,146 @@ class CountedRows:
 
 def _read(column: pl.Series, texts: Mapping[str, pl.DataType]) -> pl.Series:
     return column.cast(texts[column.name]) if column.name in texts and column.dtype == pl.String else column
+
+
+# Several files of one table as batches: the same columns, types and order as when they are read whole.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SeveralBatches:
+    """Batches of one file after the other; see :class:`~sfumato.table.large.batches.BatchSource`."""
+
+    files: tuple[tuple[Part, BatchSource], ...]
+    names: tuple[str, ...]
+    is_text: bool
+    types: Mapping[str, pl.DataType]  # the type of each column that is read from the files, where they have types
+
+    def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
+        """Read some columns, a batch of rows at a time."""
+        stored = [name for name in names if name in self.files[0][1].names]
+        said = {name: self._said(name) for name in names if name not in stored}
+        known = {name: texts[name] for name in stored if name in texts}
+        for place, (part, file) in enumerate(self.files):
+            with named_part(part.label):
+                for batch in file.batches(stored or file.names[:1], known):
+                    columns = {name: self._typed(name, column) for name, column in zip(stored, batch, strict=False)}
+                    for name, values in said.items():
+                        columns[name] = values.new_from_index(place, len(batch[0]))
+                    yield [columns[name].alias(name) for name in names]
+
+    def _typed(self, name: str, column: pl.Series) -> pl.Series:
+        dtype = self.types.get(name)
+        return column if dtype is None or column.dtype == dtype else column.cast(dtype)
+
+    def _said(self, name: str) -> pl.Series:
+        """Return what the names of folders say of a column, one value a part; parts without records say nothing."""
+        values = [part.said(name) if _has_records(file) else None for part, file in self.files]
+        return typed_by_name(pl.Series(name, values, dtype=pl.String))
+
+
+def _has_records(file: BatchSource) -> bool:
+    return next(file.batches(file.names[:1]), None) is not None
+
+
+def batches_of(source: TableSource) -> BatchSource:
+    """Return a source of :func:`~sfumato.table.sources.open_source`, one file or several, as batches.
+
+    Raises ``InputError`` when a file cannot be read a piece at a time, or a column has another type in one part than in
+    another.
+    """
+    if not isinstance(source, SeveralFiles):
+        return batch_source(source)
+    files = []
+    for part in source.parts:
+        with named_part(part.label):
+            files.append((part, batch_source(part.source)))
+    return SeveralBatches(tuple(files), source.names, source.is_text, _types(source, [file for _, file in files]))
+
+
+def _types(source: SeveralFiles, files: Sequence[BatchSource]) -> Mapping[str, pl.DataType]:
+    """Return the types that hold the values of all parts; none for text, which has no types."""
+    schemas = []
+    for part, file in zip(source.parts, files, strict=True):
+        if not isinstance(file, ScannedBatches):
+            return {}
+        with named_part(part.label):
+            schemas.append(file.types())
+    empty = {name: [pl.Series(name, [], dtype=schema[name]) for schema in schemas] for name in files[0].names}
+    return {name: joined_column(name, pieces, source.parts).dtype for name, pieces in empty.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpenedFile:
+    """A table in files whose columns all have a role."""
+
+    path: Path  # what messages call it
+    files: Callable[[], Sequence[Path]]  # looks for the files that the table is read from
+    source: BatchSource
+    schema: Schema  # ``others="keep"`` columns have become insensitive
+    names: tuple[str, ...]  # of the columns that a table keeps, in the order of the file
+    reading: ValueReading
+    keys: tuple[str, ...]  # columns that are left out and may be keys of people
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Refuse files that are others at the end of the block than at its beginning."""
+        before = self._state()
+        try:
+            yield
+        finally:
+            # Whatever else went wrong with it follows from that.
+            if self._state() != before:
+                raise InputError(CHANGED)
+
+    def _state(self) -> list[tuple[Path, int, int, int] | None]:
+        return [_state_of(path) for path in self.files()]
+
+
+def _state_of(path: Path) -> tuple[Path, int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
+    """Open CSV, Parquet or Arrow files as :func:`sfumato.read_table` would: one, a folder or a pattern of names.
+
+    Raises ``SfumatoError`` with everything that is wrong with the file's layout and roles.
+    """
+    if any(is_json_lines(file) for file in files_of(path)):
+        # Opening them reads them whole, which may not be possible.
+        raise InputError(WHOLE)
+    how = replace(Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=())
+    schema, layout = policy.to_schema(), how.layout()
+    opened, reading = open_table_as(path, how)
+    header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
+    roles = checked_roles(header, schema)
+    reading = replace(reading, codes=schema.quasi_identifying)
+    keys = candidates(header, schema)
+    return OpenedFile(path, lambda: files_of(path), batches_of(opened), roles.schema, roles.kept, reading, keys)
+
+
+def checked_roles(header: Header, schema: Schema) -> RoleAssignment:
+    """Give every column of a table that is read in batches its role.
+
+    Raises ``SfumatoError`` when roles are wrong, or missing: without looking at its values nothing is published.
+    """
+    assignment = assign_roles(header, schema)
+    raise_together([*assignment.errors, *_not_looked_at(assignment, schema)])
+    return assignment
+
+
+def _not_looked_at(assignment: RoleAssignment, schema: Schema) -> list[SfumatoError]:
+    """Refuse columns that would be published because nobody said anything of them: their values are not looked at."""
+    unsaid = [name for name in assignment.kept if name in assignment.passing and name not in schema.publish]
+    if not unsaid:
+        return []
+    listed = ", ".join(map(repr, unsaid))
+    return [
+        SchemaError(
+            f"column(s) without a role: {listed}; the disk engine does not look whether their values identify people. "
+            "Give each a role (--insensitive publishes it, --identifying removes it), or use --engine memory"
+        )
+    ]

@@ -1,4 +1,6 @@
-"""A table read once: the values of its columns are counted, then its records become codes on disk.
+"""A table read once: values are counted batch by batch, then records become codes on disk.
+
+Letters: n records, r raw values of a column, d values that they stand for, v codes.
 
 Letters: n records, q quasi-identifying and s sensitive attributes.
 """
@@ -6,31 +8,291 @@ Letters: n records, q quasi-identifying and s sensitive attributes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_together
-from sfumato.table.columns import ValueReading, is_text, kept_column, with_missing
-from sfumato.table.encoding import EncodedTable, Order
-from sfumato.table.identification import Look, look_at
-from sfumato.table.large.batches import BatchSource
-from sfumato.table.large.spill import PartFiles, let_go, mapped, write_out
-from sfumato.table.large.values import (
-    CodedColumn,
-    CountedTexts,
-    CountedValues,
-    TextsApart,
-    ValueCounter,
-    coded_column,
+from sfumato.table.columns import (
+    StrangeValues,
+    TypedColumn,
+    ValueReading,
+    is_text,
+    kept_column,
+    read_attribute,
+    refuse_nested,
+    strange_values,
+    with_missing,
 )
-from sfumato.table.person_column import numbers_wished, strange_wishes
-from sfumato.table.person_keys import PersonKey, columns_in, key_question, keys_asked, keys_with_buckets, one_key
+from sfumato.table.distinct import Distinct, distinct_of, private_categorical
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, Order, encoded_attribute
+from sfumato.table.identification import Look, look_at, look_of
+from sfumato.table.large.batches import BatchSource
+from sfumato.table.large.memory import PartFiles, let_go, mapped, write_out
+from sfumato.table.person_keys import (
+    PersonKey,
+    columns_in,
+    key_question,
+    keys_asked,
+    keys_with_buckets,
+    numbers_wished,
+    one_key,
+    strange_wishes,
+)
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+
+MERGED = 16
+"""Batches whose values are counted before they are put together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RawValues:
+    """What a column holds, as its source has it."""
+
+    values: pl.Series  # length r: each that occurs, in no particular order; no missing value
+    counts: NDArray[np.int64]  # (r,): records that have each
+    first: NDArray[np.int64]  # (r,): the first of them, from 0
+    missing: int  # records without a value
+    numbered: bool = False  # whether batches have the places of these values instead of the values
+
+
+class ValueCounter(Protocol):
+    """Counts the values of one column, batch by batch."""
+
+    def add(self, column: pl.Series, before: int) -> pl.Series:
+        """Count a batch that has so many rows before it; return it as :meth:`CodedColumn.codes` takes it.
+
+        Raises ``InputError`` when the values cannot be published.
+        """
+        ...
+
+    @property
+    def size(self) -> int:
+        """Bytes that the values take so far, about."""
+        ...
+
+
+class TextsApart:
+    """Texts, each of which has a number from 0 on in all batches; they are told apart and not counted.
+
+    See :class:`ValueCounter`. `dtype`: the type whose register has the numbers; a source that reads columns as this
+    type saves a step.
+    """
+
+    def __init__(self) -> None:
+        self.dtype = private_categorical()
+        # A register that no series uses is forgotten, and would begin anew with the next batch.
+        self._kept = pl.Series([], dtype=self.dtype)
+        self._met = 0
+        self._bytes = 0
+
+    def add(self, column: pl.Series, before: int) -> pl.Series:
+        """Take a batch; return the number of each text, null where there is none."""
+        if isinstance(column.dtype, (pl.Categorical, pl.Enum)) and column.dtype != self.dtype:
+            column = column.cast(pl.String)
+        numbers = column.cast(self.dtype).to_physical().alias(column.name)
+        highest: Any = numbers.max()
+        if highest is not None and highest >= self._met:
+            self._meet(numbers, int(highest) + 1, before)
+        return numbers
+
+    def _meet(self, numbers: pl.Series, met: int, before: int) -> None:
+        """Take note of numbers that no batch had."""
+        new = pl.Series("", np.arange(self._met, met), dtype=pl.UInt32)
+        self._bytes += int(self._texts(new).str.len_bytes().sum())
+        self._met = met
+
+    def _texts(self, numbers: pl.Series) -> pl.Series:
+        return numbers.cat.to(self.dtype).cast(pl.String)
+
+    @property
+    def size(self) -> int:
+        """Bytes that texts and counts take so far, about."""
+        return self._bytes + 64 * self._met
+
+    def told_apart(self, name: str, missing: Collection[str]) -> CodedColumn:
+        """Return a column whose codes are the numbers of the texts: they say which records are alike, and nothing else.
+
+        Labels are null and occurrences 0, as nobody may read them; texts that stand for a missing value are one value,
+        the missing one.
+        """
+        marks = pl.Series(sorted(missing), dtype=pl.String).cast(self.dtype).to_physical().to_numpy()
+        code_of = np.arange(self._met, dtype=np.uint32)
+        code_of[marks[marks < self._met]] = self._met
+        unread = pl.Series(name, [None], dtype=pl.String).new_from_index(0, self._met + 1)
+        attribute = EncodedAttribute(
+            name, Kind.CATEGORICAL, unread.head(self._met), None, None, has_missing=True, domain_width=0.0,
+            domain_size=self._met + 1,
+        )  # fmt: skip
+        return CodedColumn(attribute, unread, np.zeros(attribute.cardinality, dtype=np.int64), code_of, None)
+
+
+class CountedTexts(TextsApart):
+    """Texts that are counted as well; see :class:`ValueCounter`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._first = np.zeros(0, dtype=np.int64)
+        self._missing = 0
+
+    def add(self, column: pl.Series, before: int) -> pl.Series:
+        """Count a batch; return the number of each text, null where there is none."""
+        numbers = super().add(column, before)
+        known = numbers.drop_nulls().to_numpy()
+        self._missing += len(numbers) - len(known)
+        self._counts += np.bincount(known, minlength=self._met)
+        return numbers
+
+    def _meet(self, numbers: pl.Series, met: int, before: int) -> None:
+        old, more = self._met, np.zeros(met - self._met, dtype=np.int64)
+        super()._meet(numbers, met, before)
+        self._counts, self._first = (np.append(each, more) for each in (self._counts, self._first))
+        known = np.flatnonzero((numbers >= old).fill_null(False).to_numpy())
+        found, places = np.unique(numbers.gather(known).to_numpy(), return_index=True)
+        self._first[found] = known[places] + before
+
+    def raw(self, name: str) -> RawValues:
+        """Return what was counted; values stand in the order of their numbers."""
+        known = np.flatnonzero(self._counts)
+        texts = self._texts(pl.Series("", known, dtype=pl.UInt32)).alias(name)
+        if len(texts) < self._met:
+            # The register gave out numbers that no record has; nobody looks these up.
+            texts = pl.Series(name, [""]).new_from_index(0, self._met).scatter(known, texts)
+        return RawValues(texts, self._counts, self._first, self._missing, numbered=True)
+
+
+class CountedValues:
+    """Values of any other type; see :class:`ValueCounter`."""
+
+    def __init__(self) -> None:
+        self._parts: list[pl.DataFrame] = []
+
+    def add(self, column: pl.Series, before: int) -> pl.Series:
+        """Count a batch; return it with equal values alike."""
+        refuse_nested(column)
+        # Adding zero makes one value of 0.0 and -0.0.
+        plain = column.fill_nan(None) + 0.0 if column.dtype.is_float() else column
+        rows = pl.int_range(before, before + len(column), eager=True)
+        counted = pl.DataFrame({"value": plain, "first": rows}).group_by("value")
+        self._parts.append(counted.agg(pl.len().cast(pl.Int64).alias("count"), pl.col("first").min()))
+        if len(self._parts) >= MERGED:
+            self._parts = [self._merged()]
+        return plain
+
+    def _merged(self) -> pl.DataFrame:
+        together = pl.concat(self._parts, how="vertical_relaxed").group_by("value")
+        return together.agg(pl.col("count").sum(), pl.col("first").min())
+
+    @property
+    def size(self) -> int:
+        """Bytes that values and counts take so far, about."""
+        return int(sum(part.estimated_size() for part in self._parts))
+
+    def raw(self, name: str) -> RawValues:
+        """Return what was counted."""
+        counted = self._merged().sort("first")
+        self._parts = [counted]
+        known = counted.filter(pl.col("value").is_not_null())
+        missing = int(counted["count"].sum()) - int(known["count"].sum())
+        return RawValues(known["value"].alias(name), known["count"].to_numpy(), known["first"].to_numpy(), missing)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Counted(Distinct):
+    """Distinct values of which each raw value knows its first record."""
+
+    first: Any = None
+
+    def first_record(self, chosen: NDArray[np.bool_]) -> int:
+        """Return the row number (from 1) of the first record whose value is `chosen`."""
+        return int(self.first[np.append(chosen, False)[self.rank_of][self.raw]].min()) + 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedColumn:
+    """A column whose values are numbered."""
+
+    attribute: EncodedAttribute
+    # length v + 1: the typed value behind each code, and the missing one; null behind codes that do not occur
+    values: pl.Series
+    occurrences: NDArray[np.int64]  # (cardinality,): how many records have each code
+    code_of: NDArray[np.integer]  # int64 or uint32 (r,): the code of each raw value
+    raws: pl.Series | None  # the raw values; None where batches have their places
+    remarks: tuple[str, ...] = ()  # what a steward should hear of how it was read
+
+    @cached_property
+    def look(self) -> Look:
+        """What the column looks like."""
+        missing = int(self.occurrences[self.attribute.size :].sum())
+        values = self.values.drop_nulls()
+        return look_of(self.attribute.name, values, int(self.occurrences.sum()) - missing)
+
+    def codes(self, column: pl.Series) -> NDArray[np.integer]:
+        """Return the code of each value of a batch, as its counter returned it; (rows,)."""
+        places = column if self.raws is None else self._places(column)
+        if not places.has_nulls():
+            codes: NDArray[np.integer] = self.code_of[places.to_numpy()]
+            return codes
+        codes = np.full(len(column), self.attribute.size, dtype=np.int64)
+        known = places.is_not_null().to_numpy()
+        codes[known] = self.code_of[places.drop_nulls().to_numpy()]
+        return codes
+
+    def _places(self, column: pl.Series) -> pl.Series:
+        """Return where each value stands among the raw ones; null for missing ones."""
+        raws = pl.DataFrame({"value": self.raws, "place": np.arange(len(self.code_of))})
+        asked = pl.DataFrame({"value": column.cast(raws["value"].dtype)})
+        return asked.join(raws, on="value", how="left", maintain_order="left")["place"]
+
+
+def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, order: Order) -> CodedColumn:
+    """Return a column with numbers for its values, those that :func:`sfumato.table.encoding.encode` gives a whole one.
+
+    Raises ``SfumatoError`` as reading and encoding it whole.
+    """
+    typed_values = _typed(raw, declared, reading.of(raw.values.name))
+    values, kind = typed_values.values, typed_values.kind
+    distinct = _distinct(values, raw)
+    attribute, code_of_number = encoded_attribute(raw.values.name, kind, declared, distinct, order)
+    code_of = code_of_number[distinct.raw]
+    occurrences = np.bincount(code_of, weights=raw.counts, minlength=attribute.size + 1).astype(np.int64)
+    occurrences[attribute.size] += raw.missing
+    typed = pl.Series([None], dtype=values.dtype).new_from_index(0, attribute.size + 1)
+    present = np.flatnonzero(code_of < attribute.size)
+    _, firsts = np.unique(code_of[present], return_index=True)
+    one_each = present[firsts]
+    typed = typed.scatter(code_of[one_each], values.gather(one_each)) if len(one_each) else typed
+    values = typed.alias(raw.values.name)
+    raws = None if raw.numbered else raw.values
+    return CodedColumn(attribute, values, occurrences[: attribute.cardinality], code_of, raws, typed_values.remarks)
+
+
+def _typed(raw: RawValues, declared: Attribute, reading: ValueReading) -> TypedColumn:
+    try:
+        typed = read_attribute(raw.values, declared, reading)
+        is_text = isinstance(typed.values.dtype, pl.Categorical)
+        return typed._replace(values=typed.values.cast(pl.String)) if is_text else typed
+    except StrangeValues as error:
+        strange = error.parsed.strangers.to_numpy()
+        records, first = int(raw.counts[strange].sum()), int(raw.first[strange].min())
+        raise strange_values(error.name, error.parsed, records, first + 1) from None
+
+
+def _distinct(values: pl.Series, raw: RawValues) -> Distinct:
+    found = distinct_of(values)
+    ranks = found.rank_of[found.raw]
+    counts = np.bincount(ranks, weights=raw.counts, minlength=len(found.values) + 1).astype(np.int64)
+    return _Counted(
+        found.values, counts[:-1], found.raw, found.rank_of, int(counts[-1]) + raw.missing, first=raw.first
+    )  # fmt: skip
+
 
 # Who the records of a table are about that is never held: keys go to private files, and come back as numbers.
 #
@@ -45,21 +307,11 @@ BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleOnDisk:
-    """The people of a table.
+    """The people of a table."""
 
-    Attributes
-    ----------
-    numbers : numpy.ndarray
-        int32 (n,), mapped: the person of each record, in the order in which people appear.
-    keyless : int
-        Records without a key, each of which is a person of its own.
-    first_keyless : int
-        The first of them, from 0; n where there is none.
-    """
-
-    numbers: NDArray[np.int32]
-    keyless: int
-    first_keyless: int
+    numbers: NDArray[np.int32]  # (n,), mapped: the person of each record, in the order in which people appear
+    keyless: int  # records without a key, each of which is a person of its own
+    first_keyless: int  # the first of them, from 0; n where there is none
 
     @property
     def some_have_several(self) -> bool:
@@ -93,11 +345,9 @@ class KeyFiles:
     def people(self) -> PeopleOnDisk:
         """Give people numbers, and take the keys away.
 
-        Notes
-        -----
         Keys that are equal, or may be spellings of one, have equal hashes, by which they are dealt to files, and are
-        compared there by themselves: nothing hangs on a hash. Memory: one file of about a million keys,
-        and 5 bytes a record.
+        compared there by themselves: nothing hangs on a hash. Memory: one file of about a million keys, and 5 bytes a
+        record.
         """
         first = mapped(self._folder / "first-of-person", np.int32, (self._height,), new=True)
         bits = max(0, (self._height - 1) // BUCKET).bit_length()
@@ -146,12 +396,8 @@ class KeyFiles:
 class WishesOnDisk:
     """The wishes of a table.
 
-    Attributes
-    ----------
-    k : numpy.ndarray or None
-        int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column says.
-    l : numpy.ndarray or None
-        The same for the l.
+    `k`: int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column
+    says. `l`: the same for the l.
     """
 
     k: NDArray[np.int32] | None = None
@@ -159,17 +405,7 @@ class WishesOnDisk:
 
 
 class WishFile:
-    """Takes the wishes of one column, batch by batch.
-
-    Parameters
-    ----------
-    path
-        Where they are kept.
-    name
-        Of the column.
-    what
-        ``"a k"`` or ``"an l"``.
-    """
+    """Takes the wishes of one column, batch by batch. `path`: where they are kept. `what`: ``"a k"`` or ``"an l"``."""
 
     def __init__(self, path: Path, name: str, what: str) -> None:
         self._path, self._name, self._what = path, name, what
@@ -189,13 +425,7 @@ class WishFile:
             write_out(wished, file)
 
     def wishes(self) -> NDArray[np.int32]:
-        """Return all of them, int32 (n,), mapped.
-
-        Raises
-        ------
-        InputError
-            As :func:`sfumato.table.person_column.read_wishes` of the whole column.
-        """
+        """Return all of them, int32 (n,), mapped; errors as of :func:`sfumato.table.person_column.read_wishes`."""
         if self._strange:
             raise strange_wishes(self._name, self._strange, self._first, self._what)
         return mapped(self._path, np.int32, (self._height,))
@@ -209,44 +439,22 @@ WATCHED = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LargeTable:
-    """A table whose records lie on disk as codes, in the order of its source.
+    """A table whose records lie on disk as codes, in the order of its source."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The roles; every column has one.
-    names : tuple of str
-        Of the columns that are published, in the order of the source.
-    quasi_identifying, sensitive : tuple of CodedColumn
-        In declared order.
-    codes, sensitive_codes : numpy.ndarray
-        Unsigned (n, q) and (n, s), row-major, mapped from disk.
-    carried : tuple of Path
-        The insensitive columns, a file for each batch; none where there are no such columns.
-    starts : tuple of int
-        The first record of each batch, and n.
-    from_text : frozenset of str
-        Quasi-identifying and sensitive columns whose values were read from text.
-    passing : frozenset of str
-        Insensitive columns that have no role of their own.
-    people : PeopleOnDisk or None
-        Who the records are about; None where no column says it.
-    wishes : WishesOnDisk
-        What people wish for.
-    """
-
-    schema: Schema
-    names: tuple[str, ...]
+    schema: Schema  # the roles; every column has one
+    names: tuple[str, ...]  # of the columns that are published, in the order of the source
+    # `quasi_identifying`, `sensitive`: in declared order
     quasi_identifying: tuple[CodedColumn, ...]
     sensitive: tuple[CodedColumn, ...]
+    # `codes`, `sensitive_codes`: unsigned (n, q) and (n, s), row-major, mapped from disk
     codes: NDArray[np.unsignedinteger]
     sensitive_codes: NDArray[np.unsignedinteger]
-    carried: tuple[Path, ...]
-    starts: tuple[int, ...]
-    from_text: frozenset[str]
-    passing: frozenset[str] = frozenset()
-    people: PeopleOnDisk | None = None
-    wishes: WishesOnDisk = field(default_factory=WishesOnDisk)
+    carried: tuple[Path, ...]  # the insensitive columns, a file for each batch; none where there are no such columns
+    starts: tuple[int, ...]  # the first record of each batch, and n
+    from_text: frozenset[str]  # quasi-identifying and sensitive columns whose values were read from text
+    passing: frozenset[str] = frozenset()  # insensitive columns that have no role of their own
+    people: PeopleOnDisk | None = None  # who the records are about; None where no column says it
+    wishes: WishesOnDisk = field(default_factory=WishesOnDisk)  # what people wish for
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -292,34 +500,18 @@ class LargeTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coding:
-    """How a table becomes codes.
+    """How a table becomes codes."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The roles of all columns that are read; nothing is left to decide.
-    names : tuple of str
-        Of these columns, in the order of the source.
-    reading : ValueReading
-    folder : Path
-        Where codes are written.
-    memory : int
-        Bytes that counted values may take.
-    order : str
-        How quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`.
-    progress : callable
-        Called with what is being done and how many records are.
-    alike : frozenset of str
-        Columns of which it only counts which records are alike: texts get numbers, and nobody reads them again.
-    """
-
-    schema: Schema
-    names: tuple[str, ...]
+    schema: Schema  # the roles of all columns that are read; nothing is left to decide
+    names: tuple[str, ...]  # of these columns, in the order of the source
     reading: ValueReading
-    folder: Path
-    memory: int
+    folder: Path  # where codes are written
+    memory: int  # bytes that counted values may take
+    # how quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`
     order: Order = "frequency"
+    # called with what is being done and how many records are
     progress: Callable[[str, int], None] = lambda what, done: None
+    # columns of which it only counts which records are alike: texts get numbers, and nobody reads them again
     alike: frozenset[str] = frozenset()
 
     @property
@@ -373,16 +565,9 @@ class Kept:
 def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     """Read a source once and count its values, then write the codes of its records.
 
-    Raises
-    ------
-    SfumatoError
-        Everything that reading and encoding the table whole would raise; also where its values do not fit into the
-        memory.
-
-    Notes
-    -----
-    Memory: one batch, and the distinct values of every quasi-identifying and sensitive column. Disk: until codes are
-    written, a number for each cell besides.
+    Raises ``SfumatoError``: everything that reading and encoding the table whole would raise; also where its values do
+    not fit into the memory. Memory: one batch, and the distinct values of every quasi-identifying and sensitive column.
+    Disk: until codes are written, a number for each cell besides.
     """
     schema = coding.schema
     keys = None if not coding.key_columns else KeyFiles(coding.folder, coding.schema.key_form)

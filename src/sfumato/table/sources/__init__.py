@@ -8,20 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sfumato.errors import InputError, raise_all
-from sfumato.table.csv_format import CsvFormat
-from sfumato.table.sources import (
-    csv_text,
-    databases,
-    folders,
-    frames,
-    json_lines,
-    other_files,
-    parquet,
-    spark,
-    standard_input,
-    statistical,
-)
-from sfumato.table.sources.protocol import Family, Given, Place, TableSource
+from sfumato.table.databases import protocol as databases
+from sfumato.table.sources import folders, frames, other_files, spark, standard_input, statistical, text_files
+from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
@@ -31,18 +20,18 @@ SOURCES: tuple[Family, ...] = (
     folders.LIST,
     spark.FAMILY,
     standard_input.UNREADABLE,
-    frames.FAMILY,
+    frames.FRAMES,
     folders.FOLDER,
     *other_files.FAMILIES,
     folders.PATTERN,
-    parquet.FAMILY,
-    parquet.ARROW,
+    frames.PARQUET,
+    frames.ARROW,
     other_files.FAMILY,
     other_files.OLD,
     *statistical.FAMILIES,
-    json_lines.FAMILY,
-    json_lines.DOCUMENT,
-    csv_text.FAMILY,
+    text_files.JSON_LINES,
+    text_files.JSON_DOCUMENT,
+    text_files.CSV,
 )
 """In this order the families are asked; the last one takes every file."""
 
@@ -50,24 +39,14 @@ SOURCES: tuple[Family, ...] = (
 def open_source(source: object, layout: CsvFormat, place: Place | None = None) -> TableSource:
     """Open a file or frame as named columns; values are read later.
 
-    Parameters
-    ----------
-    source
-        What any of the :data:`SOURCES` recognises.
-    layout
-        How text is laid out.
-    place
-        What only some sources need to be told.
-
-    Raises
-    ------
-    InputError
-        When it is none, cannot be opened, or is told what means nothing to it.
+    `source`: what any of the :data:`SOURCES` recognises. `layout`: how text is laid out. `place`: what only some
+    sources need to be told. Raises ``InputError`` when it is none, cannot be opened, or is told what means nothing to
+    it.
     """
     try:
         given = Given.of(source, layout, place or Place())
         family = next(family for family in SOURCES if family.recognizes(given))
-        if family is csv_text.FAMILY and not given.file.exists():
+        if family is text_files.CSV and not given.file.exists():
             raise FileNotFoundError
         raise_all(InputError, _meaningless(given.place.given - family.settings))
         return family.open(given)

@@ -1,17 +1,18 @@
-"""Frames of polars, pandas and Arrow."""
+"""Frames of polars, pandas and Arrow, and files of Parquet and Arrow."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_together
 from sfumato.table.header import Header, repeated
-from sfumato.table.sources.protocol import Family
+from sfumato.table.sources.protocol import Family, Given, TableSource
 
 # The order that a frame declares for the categories of a column: small before medium before large.
 
@@ -19,12 +20,7 @@ from sfumato.table.sources.protocol import Family
 def with_declared_order(column: pl.Series, native: Any) -> pl.Series:
     """Return a column as polars has it, as an Enum where the library that it comes from declares an order.
 
-    Parameters
-    ----------
-    column
-        As polars has it.
-    native
-        The same column in its own library: an ordered categorical of pandas or dictionary of Arrow has an order.
+    `native`: the same column in its own library: an ordered categorical of pandas or dictionary of Arrow has an order.
     """
     order = _categories(native) if isinstance(column.dtype, pl.Categorical) else None
     if order is None or not all(isinstance(category, str) for category in order):
@@ -67,32 +63,17 @@ def without_index(source: Any, roles: Collection[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameSource:
-    """Names of the columns of a frame, and how to get them.
+    """Names of the columns of a frame, and how to get them."""
 
-    Attributes
-    ----------
-    column : callable
-        Takes a name, returns the column as polars has it.
-    names : tuple of str
-    index : frozenset of str
-        Those that were the index of a pandas frame.
-    """
-
-    column: Callable[[str], pl.Series]
+    column: Callable[[str], pl.Series]  # takes a name, returns the column as polars has it
     names: tuple[str, ...]
-    index: frozenset[str] = frozenset()
+    index: frozenset[str] = frozenset()  # those that were the index of a pandas frame
 
     is_text = False
     """Values have types of their own."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Convert columns to polars.
-
-        Raises
-        ------
-        InputError
-            Naming every column whose values are of mixed types.
-        """
+        """Convert columns to polars. Raises ``InputError``: naming every column whose values are of mixed types."""
         columns, errors = [], list[SfumatoError]()
         for name in names:
             try:
@@ -107,13 +88,7 @@ class FrameSource:
 
 
 def frame_source(frame: object) -> FrameSource:
-    """Accept a frame of any library that narwhals knows.
-
-    Raises
-    ------
-    InputError
-        When it is not a frame, or has columns whose names are not text.
-    """
+    """Accept a frame that narwhals knows; ``InputError`` when it is none, or names of columns are not text."""
     if isinstance(frame, pl.LazyFrame):
         raise InputError("a lazy frame holds no records yet; call .collect() on it")
     names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
@@ -142,4 +117,89 @@ def frame_source(frame: object) -> FrameSource:
     return FrameSource(column, tuple(names), index_columns(getattr(getattr(frame, "schema", None), "metadata", None)))
 
 
-FAMILY = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))
+FRAMES = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))
+
+
+# Files of Arrow (Feather): the file form and the stream form.
+
+
+_FILE, _OLD, _STREAM = b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArrowFileSource:
+    """Names of the columns of an Arrow file, and how to read them."""
+
+    path: Path
+    names: tuple[str, ...]
+    is_stream: bool
+
+    is_text = False
+    """Values have types of their own."""
+    is_columnar = True
+    """Columns cost no more one by one than together."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns, raising InputError when the file is damaged."""
+        frame = _read(self.path, [self.names.index(name) for name in names], is_stream=self.is_stream)
+        return [frame.get_column(name) for name in names]
+
+
+def _read(path: Path, columns: list[int] | None, *, is_stream: bool, rows: int | None = None) -> pl.DataFrame:
+    try:
+        if is_stream:
+            return pl.read_ipc_stream(path, columns=columns, n_rows=rows)
+        return pl.read_ipc(path, columns=columns, n_rows=rows)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise InputError("the Arrow file is damaged or cut off; get a whole copy") from None
+
+
+def _open(given: Given) -> TableSource:
+    if given.start.startswith(_OLD):
+        raise InputError("this is a Feather file of the first version; write it again with a newer library")
+    is_stream = given.start.startswith(_STREAM)
+    return ArrowFileSource(given.file, tuple(_read(given.file, None, is_stream=is_stream, rows=0).columns), is_stream)
+
+
+ARROW = Family(recognizes=lambda given: given.start.startswith((_FILE, _OLD, _STREAM)), open=_open)
+
+
+_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParquetSource:
+    """Names of the columns of a Parquet file, and how to read them."""
+
+    path: Path
+    names: tuple[str, ...]
+    index: frozenset[str] = frozenset()  # those that were the index of a pandas frame
+
+    is_text = False
+    """Values have types of their own."""
+    is_columnar = True
+    """Columns cost no more one by one than together."""
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns. Raises ``InputError`` when the file is damaged."""
+        try:
+            # By number, for the same reason.
+            numbers = [self.names.index(name) for name in names]
+            return pl.read_parquet(self.path, columns=numbers, glob=False).get_columns()
+        except (pl.exceptions.PolarsError, OSError):
+            raise _damaged() from None
+
+
+def parquet_source(path: Path) -> ParquetSource:
+    """Open a Parquet file and read the names of its columns. Raises ``InputError`` when the file is damaged."""
+    try:
+        return ParquetSource(path, tuple(pl.read_parquet_schema(path)), index_columns(pl.read_parquet_metadata(path)))
+    except (pl.exceptions.PolarsError, OSError):
+        raise _damaged() from None
+
+
+def _damaged() -> InputError:
+    return InputError("the Parquet file is damaged or cut off; get a whole copy")
+
+
+PARQUET = Family(recognizes=lambda given: given.start.startswith(_MAGIC), open=lambda given: parquet_source(given.file))

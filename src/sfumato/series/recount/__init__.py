@@ -1,1 +1,0 @@
-"""Recounts of what several releases tell together, from the releases alone."""

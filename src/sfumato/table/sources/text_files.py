@@ -1,0 +1,695 @@
+"""Text files as sources: their bytes as UTF-8 however they are packed, CSV, and JSON lines."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, raise_all
+from sfumato.table.distinct import private_categorical
+from sfumato.table.sources.protocol import CsvFormat, Family, Given, TableSource
+
+# In which encoding a text seems to be, where it was read in another one.
+
+
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_SINGLE_BYTES = ("cp1252", "cp850", "mac-roman")
+"""Encodings of Western European files, the most usual first."""
+_LETTERS = frozenset("äöüÄÖÜßéèêëàâçñóíáúôîûøåæœÉÀÈÇÑØÅÆ°€§²µ–’")
+
+
+def is_utf8(encoding: str) -> bool:
+    """Tell whether an encoding is UTF-8, or a part of it."""
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+def refuse_utf16(start: bytes, encoding: str) -> None:
+    """Refuse a text that is UTF-16 by its first bytes, where another encoding was given (``InputError``)."""
+    start = start[:_START]
+    is_marked = start.startswith(_UTF_16)
+    if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) or not (is_marked or _has_nulls(start)):
+        return
+    order = "utf-16" if is_marked else "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
+    raise InputError(f"the file is UTF-16, not {encoding}: add --set source.encoding={order}")
+
+
+def refuse_utf8(content: bytes, encoding: str) -> None:
+    """Refuse a text in UTF-8 where an encoding of single bytes was given, in which every letter would become two.
+
+    Raises ``InputError``: naming the encoding. No other text with letters beyond ASCII is UTF-8 by chance.
+    """
+    if content.isascii() or codecs.lookup(encoding).name.startswith(("utf-", "gb", "big5", "shift", "euc", "cp93")):
+        return
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    raise InputError(f"the file is UTF-8, not {encoding}: leave source.encoding out, or say utf-8")
+
+
+def likely_encoding(content: bytes) -> str:
+    """Name the encoding of single bytes in which most bytes beyond ASCII are letters of Western Europe."""
+    high = bytes(byte for byte in content if byte > 127)
+    return max(_SINGLE_BYTES, key=lambda name: sum(letter in _LETTERS for letter in high.decode(name, "replace")))
+
+
+def _has_nulls(start: bytes) -> bool:
+    """Tell whether every other byte is null, or nearly so."""
+    return len(start) > 3 and 2 * max(start[0::2].count(0), start[1::2].count(0)) > 0.8 * len(start)
+
+
+_BLOCK = 1 << 18
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UNPACKED = 1 << 20
+_START = 400
+
+UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
+"""Variable with the most MB that a packed file may unpack to."""
+_USUAL_RATIO = 100
+"""Tables seldom shrink to less than a thirtieth."""
+_ALWAYS = 64 << 20
+"""Bytes that are always unpacked."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CsvFile:
+    """A UTF-8 text file: on disk as it is or packed, or in memory."""
+
+    given: Path | bytes
+    packing: str | None = None  # ``gzip`` or ``zstd``; None: it is not packed
+
+    @cached_property
+    def content(self) -> Path | bytes:
+        """What a CSV parser may read; a packed file is unpacked into memory."""
+        if self.packing is None:
+            return self.given
+        with self.open() as stream:
+            return stream.read()
+
+    def open(self) -> BinaryIO:
+        """Open the bytes for reading; a packed file is unpacked as it is read."""
+        given = self.given if self.packing is None else self.__dict__.get("content")
+        if given is None:
+            assert self.packing is not None
+            return io.BufferedReader(_Unpacked(self.given, self.packing), _UNPACKED)
+        return io.BytesIO(given) if isinstance(given, bytes) else given.open("rb")
+
+    def open_text(self) -> io.TextIOWrapper:
+        """Open the text; line ends stay as they are, bytes that are not UTF-8 become lone surrogates."""
+        return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+    def strange_bytes(self) -> bytes:
+        """Return bytes from the first on that is not UTF-8; none where all are."""
+        decoder, block = codecs.getincrementaldecoder("utf-8")(), b""
+        with self.open() as stream:
+            try:
+                while block := stream.read(_BLOCK):
+                    decoder.decode(block)
+                decoder.decode(b"", final=True)
+            except UnicodeDecodeError as error:
+                return error.object[error.start :] + stream.read(_BLOCK)
+        return b""
+
+    def blocks(self) -> Iterator[bytes]:
+        """Read the bytes block by block, without the line ends that close the file."""
+        held = b""
+        with self.open() as stream:
+            while block := stream.read(_BLOCK):
+                body = block.rstrip(b"\r\n")
+                if not body:
+                    held += block
+                    continue
+                yield held + body if held else body
+                held = block[len(body) :]
+
+
+def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
+    """Open a file, or its content, as it is or packed by gzip or zstd; other encodings are translated in memory.
+
+    Raises ``InputError`` when the file cannot be unpacked, or has bytes that are invalid in its encoding (with the
+    line).
+    """
+    if isinstance(given, Path) and not given.is_file():
+        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
+    start = _start_of(given)
+    packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
+    file = CsvFile(given, packing)
+    if not is_utf8(layout.encoding):
+        content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
+        refuse_utf8(content, layout.encoding)
+        return CsvFile(_translated(content, layout.encoding))
+    with file.open() as stream:
+        refuse_utf16(stream.read(_START), layout.encoding)
+    return file
+
+
+def _start_of(given: Path | bytes) -> bytes:
+    if isinstance(given, bytes):
+        return given[: len(_ZSTD)]
+    with given.open("rb") as stream:
+        return stream.read(len(_ZSTD))
+
+
+class _Unpacked(io.RawIOBase):
+    """Every part of a packed file, one after the other, up to a limit: a small file may hold more than a disk does."""
+
+    def __init__(self, packed: Path | bytes, packing: str) -> None:
+        self._packing = packing
+        self._limit = unpack_limit(len(packed) if isinstance(packed, bytes) else packed.stat().st_size)
+        self._size = 0
+        self._stream = _stream(packed, packing)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, room: Any) -> int:
+        """Unpack what comes next."""
+        try:
+            block = self._stream.read(len(room))
+        except (OSError, EOFError, zlib.error):
+            raise InputError(f"the {self._packing} file is damaged or cut off; get a whole copy") from None
+        self._size += len(block)
+        if self._size > self._limit:
+            raise InputError(
+                f"the {self._packing} file unpacks to more than {self._limit >> 20:,} MB, which is a lot for its size; "
+                f"unpack it yourself, or set {UNPACK_LIMIT} to the most MB that it may have"
+            )
+        room[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        """Close the packed file, too."""
+        self._stream.close()
+        super().close()
+
+
+def _stream(packed: Path | bytes, packing: str) -> Any:
+    if packing == "gzip":
+        return gzip.GzipFile(fileobj=io.BytesIO(packed)) if isinstance(packed, bytes) else gzip.open(packed)
+    import pyarrow as pa  # only where it is needed: few files are packed like this
+
+    return pa.CompressedInputStream(pa.BufferReader(packed) if isinstance(packed, bytes) else str(packed), "zstd")
+
+
+def unpack_limit(packed: int) -> int:
+    """Return the most bytes that a packed file of that many may unpack to."""
+    said = os.environ.get(UNPACK_LIMIT)
+    if said is None:
+        return max(_USUAL_RATIO * packed, _ALWAYS)
+    if not said.isascii() or not said.isdigit() or not int(said):
+        raise InputError(f"{UNPACK_LIMIT} must be a whole number of MB, 1 or above")
+    return int(said) << 20
+
+
+def _translated(content: bytes, encoding: str) -> bytes:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    translated = bytearray()
+    for start in range(0, len(content), _BLOCK):
+        block = content[start : start + _BLOCK]
+        try:
+            translated += decoder.decode(block, final=start + _BLOCK >= len(content)).encode()
+        except UnicodeError as error:
+            readable = block[: getattr(error, "start", 0)].decode(encoding, errors="ignore")
+            line = translated.count(b"\n") + readable.count("\n") + 1
+            raise InputError(
+                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in: "
+                f"it reads as {likely_encoding(content)}"
+            ) from None
+    return bytes(translated).removeprefix(codecs.BOM_UTF8)
+
+
+# Where the names of a schema stand in a CSV file that was read without finding them, and which are nearly the same.
+
+
+_SEPARATORS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+_LINES = 30
+"""Lines in which the names of the columns are looked for."""
+_LONGEST = 1 << 16
+
+
+def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -> str | None:
+    """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
+
+    `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
+    names.
+    """
+    with file.open_text() as text:
+        lines = [line[:_LONGEST].rstrip("\r\n") for line in islice(text, _LINES)]
+    for number, line in enumerate(lines, 1):
+        for separator in (layout.separator, *_SEPARATORS):
+            found = _fields(line, separator, layout.quote).intersection(wanted)
+            if not found or len(found) < len(wanted) / 2:
+                continue
+            where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
+            other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
+            parts = [other] if separator != layout.separator else []
+            if where or parts:
+                return f"the names of the columns stand {' and '.join(filter(None, [where, *parts]))}"
+    return None
+
+
+def _fields(line: str, separator: str, quote: str | None) -> frozenset[str]:
+    try:
+        row = next(csv.reader([line], delimiter=separator, quotechar=quote or '"'), [])
+    except csv.Error:
+        return frozenset()
+    return frozenset(field.strip() for field in row)
+
+
+# CSV row by row: slow, exact about what is wrong and where, and able to read what fast parsers cannot.
+
+
+_CHUNK = 50_000
+_LONGEST_FIELD = 2**31 - 1
+
+
+class _OpenQuoteError(Exception):
+    """The last row opens a quote that is never closed."""
+
+
+def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
+    """Return the fields of the first row that is not blank; empty when there is none."""
+    try:
+        return next((fields for fields in _rows(file, layout) if fields), [])
+    except _OpenQuoteError:
+        raise InputError(
+            'the first row opens a quote that is never closed; close it, or set quote=None (in a policy quote = "")'
+        ) from None
+
+
+def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int]) -> list[pl.Series]:
+    """Read some columns as categories, checking every row.
+
+    Blank lines are skipped where rows have more than one field. Raises ``InputError`` with every kind of broken row:
+    how many there are, and the number of the first. Cost O(bytes), about ten times that of a compiled parser; memory
+    for one chunk of rows beyond the result.
+    """
+    faults = _Faults(width)
+    dtypes = [private_categorical() for _ in indices]
+    parts: list[list[pl.Series]] = [[pl.Series([], dtype=dtype)] for dtype in dtypes]
+    rows = _checked(_filled(_rows(file, layout), width), faults, 1 if layout.header else 0)
+    while chunk := list(islice(rows, _CHUNK)):
+        for index, dtype, column in zip(indices, dtypes, parts, strict=True):
+            texts = [fields[index] for _, fields in chunk]
+            faults.unreadable.extend(_unreadable([number for number, _ in chunk], texts))
+            if not faults.unreadable:
+                column.append(pl.Series(texts, dtype=dtype))
+    if faults.unreadable:
+        faults.encoding = likely_encoding(file.strange_bytes())
+    raise_all(InputError, faults.problems())
+    return [pl.concat(column) for column in parts]
+
+
+@dataclass
+class _Faults:
+    """Row numbers of everything that is wrong, and of rows that end in a separator, which is right if all do."""
+
+    width: int
+    short: list[int] = field(default_factory=list)
+    long: list[int] = field(default_factory=list)
+    unreadable: list[int] = field(default_factory=list)
+    open_quote: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    rows: int = 0
+    encoding: str = ""
+
+    def problems(self) -> list[str]:
+        """Say what is wrong, one sentence per kind."""
+        if len(self.ended) < self.rows:
+            self.long.extend(self.ended)
+        sentences = (
+            (self.short, f"have fewer than {self.width} fields", "complete the rows, or check separator and quote"),
+            (self.long, f"have more than {self.width} fields", "quote fields that hold the separator, or check it"),
+            (
+                self.unreadable,
+                "have bytes that are not in the file's encoding",
+                f"give its encoding: they read as {self.encoding}, so add --set source.encoding={self.encoding}",
+            ),
+            (
+                self.open_quote,
+                "open a quote that is never closed",
+                'close it, or set quote=None (in a policy quote = "")',
+            ),
+        )
+        return [
+            f"{len(set(rows))} row(s) {what}, first row {min(rows)}; {advice}"
+            for rows, what, advice in sentences
+            if rows
+        ]
+
+
+def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterator[tuple[int, list[str]]]:
+    """Pair the rows after the header with their numbers; those with another number of fields are only noted."""
+    number = -skipped
+    try:
+        for fields in rows:
+            number += 1
+            if number < 1:
+                continue
+            faults.rows += 1
+            if len(fields) == faults.width:
+                yield number, fields
+            elif len(fields) == faults.width + 1 and not fields[-1]:
+                # Where every row ends in a separator, it parts nothing.
+                faults.ended.append(number)
+                yield number, fields[:-1]
+            else:
+                (faults.short if len(fields) < faults.width else faults.long).append(number)
+    except _OpenQuoteError:
+        faults.open_quote.append(number + 1)
+
+
+def _filled(rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
+    """Drop blank lines; between the rows of a single column they are missing values."""
+    blank = 0
+    for fields in rows:
+        if not fields:
+            blank += width == 1
+            continue
+        yield from ([""] for _ in range(blank))
+        blank = 0
+        yield fields
+
+
+def _rows(file: CsvFile, layout: CsvFormat) -> Iterator[list[str]]:
+    # Two fields follow the text: if they do not come out as a row of their own, a quote is still open.
+    end = ["", "\0"]
+    previous: list[str] | None = None
+    with file.open_text() as text, _long_fields():
+        for fields in _reader(chain(text, [layout.separator.join(end)]), layout):
+            if previous is not None:
+                yield previous
+            previous = fields
+    if previous != end:
+        raise _OpenQuoteError
+
+
+def _reader(lines: Iterator[str], layout: CsvFormat) -> Iterator[list[str]]:
+    return csv.reader(
+        lines,
+        delimiter=layout.separator,
+        quotechar=layout.quote,
+        quoting=csv.QUOTE_MINIMAL if layout.quote else csv.QUOTE_NONE,
+        # A blank before an opening quote would make the quote a part of the value.
+        skipinitialspace=layout.strip and layout.separator != " ",
+    )
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def _unreadable(numbers: Sequence[int], texts: Sequence[str]) -> list[int]:
+    """Return the numbers of the rows whose text holds bytes that could not be read."""
+    if "".join(texts).isprintable():
+        return []
+    return [number for number, text in zip(numbers, texts, strict=True) if any("\ud800" <= c <= "\udfff" for c in text)]
+
+
+# Whether a CSV file is regular: every row has the same number of fields, every quote is where it belongs.
+#
+# Fast parsers silently fill short rows and guess about stray quotes. This check makes it safe to use one.
+
+
+_LINE_END = 10
+_CARRIAGE_RETURN = 13
+
+
+def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quote: str | None) -> int | None:
+    """Count the rows of a text if every one has `fields` fields; None otherwise.
+
+    `blocks`: the text in UTF-8, without the line end of its last row. `fields`: fields in each row, ≥ 1. `separator`,
+    `quote`: one ASCII character each; quote may be None. Returns: also None when a quote is left open or is where none
+    belongs. Cost O(bytes), a few vectorized passes.
+    """
+    quotes = _Quotes(ord(quote) if quote else -1, ord(separator))
+    rows, fields_so_far = 0, 0
+    for block in _closed(blocks, quotes.mark):
+        ends, marks = _outside(np.frombuffer(block, dtype=np.uint8), ord(separator), quotes)
+        row_ends = np.flatnonzero(ends[marks])
+        if len(row_ends) and (np.diff(row_ends, prepend=-1 - fields_so_far) != fields).any():
+            return None
+        rows += len(row_ends)
+        fields_so_far = len(marks) - 1 - row_ends[-1] if len(row_ends) else fields_so_far + len(marks)
+        if fields_so_far >= fields or quotes.is_stray:
+            return None
+    return None if fields_so_far or quotes.is_open else rows
+
+
+@dataclass
+class _Quotes:
+    """What is known about quotes so far: whether one is open, and whether one was where none belongs."""
+
+    mark: int
+    separator: int
+    is_open: bool = False
+    is_stray: bool = False
+    last: int = _LINE_END
+
+
+def _closed(blocks: Iterable[bytes], mark: int) -> Iterator[bytes]:
+    """Keep quotes at the end of a block for the next one, so that what follows is known, and end the last row."""
+    quote, held = bytes([mark]) if mark >= 0 else b"", b""
+    for block in blocks:
+        body = (held + block).rstrip(quote) if quote else block
+        held = (held + block)[len(body) :] if quote else b""
+        if body:
+            yield body
+    yield held + b"\n"
+
+
+def _outside(text: NDArray[np.uint8], separator: int, quotes: _Quotes) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return where line ends are, bool (bytes,), and the positions of separators and line ends outside quotes."""
+    ends = text == _LINE_END
+    marks = ends | (text == separator)
+    quoted = text == quotes.mark if quotes.mark >= 0 else None
+    if quoted is not None and (quotes.is_open or quoted.any()):
+        quotes.is_stray |= _has_stray(text, np.flatnonzero(quoted), quotes)
+        inside = (np.cumsum(quoted, dtype=np.uint8) + np.uint8(quotes.is_open)) & 1
+        marks &= inside == 0
+        quotes.is_open = bool(inside[-1])
+    quotes.last = int(text[-1])
+    return ends, np.flatnonzero(marks)
+
+
+def _has_stray(text: NDArray[np.uint8], positions: NDArray[np.int64], quotes: _Quotes) -> bool:
+    """Tell whether a run of quotes has a length that makes no sense in its place.
+
+    Inside a quoted field an even run is text and an odd one closes the field; outside, a run begins a field, which an
+    even run also ends.
+    """
+    if not len(positions):
+        return False
+    firsts = np.flatnonzero(np.diff(positions, prepend=-2) != 1)
+    is_odd = (np.diff(firsts, append=len(positions)) & 1).astype(np.bool_)
+    starts, ends = positions[firsts], positions[np.append(firsts[1:], len(positions)) - 1]
+    borders = np.array([quotes.separator, _LINE_END], dtype=np.uint8)
+    begins_field = np.isin(np.where(starts > 0, text[starts - 1], quotes.last), borders)
+    after = text[ends + 1]
+    ends_field = np.isin(after, borders) | (after == _CARRIAGE_RETURN)
+    is_inside = ((firsts + quotes.is_open) & 1).astype(np.bool_)
+    makes_sense = np.where(is_inside, ~is_odd | ends_field, begins_field & (is_odd | ends_field))
+    return not makes_sense.all()
+
+
+_SAMPLE = 10_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CsvSource:
+    """Names of the columns of a CSV file, and how to read them."""
+
+    file: CsvFile
+    layout: CsvFormat
+    width: int  # fields in the first row
+    names: tuple[str, ...]  # without the last one where it is empty
+
+    is_text = True
+    """Every value arrives as text, so that kinds must be read off it."""
+
+    def advice(self, wanted: Collection[str]) -> str | None:
+        """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
+        if any("\ufffd" in name for name in self.names):
+            found = likely_encoding(self.file.strange_bytes())
+            return f"the names of the columns are not UTF-8; they read as {found}: add --set source.encoding={found}"
+        return None if set(wanted) & {*self.names} else names_elsewhere(self.file, self.layout, wanted)
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Read columns as text: Categorical, or String if nearly every value is distinct.
+
+        Empty fields are null or empty text. Raises ``InputError`` when rows are ragged, a quote is never closed or
+        bytes cannot be read: with counts and row numbers.
+        """
+        indices = [self.names.index(name) for name in names]
+        unnamed = list(range(len(self.names), self.width))
+        columns = self._read_fast([*indices, *unnamed])
+        if columns is None:
+            columns = read_rows(self.file, self.layout, self.width, [*indices, *unnamed])
+        for number, column in zip(unnamed, columns[len(indices) :], strict=True):
+            if not column.cast(pl.String).fill_null("").is_in([""]).all():
+                raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
+        return [column.alias(name) for column, name in zip(columns, names, strict=False)]
+
+    def _read_fast(self, indices: Sequence[int]) -> list[pl.Series] | None:
+        assert self.file.content is not None  # unpacked once, for those who count and who parse
+        with ThreadPoolExecutor(1) as pool:
+            counting = pool.submit(
+                count_regular_rows, self.file.blocks(), self.width, self.layout.separator, self.layout.quote
+            )
+            try:
+                frame = self._parse(indices)
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
+                return None
+            counted = counting.result()
+        height = (counted or 0) - self.layout.header
+        if counted is None or frame.height < height:
+            return None
+        # Line ends after the last row appear as rows of nulls.
+        return [frame[_position(index)].head(height) for index in indices]
+
+    def _parse(self, indices: Sequence[int]) -> pl.DataFrame:
+        sample = self._scan({_position(index): pl.String() for index in range(self.width)}, indices, _SAMPLE)
+        types: dict[str, pl.DataType] = {_position(index): pl.String() for index in range(self.width)}
+        for column in sample:
+            if column.n_unique() <= _SAMPLE // 2 or sample.height < _SAMPLE:
+                types[column.name] = private_categorical()
+        return self._scan(types, indices)
+
+    def _scan(self, types: dict[str, pl.DataType], indices: Sequence[int], limit: int | None = None) -> pl.DataFrame:
+        return pl.read_csv(
+            self.file.content,
+            has_header=False,
+            skip_rows=int(self.layout.header),
+            schema=types,
+            columns=[_position(index) for index in sorted(indices)],
+            separator=self.layout.separator,
+            quote_char=self.layout.quote,
+            glob=False,
+            n_rows=limit,
+        )
+
+
+def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
+    """Open a CSV file, or its content, and read the names of its columns.
+
+    Raises ``InputError`` when the file has no rows, or when the number of given names differs from that of its columns.
+    """
+    file = open_csv(given, layout)
+    fields = first_row(file, layout)
+    if not fields:
+        raise InputError("the file is empty; it needs a row of column names and records")
+    if layout.columns is None:
+        # Where every row ends in a separator, so does the header: what follows it is no column.
+        ends = len(fields) > 1 and not fields[-1].strip()
+        return CsvSource(file, layout, len(fields), tuple(_name(field) for field in (fields[:-1] if ends else fields)))
+    if len(layout.columns) != len(fields):
+        raise InputError(
+            f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
+            "give one name per field, or check the separator"
+        )
+    return CsvSource(file, layout, len(fields), tuple(layout.columns))
+
+
+def _name(field: str) -> str:
+    return field.strip().encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _position(index: int) -> str:
+    return f"column_{index + 1}"
+
+
+CSV = Family(recognizes=lambda given: given.path is not None, open=lambda given: csv_source(given.file, given.layout))
+
+
+_SUFFIXES = {".jsonl", ".ndjson"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JsonLines:
+    """Records that were parsed; texts may stand for numbers and dates, of which JSON has none."""
+
+    frame: pl.DataFrame
+
+    is_text = True
+    """Dates are text in JSON."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every key that a record has."""
+        return tuple(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Return columns; a record without a key has no value there."""
+        return [self.frame.get_column(name) for name in names]
+
+
+def _open(given: Given) -> TableSource:
+    file = open_csv(given.file, given.layout)
+    with file.open() as stream:
+        if not stream.read(1):
+            raise InputError("the file is empty; it needs a record, as a JSON object, in each line")
+    try:
+        return JsonLines(pl.read_ndjson(file.content, infer_schema_length=None))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
+        raise InputError(_mistake(file)) from None
+
+
+def _mistake(file: CsvFile) -> str:
+    """Find the first line that is no object, or the keys whose values are of several types."""
+    types: dict[str, set[type]] = {}
+    for number, record in _records(file):
+        if not isinstance(record, dict):
+            return f'line {number} is no JSON object; every line must be a record, such as {{"age": 31}}'
+        for key, value in record.items():
+            types.setdefault(key, set()).add(float if type(value) is int else type(value))
+    mixed = [key for key, kinds in types.items() if len(kinds - {type(None)}) > 1]
+    listed = ", ".join(map(repr, mixed[:9])) or "some keys"
+    return f"values of {listed} are of several types; give each key one type"
+
+
+def _records(file: CsvFile) -> Iterator[tuple[int, object]]:
+    with file.open_text() as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except (ValueError, RecursionError):
+                    yield number, None
+
+
+def _refuse(given: Given) -> TableSource:
+    raise InputError("this is a JSON document; write its records as JSON lines (.jsonl), an object in each line")
+
+
+def is_json_lines(path: Path) -> bool:
+    """Tell by its name whether a file, packed or not, has JSON lines."""
+    return not _SUFFIXES.isdisjoint(path.suffixes[-2:])
+
+
+JSON_LINES = Family(recognizes=lambda given: bool(given.start) and is_json_lines(given.file), open=_open)
+JSON_DOCUMENT = Family(
+    recognizes=lambda given: bool(given.start) and given.file.suffix.lower() == ".json", open=_refuse
+)
