@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # What is imported is compiled then, by several processes at once; most of what is installed never is.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo studio test test-all browser check docs bench reproduce bounds clean
+.PHONY: help demo studio test test-all browser check docs bench reproduce bounds mutations wheel clean
 
 # What tests the choice between compiled and interpreted kernels has nothing to say where there is none.
 INTERPRETED := --ignore=tests/kernels/test_jit.py --ignore=tests/kernels/test_both_ways.py
@@ -24,6 +24,8 @@ help:
 	@echo "make docs   build the documentation site into build/docs/site, and check its links"
 	@echo "make bench  measure speed and loss against other tools"
 	@echo "make reproduce  repeat the experiments of all papers quickly, and hold the verdicts against a file"
+	@echo "make mutations  change 60 places of the package, one by one, and see which the tests find; OTHER=CHECKOUT of the last version"
+	@echo "make wheel  build the wheel, install it in an empty environment, and play the demo there"
 	@echo "make clean  remove what these commands made"
 
 $(BIN)/python:
@@ -97,6 +99,18 @@ bench: $(VENV)/.bench
 # Also among the tests, a paper each.
 reproduce: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m papers.verdicts
+
+# Places are drawn among functions that stand in OTHER, too: python -m mutations says which.
+mutations: PLACES ?= 60
+mutations: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m mutations --other $(OTHER) --places $(PLACES) $(MORE)
+
+wheel: $(BIN)/python
+	rm -rf build/wheel build/empty
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check build/wheel/sfumato-*.whl
+	cd build/empty && bin/sfumato --version && bin/sfumato demo --patients 2000 --out demo-output
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build demo-output

@@ -33,7 +33,7 @@ def compare(table: sf.Table, diversity: float, dimensions: tuple[int, ...], quer
     model = sf.ProbabilisticLDiversity(diversity)
     releases = {name: sf.anonymize(table, model, anonymizer=each, seed=1) for name, each in ANONYMIZERS.items()}
     for several in dimensions:
-        workload = sf.query_workload(table, queries, dimensions=several, seed=1)
+        workload = sf.queries.query_workload(table, queries, dimensions=several, seed=1)
         for name, release in releases.items():
             found = _errors(workload, release, table)
             what = f"median query error, {several} quasi-identifying and the sensitive attribute, {name}"
@@ -41,6 +41,6 @@ def compare(table: sf.Table, diversity: float, dimensions: tuple[int, ...], quer
             yield Figure(NAME, what, found.median, f"{found.median:.1%}", detail=detail)
 
 
-def _errors(workload: sf.Workload, release: sf.Release, table: sf.Table) -> QueryErrors:
+def _errors(workload: sf.queries.Workload, release: sf.Release, table: sf.Table) -> QueryErrors:
     estimated = estimated_answers(workload, release.published, table)
     return summarize(relative_errors(workload, exact_answers(workload, table), estimated, table))

@@ -59,7 +59,11 @@ def _two_goes(table: sf.Table, anonymizers: Sequence[str], values: Sequence[int]
     return Cost(first.wall + second.wall, first.cpu + second.cpu)
 
 
-def _go(table: sf.Table, anonymizers: Sequence[str], values: Sequence[int], folder: Path) -> tuple[Cost, sf.Comparison]:
+def _go(
+    table: sf.Table, anonymizers: Sequence[str], values: Sequence[int], folder: Path
+) -> tuple[Cost, sf.results.Comparison]:
     return run_here(
-        lambda: sf.compare(table, anonymizers=anonymizers, values=values, queries=QUERIES, folder=folder, seed=1)
+        lambda: sf.compare(
+            table, anonymizers=anonymizers, vary={"k": values}, figures=sf.Figures(QUERIES), folder=folder, seed=1
+        )
     )

@@ -101,7 +101,7 @@ def kept(published: Published, table: sf.Table, queries: int, seed: int) -> Meas
     """Measure the associations that a release keeps, and the median error of counts."""
     domains = domains_of(encode(table))
     kept = correlations(original_joint(domains), read_joint(published, domains), domains).kept
-    workload = sf.query_workload(table, queries, seed=seed)
+    workload = sf.queries.query_workload(table, queries, seed=seed)
     exact, estimated = exact_answers(workload, table), estimated_answers(workload, published, table)
     return {KEPT: kept, ERROR: summarize(relative_errors(workload, exact, estimated, table)).median}
 

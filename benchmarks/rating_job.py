@@ -30,14 +30,14 @@ SHAPES = {
 }
 """Users, issues and ratings; seconds and GB that a decision may take."""
 
-ASKED = sf.RatingAnonymity(20, 1, 2)
-ON_SURVEYS = {"k = 20": sf.RatingAnonymity(20, 1), "k = 20, l = 0.5": sf.RatingAnonymity(20, 1, 0.5)}
+ASKED = sf.ratings.RatingAnonymity(20, 1, 2)
+ON_SURVEYS = {"k = 20": sf.ratings.RatingAnonymity(20, 1), "k = 20, l = 0.5": sf.ratings.RatingAnonymity(20, 1, 0.5)}
 
 
 def run_public(settings: Settings) -> Iterator[Figure]:
     """Measure on public data: MovieLens' small set, and a survey with records drawn from it."""
     movies, survey = _file(settings, "ml-latest-small/ratings.csv.gz"), _file(settings, "bfi/bfi.csv")
-    ratings = sf.read_ratings(movies, sensitive=sf.SensitiveIssues(share=0.1, seed=1))
+    ratings = sf.ratings.read_ratings(movies, sensitive=sf.ratings.SensitiveIssues(share=0.1, seed=1))
     yield from against_the_papers(ratings, ASKED)
     items = pl.read_csv(survey, null_values="NA").select(ITEMS)
     for what, model in ON_SURVEYS.items():
@@ -50,12 +50,15 @@ def run_shapes(settings: Settings) -> Iterator[Figure]:
         yield from decide(name, shape, seconds, gigabytes)
 
 
-def against_the_papers(ratings: sf.Ratings, model: sf.RatingAnonymity, repeats: int = 15) -> Iterator[Figure]:
+def against_the_papers(
+    ratings: sf.ratings.Ratings, model: sf.ratings.RatingAnonymity, repeats: int = 15
+) -> Iterator[Figure]:
     """Decide with all three searches, ours often: it takes a millisecond."""
-    ours, answer = run_repeatedly(lambda: sf.check_ratings(ratings, model, threads=1), repeats)
+    ours, answer = run_repeatedly(lambda: sf.ratings.check_ratings(ratings, model, threads=1), repeats)
     for search in ("pairwise", "slicing"):
         theirs, other = run_repeatedly(
-            lambda search=search: sf.check_ratings(ratings, model, search=search, threads=1), max(1, repeats // 5)
+            lambda search=search: sf.ratings.check_ratings(ratings, model, search=search, threads=1),
+            max(1, repeats // 5),
         )
         same = "same answer" if answer.failures().equals(other.failures()) else "ANSWERS DIFFER"
         evaluated = f"{answer.evaluations:,} dissimilarities against {other.evaluations:,}"
@@ -65,7 +68,9 @@ def against_the_papers(ratings: sf.Ratings, model: sf.RatingAnonymity, repeats: 
         yield Figure(NAME, f"times faster than {search}: {model}", ratio, f"{ratio:,.0f} ×", bar, detail=detail)
 
 
-def growth(survey: pl.DataFrame, what: str, model: sf.RatingAnonymity, sizes: Sequence[int]) -> Iterator[Figure]:
+def growth(
+    survey: pl.DataFrame, what: str, model: sf.ratings.RatingAnonymity, sizes: Sequence[int]
+) -> Iterator[Figure]:
     """Decide on ever more records drawn from a survey: the power of their number that the time goes with."""
     costs = [_on_survey(survey, model, size) for size in sizes]
     power = math.log(costs[-1].cpu / costs[0].cpu) / math.log(sizes[-1] / sizes[0])
@@ -94,11 +99,12 @@ def decide(name: str, shape: tuple[int, int, int], seconds: float, gigabytes: fl
     yield Figure(NAME, f"{name}'s shape: GB at most", memory, f"{memory:.2f}", gigabytes, True, detail)
 
 
-def _on_survey(survey: pl.DataFrame, model: sf.RatingAnonymity, size: int) -> Cost:
+def _on_survey(survey: pl.DataFrame, model: sf.ratings.RatingAnonymity, size: int) -> Cost:
     drawn = bootstrapped(survey, size)
-    ratings = sf.read_ratings(drawn, form="wide", scale=(1, 6), sensitive=["N*"])
-    sf.check_ratings(ratings, sf.RatingAnonymity(model.k, 0, model.l))
-    return min((run_here(lambda: sf.check_ratings(ratings, model))[0] for _ in range(3)), key=lambda cost: cost.cpu)
+    ratings = sf.ratings.read_ratings(drawn, form="wide", scale=(1, 6), sensitive=["N*"])
+    sf.ratings.check_ratings(ratings, sf.ratings.RatingAnonymity(model.k, 0, model.l))
+    costs = (run_here(lambda: sf.ratings.check_ratings(ratings, model))[0] for _ in range(3))
+    return min(costs, key=lambda cost: cost.cpu)
 
 
 def _file(settings: Settings, path: str) -> Path:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import sfumato as sf
 
-STARS = sf.Scale(0.5, 5, 0.5)
+STARS = sf.ratings.Scale(0.5, 5, 0.5)
 _FEWEST = 20
 """Ratings of a user at least, as in MovieLens."""
 
@@ -16,7 +16,7 @@ _SPREAD = 1.1
 """Of the logarithm of the number of ratings of a user."""
 
 
-def long_tailed(users: int, issues: int, ratings: int, seed: int = 1) -> sf.Ratings:
+def long_tailed(users: int, issues: int, ratings: int, seed: int = 1) -> sf.ratings.Ratings:
     """Make sparse ratings: few users rate thousands of issues, few issues have most ratings.
 
     The number of ratings of a user is log-normal, and the popularity of the issues falls off like that of films: the
@@ -36,7 +36,7 @@ def long_tailed(users: int, issues: int, ratings: int, seed: int = 1) -> sf.Rati
     quality = drawn.integers(4, 8, issues).astype(np.int8)
     codes = np.clip(quality[chosen] + drawn.integers(-3, 3, len(chosen), dtype=np.int8), 0, 9).astype(np.uint8)
     names = tuple(map(str, range(1, issues + 1)))
-    return sf.Ratings(np.concatenate(starts), chosen, codes, names, np.zeros(issues, dtype=np.bool_), STARS)
+    return sf.ratings.Ratings(np.concatenate(starts), chosen, codes, names, np.zeros(issues, dtype=np.bool_), STARS)
 
 
 def bootstrapped(survey: pl.DataFrame, records: int, seed: int = 1, moved: float = 0.2) -> pl.DataFrame:

@@ -61,8 +61,9 @@ def run_films(settings: Settings) -> Iterator[Figure]:
             ("generalized or left out", tree, "mixed"),
             ("left out", None, "suppress"),
         ):
-            sets = sf.read_sets(folder / "ratings.csv.gz", person="userId", item="movieId", hierarchy=hierarchy)
-            cost, release = run_here(partial(sf.anonymize_sets, sets, sf.KmAnonymity(k, m), method=method, seed=1))
+            sets = sf.sets.read_sets(folder / "ratings.csv.gz", person="userId", item="movieId", hierarchy=hierarchy)
+            job = partial(sf.sets.anonymize_sets, sets, sf.sets.KmAnonymity(k, m), method=method, seed=1)
+            cost, release = run_here(job)
             told = f"{release.loss}; {len(release.published.names):,} items published; {cost}"
             kept = release.loss.published / release.loss.held
             yield Figure(NAME, f"films, k = {k}, m = {m}, {what}: share kept", kept, f"{kept:.3f}", detail=told)

@@ -130,13 +130,13 @@ def shadows() -> Iterator[Row]:
 def films() -> Iterator[Row]:
     """Ratings of sensitive films, told by the record that fits eight others best; a tenth of the films is sensitive."""
     path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
-    scale = sf.Scale(0.5, 5, 0.5)
+    scale = sf.ratings.Scale(0.5, 5, 0.5)
     found: dict[str, list[float]] = {}
     for seed in SEEDS:
-        sensitive = sf.SensitiveIssues(share=0.1, seed=seed)
-        everybody = sf.read_ratings(pl.read_csv(path), sensitive=sensitive, scale=scale)
-        ratings, others = sf.hold_out_ratings(everybody, 0.1, seed=seed)
-        rates = sf.attack_ratings(ratings, known=8, control=others, seed=seed).before
+        sensitive = sf.ratings.SensitiveIssues(share=0.1, seed=seed)
+        everybody = sf.ratings.read_ratings(pl.read_csv(path), sensitive=sensitive, scale=scale)
+        ratings, others = sf.ratings.hold_out_ratings(everybody, 0.1, seed=seed)
+        rates = sf.ratings.attack_ratings(ratings, known=8, control=others, seed=seed).before
         assert rates.told is not None
         assert rates.told_of_control is not None
         found.setdefault("told", []).append(rates.told.share)

@@ -42,7 +42,7 @@ def run(settings: Settings) -> Iterator[Figure]:
     """Answer the same counts from a release of each kind, one after the other."""
     frame = read_adult(settings.adult_file())
     table = sf.read_table(frame, sf.Schema(quasi_identifying=list(QUASI), sensitive=[SENSITIVE], others="drop"))
-    workload = sf.query_workload(table, QUERIES, seed=1)
+    workload = sf.queries.query_workload(table, QUERIES, seed=1)
     exact = exact_answers(workload, table)
     releases = published(table)
     cost, answers = run_repeatedly(

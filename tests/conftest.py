@@ -14,12 +14,13 @@ from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 from unittest.mock import patch
-from zlib import crc32
 
 import pytest
 import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
+
+import matrices
 
 # No verdict depends on how busy the machine is.
 patient = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -42,14 +43,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.randomly_seed = 1
 
 
-MATRIX = 24
-"""Cases of one test from which on it is a matrix, in the folders below: every run tries half, chosen by their names."""
-WITH_MATRICES = {"anonymizers", "golden", "guarantees", "naive", "published"}
+NAMES_OF_QUARTERS = pytest.StashKey[dict[int, set[str]]]()
+"""Anonymizers, publishers and models that the matrices of each quarter have."""
+COLLECTED = pytest.StashKey[set[Path]]()
+"""Files of tests that were looked into, whichever tests are run."""
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Load all modules, and put half of each matrix among the slow tests.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Load all modules, and put three quarters of each matrix among the slow tests.
 
     Hypothesis draws from the constants of modules, and draws shall not depend on what ran before.
     """
@@ -60,10 +62,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             import_module(module.name)
     tests = [item.nodeid.partition("[")[0] for item in items]
     cases = Counter(tests)
+    found: dict[int, set[str]] = {quarter: set() for quarter in range(matrices.QUARTERS)}
     for item, test in zip(items, tests, strict=True):
-        is_matrix = cases[test] >= MATRIX and item.path.relative_to(TESTS).parts[0] in WITH_MATRICES
-        if is_matrix and crc32(item.nodeid.encode()) % 2:
+        if cases[test] < matrices.MATRIX or item.path.relative_to(TESTS).parts[0] not in matrices.WITH_MATRICES:
+            continue
+        values = item.callspec.params  # type: ignore[attr-defined]
+        quarters = matrices.quarters_of(item.nodeid, values)
+        if matrices.USUAL not in quarters:
             item.add_marker(pytest.mark.slow)
+        for quarter in quarters:
+            found[quarter].update(name for value in values.values() for name in matrices.names_in(value))
+    config.stash[NAMES_OF_QUARTERS] = found
+    config.stash[COLLECTED] = {item.path for item in items}
 
 
 LONGEST = 25

@@ -52,6 +52,6 @@ def counts_off(release: Release, table: Table, seed: int) -> float:
 
 def kept(release: Release, table: Table, seed: int) -> Figures:
     """Return the median relative error of random counts, and the associations (φ²) that are left."""
-    workload = sf.query_workload(table, QUERIES, seed=seed)
+    workload = sf.queries.query_workload(table, QUERIES, seed=seed)
     found = sf.measure_utility(release, table, workload=workload, classifiers=(), seed=seed)
     return {"counts off": found.queries["count"].median, "associations": found.correlations.kept}

@@ -58,13 +58,13 @@ def _loss(table: sf.Table, model: object, seed: int) -> float:
 def ratings(people: int) -> Iterator[Line]:
     """Yield who is found among MovieLens' ratings, before and after (3, 1)-anonymity; all of its people."""
     path = Path(os.environ["SFUMATO_DATA"]) / "ml-latest-small" / "ratings.csv.gz"
-    table = sf.read_ratings(path, scale=sf.Scale(0.5, 5, 0.5))
+    table = sf.ratings.read_ratings(path, scale=sf.ratings.Scale(0.5, 5, 0.5))
     for what, options in KNOWN.items():
 
         def measured(seed: int, options: dict[str, Any] = options) -> Figures:
-            release = sf.anonymize_ratings(table, sf.RatingAnonymity(3, 1), keep=50, seed=seed)
+            release = sf.ratings.anonymize_ratings(table, sf.ratings.RatingAnonymity(3, 1), keep=50, seed=seed)
             victims = None if people >= table.height else people
-            found = sf.attack_ratings(table, release, victims=victims, seed=seed, **options)
+            found = sf.ratings.attack_ratings(table, release, victims=victims, seed=seed, **options)
             assert found.after is not None
             sides = {"before": found.before, "after": found.after}
             return {
@@ -86,11 +86,11 @@ def answers(records: int) -> Iterator[Line]:
         def measured(seed: int, several: int = several) -> Figures:
             frame = complete((*EIGHT, "occupation")).sample(records, seed=seed, shuffle=True)
             table = sf.read_table(frame, sf.Schema(quasi_identifying=list(EIGHT), sensitive=["occupation"]))
-            asked = sf.query_workload(table, 1000, dimensions=several, seed=seed)
-            exact, found = sf.answer(asked, table), {}
+            asked = sf.queries.query_workload(table, 1000, dimensions=several, seed=seed)
+            exact, found = sf.queries.answer(asked, table), {}
             for name, way in ways.items():
                 release = sf.anonymize(table, sf.ProbabilisticLDiversity(5), anonymizer=way, seed=seed)
-                found[name] = median(relative_errors(asked, exact, sf.answer(asked, table, release), table))
+                found[name] = median(relative_errors(asked, exact, sf.queries.answer(asked, table, release), table))
             return found
 
         yield f"counts about {several} of eight attributes and the occupation", measured
@@ -103,8 +103,8 @@ def private(people: int) -> Iterator[Line]:
 
             def measured(seed: int, epsilon: float = epsilon, names: Any = names) -> Figures:
                 table, control = (sf.read_table(invented(people, 2 * seed + side), SCHEMA) for side in (0, 1))
-                model = sf.DifferentialPrivacy(epsilon=epsilon)
-                release = sf.publish_privately(table, model, marginals=names, bins={"age": 6})
+                model = sf.noisy_counts.DifferentialPrivacy(epsilon=epsilon)
+                release = sf.noisy_counts.publish_privately(table, model, marginals=names, bins={"age": 6})
                 inside, outside = release.in_cells(table), release.in_cells(control)
                 asked = ["membership-inference", "attribute-inference"]
                 if not any(table.height for table in release.as_marginals().tables.values()):
@@ -124,9 +124,9 @@ def noisy(people: int) -> Iterator[Line]:
 
         def measured(seed: int, epsilon: float = epsilon) -> Figures:
             table = sf.read_table(invented(people, seed), SCHEMA)
-            model = sf.DifferentialPrivacy(epsilon=epsilon)
-            release = sf.publish_privately(table, model, marginals=TREE, bins={"age": 6})
-            asked = sf.query_workload(release.in_cells(table), 1000, seed=seed)
+            model = sf.noisy_counts.DifferentialPrivacy(epsilon=epsilon)
+            release = sf.noisy_counts.publish_privately(table, model, marginals=TREE, bins={"age": 6})
+            asked = sf.queries.query_workload(release.in_cells(table), 1000, seed=seed)
             found = sf.measure_utility(
                 release.as_marginals(), release.in_cells(table), workload=asked, classifiers=(), seed=seed
             )
@@ -146,8 +146,8 @@ def sampled(people: int) -> Iterator[Line]:
 
         def measured(seed: int, epsilon: float = epsilon) -> Figures:
             table, control = (sf.read_table(invented(people, 2 * seed + side), schema) for side in (0, 1))
-            model = sf.DifferentialPrivacy(epsilon=epsilon, delta=1e-4)
-            release = sf.publish_private_sample(table, model, share=0.3)
+            model = sf.noisy_counts.DifferentialPrivacy(epsilon=epsilon, delta=1e-4)
+            release = sf.private_sample.publish_private_sample(table, model, share=0.3)
             inside, outside = release.in_levels(table), release.in_levels(control)
             asked = ["membership-inference", "attribute-inference"]
             played = sf.attack(release.as_classes(), inside, control=outside, attacks=asked, seed=seed)

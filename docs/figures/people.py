@@ -64,7 +64,7 @@ def figures(source: Source, frame: pl.DataFrame) -> tuple[float, ...]:
     """Return the records a person has, and the losses of five promises."""
     schema = sf.Schema(quasi_identifying=source.quasi, person=source.person, others="drop")
     table = sf.read_table(frame, schema)
-    found = sf.compare(table, anonymizers=["mondrian"], values=[K], queries=0, people="both")
+    found = sf.compare(table, anonymizers=["mondrian"], vary={"k": [K]}, figures=sf.Figures(queries=0), people="both")
     return frame.height / PEOPLE, *found.frame["loss"]
 
 

@@ -183,13 +183,11 @@ def measure(data: Path, asked: str) -> pl.DataFrame:
     parts = []
     for name, seed in product(question.tables(), SEEDS):
         found = sf.compare(
-            SOURCES[name].table(data, coarser=question.hierarchies, seed=seed),
-            list(question.models),
+            table := SOURCES[name].table(data, coarser=question.hierarchies, seed=seed),
+            sf.Policy.of(table.schema, question.models, sf.Mondrian(), sf.Recoding(), question.suppression),
             anonymizers=question.ways,
-            vary=question.vary,
-            values=question.values,
-            suppression_limit=question.suppression,
-            queries=QUERIES,
+            vary={question.vary: question.values},
+            figures=sf.Figures(QUERIES),
             seed=seed,
         ).frame
         parts.append(_kept(found, name, question.vary, seed))

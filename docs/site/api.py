@@ -6,48 +6,60 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import sfumato
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import SfumatoError
 from sfumato.models import MODELS
 
-# What belongs together. Models, anonymizers, errors and ratings are found by what they are, all others go to the last.
+# What belongs together. Modules have a page each; models, anonymizers and errors are found by what they are, and all
+# others go to the last.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Tables": ("read_table", "Schema", "Attribute", "Table", "correlation", "Correlation"),
+    "Tables": ("read_table", "Reading", "Schema", "Attribute", "Table", "correlation"),
     "Hierarchies": (
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
-    "Policies": ("Policy", "People", "PrivatePolicy", "RatingPolicy", "SetPolicy"),
-    "Releases": ("anonymize", "verify", "Release", "report", "ReleaseReport", "Series", "SeriesVerification"),
+    "Policies": ("Policy", "People"),
+    "Releases": ("anonymize", "verify", "Release", "report", "Series"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),
     "Recodings": ("Recoding",),
     "Losses and utility": (
-        "measure", "measure_utility", "describe", "Descriptives", "answer", "query_workload", "Query", "Range", "Among",
-        "Workload", "hold_out",
+        "measure", "measure_utility", "describe", "hold_out",
     ),
-    "Risk": ("risk", "check"),
-    "Attacks": ("attack", "attack_policy", "linking_attack", "ATTACKS"),
-    "Comparing": ("compare", "Comparison", "reproduce", "Reproduction"),
-    "Ratings": ("Ratings", "Scale", "SensitiveIssues", "Satisfaction"),
-    "Sets": (
-        "Sets", "read_sets", "check_sets", "SetCheck", "KmAnonymity", "anonymize_sets", "SetRelease", "SetLoss",
-        "save_sets", "attack_sets", "SetAttack",
-    ),
-    "Differential privacy": (
-        "DifferentialPrivacy", "publish_privately", "PrivateRelease", "save_private", "publish_private_sample",
-        "PrivateSampleRelease", "save_private_sample", "PrivacyLedger",
-    ),
+    "Risk": ("risk", "Sample", "check"),
+    "Attacks": ("attack", "attack_policy"),
+    "Comparing": ("compare", "Figures", "reproduce"),
     "Errors": (),
     "More": (),
+    **{f"sfumato.{name}": () for name in sfumato.__all__ if inspect.ismodule(getattr(sfumato, name))},
 }  # fmt: skip
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 
 
+def names() -> list[str]:
+    """Return all public names; those of a module behind its own and a dot."""
+    found = []
+    for name in sfumato.__all__:
+        value = getattr(sfumato, name)
+        if inspect.ismodule(value):
+            found += [f"{name}.{inner}" for inner in sorted(vars(value)) if not inner.startswith("_")]
+        else:
+            found.append(name)
+    return found
+
+
+def _value(name: str) -> Any:
+    module, _, inner = name.rpartition(".")
+    return getattr(getattr(sfumato, module) if module else sfumato, inner)
+
+
 def group_of(name: str) -> str:
     """Say on which page a public name stands."""
-    value = getattr(sfumato, name)
+    value = _value(name)
+    if "." in name:
+        return f"sfumato.{name.partition('.')[0]}"
     if name in _GROUP_OF:
         return _GROUP_OF[name]
     if value in MODELS.values():
@@ -56,7 +68,7 @@ def group_of(name: str) -> str:
         return "Anonymizers"
     if inspect.isclass(value) and issubclass(value, SfumatoError):
         return "Errors"
-    return "Ratings" if "rating" in name.lower() else "More"
+    return "More"
 
 
 def api_pages() -> dict[str, str]:
@@ -68,11 +80,11 @@ def api_pages() -> dict[str, str]:
 
 def places() -> dict[str, str]:
     """Return public name → path under which it is defined, and shown."""
-    return {name: _place(name) for name in sfumato.__all__}
+    return {name: _place(name) for name in names()}
 
 
 def _members(group: str) -> list[str]:
-    return [name for name in sfumato.__all__ if group_of(name) == group]
+    return [name for name in names() if group_of(name) == group]
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -82,7 +94,7 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _path(group: str) -> str:
-    return f"api/{group.lower().replace(' ', '-')}.md"
+    return f"api/{group.lower().replace(' ', '-').replace('.', '-')}.md"
 
 
 def _page(group: str, names: list[str]) -> str:
@@ -101,7 +113,7 @@ def _overview(grouped: dict[str, list[str]]) -> str:
 
 
 def _summary(name: str) -> str:
-    value = getattr(sfumato, name)
+    value = _value(name)
     if isinstance(value, Mapping):
         return "Name → class: " + ", ".join(f"`{key}`" for key in value)
     text = inspect.getdoc(value)
@@ -111,8 +123,13 @@ def _summary(name: str) -> str:
 
 def _place(name: str) -> str:
     """Return the path under which a name is defined."""
-    value = getattr(sfumato, name)
+    value = _value(name)
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    homes = [key for key, module in sys.modules.items() if key.startswith("sfumato.") and name in vars(module)]
-    return f"{min(homes)}.{name}"
+    inner = name.rpartition(".")[2]
+    homes = [
+        key
+        for key, module in sys.modules.items()
+        if key.startswith("sfumato.") and key != f"sfumato.{name.partition('.')[0]}" and inner in vars(module)
+    ]
+    return f"{min(homes)}.{inner}"

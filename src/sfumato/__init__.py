@@ -21,9 +21,12 @@ from typing import Any
 
 
 def _homes() -> dict[str, str]:
-    """Return the module that each public name lives in, from the stub beside this file: one import a line."""
+    """Return the module that each public name lives in, from the stub beside this file: one import a line.
+
+    Of a name that is a module itself it is this package. Names of the last version stand in the one line with a star.
+    """
     lines = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8").splitlines()
-    return {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"]}
+    return {words[3]: words[1] for words in map(str.split, lines) if words[:1] == ["from"] and words[3] != "*"}
 
 
 _HOME_OF = _homes()
@@ -32,9 +35,14 @@ __all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name in _HOME_OF:
+        home = _HOME_OF[name]
+        return import_module(f"{__name__}.{name}") if home == __name__ else getattr(import_module(home), name)
+    from sfumato.former_names import MOVED, former_name
+
+    if name not in MOVED:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
+    return former_name(name)
 
 
 def __dir__() -> list[str]:

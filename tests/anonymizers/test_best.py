@@ -129,9 +129,11 @@ def test_nothing_that_can_be_done_is_said_as_ever() -> None:
 def test_the_command_line_takes_seconds(tmp_path) -> None:
     frame_of(7).write_csv(tmp_path / "t.csv")
     words = ["anonymize", str(tmp_path / "t.csv"), "--quasi", "age,city", "--sensitive", "ill", "--others", "drop"]
-    done = CliRunner().invoke(app, [*words, "-k", "3", "--within", "0.5", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(
+        app, [*words, "-k", "3", "--anonymizer", "best", "--set", "within=0.5", "--out", str(tmp_path / "out")]
+    )
     assert done.exit_code == 0, done.output
     assert "The best is --anonymizer" in done.output
     assert 'name = "best"' in (tmp_path / "out" / "policy.toml").read_text()
-    wrong = CliRunner().invoke(app, [*words, "-k", "3", "--within", "1", "--anonymizer", "mdav"])
+    wrong = CliRunner().invoke(app, [*words, "-k", "3", "--set", "within=1", "--anonymizer", "mdav"])
     assert wrong.exit_code == 2

@@ -42,7 +42,7 @@ def test_help_shows_an_example():
 
 
 def test_prose_and_json_say_what_the_library_finds(published):
-    words = [published, *ROLES, "--separator", ";"]
+    words = [published, *ROLES, "--set", "source.separator=;"]
     code, out, err = run(*words)
     assert (code, err) == (0, "")
     for line in (
@@ -61,7 +61,7 @@ def test_prose_and_json_say_what_the_library_finds(published):
 
 
 def test_codes_and_hierarchies(published, tmp_path):
-    words = [published, *ROLES, "--separator", ";", "--json"]
+    words = [published, *ROLES, "--set", "source.separator=;", "--json"]
     codes = json.loads(run(*words, "--categorical", "wage")[1])
     assert codes["sensitive"]["wage"] == {"kind": "categorical", "values": 10, "distance": "equal"}
     lines = [f"{MARK}-flu,acute,*", f"{MARK}-cold,acute,*", f"{MARK}-gout,chronic,*"]
@@ -79,11 +79,11 @@ def test_a_policy_gives_roles_and_reading(published, tmp_path):
         "zip = {}\n"
     )
     # The policy's age is a number; what was published of it is none, and is compared as text all the same.
-    assert run(published, "--policy", policy)[:2] == run(published, *ROLES, "--separator", ";")[:2]
+    assert run(published, "--policy", policy)[:2] == run(published, *ROLES, "--set", "source.separator=;")[:2]
 
 
 def test_the_words_of_anonymize_will_do(published):
-    words = [published, *ROLES, "--separator", ";"]
+    words = [published, *ROLES, "--set", "source.separator=;"]
     assert run(*words, "--identifying", "visit", "--others", "error")[1] == run(*words)[1]
 
 
@@ -91,13 +91,13 @@ def test_mistakes_are_told_at_once_with_exit_code_2(published, tmp_path):
     code, out, err = run(published, "--sensitive", "disease,disease", "--categorical", "visit")
     assert (code, out) == (2, "")
     assert [line.split()[1] for line in err.splitlines()] == ["--sensitive:", "--categorical:", "--quasi:"]
-    code, _, err = run(published, "--quasi", "age,zipp", "--sensitive", "illness", "--separator", ";")
+    code, _, err = run(published, "--quasi", "age,zipp", "--sensitive", "illness", "--set", "source.separator=;")
     assert code == 2
     assert "'zipp'" in err
     assert "'illness'" in err
     for missing in (tmp_path / "nobody.csv", tmp_path):
         code, out, err = run(missing, *ROLES)
         assert (code, out, err.count("\n")) == (2, "", 1)
-    code, _, err = run(published, "--quasi", "age,zip", "--sensitive", "age", "--separator", ";")
+    code, _, err = run(published, "--quasi", "age,zip", "--sensitive", "age", "--set", "source.separator=;")
     assert code == 2
     assert "columns" in err

@@ -304,7 +304,7 @@ def test_a_promise_that_cannot_be_met_is_1_and_writes_nothing(patients, tmp_path
         ["anonymize"],
         ["anonymize", "x.csv", "--unknown"],
         ["anonymize", "x.csv", "-k", "five"],
-        ["anonymize", "x.csv", "--diversity", "entropie"],
+        ["compare", "x.csv", "--diversity", "entropie"],
         ["unknown"],
         [],
         ["verify"],
@@ -427,9 +427,9 @@ def test_a_draft_for_codes_that_look_like_numbers(tmp_path):
 
 
 def test_a_mistake_in_how_to_read_is_named_after_its_option(patients):
-    code, _, err = run("hierarchy", patients, "age", "--separator", ";;")
+    code, _, err = run("hierarchy", patients, "age", "--set", "source.separator=;;")
     assert code == 2
-    assert err.startswith("sfumato: --separator: must be one ASCII character")
+    assert err.startswith("sfumato: --set source.separator: must be one ASCII character")
 
 
 # as a program of its own

@@ -36,34 +36,42 @@ def run(*words: object) -> tuple[int, str]:
     return result.exit_code, told
 
 
+def within(url: str, schema: str) -> str:
+    """Return the URL of a release in a schema."""
+    return f"{url}{'&' if '?' in url else '?'}schema={schema}"
+
+
 def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     policy, url = tmp_path / "policy.toml", clinic.url
-    assert run("anonymize", url, "--table", "clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (0, "")
+    assert run("anonymize", url, "--set", "source.table=clinic.visits", *ROLES, "-k", 5, "--save-policy", policy) == (
+        0,
+        "",
+    )
     assert 'table = "clinic.visits"' in policy.read_text()
     assert "postgresql" not in policy.read_text()
-    code, told = run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027")
-    assert code == 0
+    code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
+    assert code == 0, told
     assert "release written to schema release_2027 of postgresql:///test_" in told
-    assert run("verify", url, "--schema", "release_2027")[0] == 0
-    code, told = run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027")
+    assert run("verify", within(url, "release_2027"))[0] == 0
+    code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
     assert code == 2
     assert told.startswith("sfumato: --out: schema release_2027 of postgresql:///test_")
-    assert run("anonymize", url, "--policy", policy, "--out", url, "--schema", "release_2027", "--overwrite")[0] == 0
+    assert run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"), "--overwrite")[0] == 0
     stored = clinic.run("SELECT string_agg(content, '') FROM release_2027.description")[0][0]
     assert "visits" not in stored
     assert "postgresql" not in stored
     clinic.run("UPDATE release_2027.data SET age = '1'")
-    assert run("verify", url, "--schema", "release_2027")[0] == 1
+    assert run("verify", within(url, "release_2027"))[0] == 1
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("risk", "URL", "--table", "clinic.visits", "--quasi", "age,zip"),
-        ("check", "URL", "--table", "clinic.visits", "--quasi", "age", "--json"),
-        ("correlation", "URL", "--table", "clinic.visits", "--quasi", "age,zip"),
-        ("hierarchy", "URL", "age", "--table", "clinic.visits"),
-        ("risk", "URL", "--query", "QUERY", "--quasi", "age,zip", "--population", "URL"),
+        ("risk", "URL", "--set", "source.table=clinic.visits", "--quasi", "age,zip"),
+        ("check", "URL", "--set", "source.table=clinic.visits", "--quasi", "age", "--json"),
+        ("correlation", "URL", "--set", "source.table=clinic.visits", "--quasi", "age,zip"),
+        ("hierarchy", "URL", "age", "--set", "source.table=clinic.visits"),
+        ("risk", "URL", "--set", "source.query=QUERY", "--quasi", "age,zip", "--population", "URL"),
     ],
 )
 def test_whatever_takes_a_table_takes_one_of_a_database(
@@ -71,7 +79,10 @@ def test_whatever_takes_a_table_takes_one_of_a_database(
 ) -> None:
     query = tmp_path / "query.sql"
     query.write_text("SELECT age, zip FROM clinic.visits")
-    assert run(*({"URL": clinic.url, "QUERY": query}.get(word, word) for word in words))[0] == 0
+    assert (
+        run(*({"URL": clinic.url, "source.query=QUERY": f"source.query={query}"}.get(word, word) for word in words))[0]
+        == 0
+    )
 
 
 def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp_path: Path) -> None:
@@ -88,19 +99,45 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
 @pytest.mark.parametrize(
     "words",
     [
-        ("verify", "postgresql://me:open sesame@host/db", "--schema", "r"),
-        ("anonymize", "postgresql://me:open sesame@host/db", "--table", "t", *ROLES, "-k", "2", "--out", "OUT"),
-        ("anonymize", "URL", "--table", "clinic.visits", *ROLES, "-k", "2", "--out", "postgresql://me:open sesame@h/d"),
+        ("verify", "postgresql://me:open sesame@host/db?schema=r"),
+        (
+            "anonymize",
+            "postgresql://me:open sesame@host/db",
+            "--set",
+            "source.table=t",
+            *ROLES,
+            "-k",
+            "2",
+            "--out",
+            "OUT",
+        ),
+        (
+            "anonymize",
+            "URL",
+            "--set",
+            "source.table=clinic.visits",
+            *ROLES,
+            "-k",
+            "2",
+            "--out",
+            "postgresql://me:open sesame@h/d",
+        ),
         ("measure", "URL", "postgresql://me:open sesame@host/db"),
         ("ratings", "check", "postgresql://me:open sesame@host/db?password=open sesame", "-k", "2", "--epsilon", "1"),
         ("anonymize", "URL", *ROLES, "-k", "2", "--out", "OUT"),
-        ("anonymize", "URL", "--table", "clinic.visits", *ROLES, "-k", "2", "--out", "URL"),
-        ("anonymize", "URL", "--table", "clinic.visits", *ROLES, "-k", "2", "--out", "OUT", "--schema", "r"),
-        ("verify", "URL", "--schema", "nowhere"),
+        ("anonymize", "URL", "--set", "source.table=clinic.visits", *ROLES, "-k", "2", "--out", "URL"),
+        ("verify", "URL?schema=nowhere"),
     ],
 )
 def test_refusals_are_sentences_without_a_secret(clinic: Database, words: tuple[str, ...], tmp_path: Path) -> None:
-    code, told = run(*({"URL": clinic.url, "OUT": tmp_path / "out"}.get(word, word) for word in words))
+    code, told = run(
+        *(
+            word.replace("URL?schema=nowhere", within(clinic.url, "nowhere"))
+            .replace("URL", clinic.url)
+            .replace("OUT", str(tmp_path / "out"))
+            for word in words
+        )
+    )
     assert code in (1, 2)
     assert told.startswith("sfumato: ")
     assert told.count("\n") == 1

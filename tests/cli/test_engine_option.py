@@ -75,7 +75,7 @@ def test_too_little_memory_sends_the_work_to_the_disk(people: Path, tmp_path: Pa
 
 
 def test_what_the_disk_cannot_is_done_in_memory_and_said(people: Path, tmp_path: Path):
-    code, said = run(people, tmp_path / "out", "--memory", "256MiB", "--refine", 2)
+    code, said = run(people, tmp_path / "out", "--memory", "256MiB", "--set", "policy.refine=2")
     assert code == 0
     assert "it is done in memory anyway: refine compares" in said
 
@@ -114,7 +114,7 @@ WRONG = {
     "little": (["--memory", "3MB"], "memory: must be at least 256MiB"),
     "both": (["--memory", "4GB", "--engine", "memory"], "--memory: bounds the disk engine"),
     "bound": (["--engine", "disk", "--bound"], "--bound: compares all records"),
-    "refine": (["--engine", "disk", "--refine", "3"], "use --engine memory"),
+    "refine": (["--engine", "disk", "--set", "policy.refine=3"], "use --engine memory"),
     "publisher": (["--engine", "disk", "--anonymizer", "overlapping-slicing"], "use --engine memory"),
 }
 

@@ -51,7 +51,7 @@ def test_anonymize_and_verify_with_and_without_the_audit_file(table, tmp_path):
 
 @pytest.mark.parametrize("pseudonyms", ["audit", "published"])
 def test_the_risk_of_a_release_says_whether_people_are_counted(table, tmp_path, pseudonyms):
-    run("anonymize", table, *ROLES, "--pseudonyms", pseudonyms, "--out", tmp_path / "out")
+    run("anonymize", table, *ROLES, "--set", f"people.pseudonyms={pseudonyms}", "--out", tmp_path / "out")
     _, out, _ = run("risk", tmp_path / "out")
     assert ("The risks above count records: the release does not say" in out) == (pseudonyms == "audit")
     _, out, _ = run("risk", tmp_path / "out", "--json")
@@ -157,7 +157,16 @@ def test_an_audit_file_without_people(table, tmp_path):
 
 
 def test_pseudonyms_are_published_and_recounted_by_everybody(table, tmp_path):
-    asked = ["--pseudonyms", "published", "--known-values", "2", "--fingerprint-k", "2", "--suppression", "0.9"]
+    asked = [
+        "--set",
+        "people.pseudonyms=published",
+        "--set",
+        "people.known-values=2",
+        "--set",
+        "people.fingerprint-k=2",
+        "--suppression",
+        "0.9",
+    ]
     policy, folder = tmp_path / "policy.toml", tmp_path / "out"
     code, out, err = run("anonymize", table, *ROLES, *asked, "--out", folder, "--save-policy", policy)
     assert code == 0
@@ -181,12 +190,20 @@ def test_pseudonyms_are_published_and_recounted_by_everybody(table, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "code", "words"),
     [
-        (["--pseudonyms", "published", "--audit", "a.json"], 2, "--audit: the release itself says who is who"),
-        (["--pseudonyms", "published", "--fingerprint-k", "20"], 1, "would have to be suppressed"),
-        (["--pseudonyms", "published", "--fingerprint-k", "0"], 2, "--fingerprint-k"),
-        (["--pseudonyms", "published", "--known-values", "4"], 2, "--known-values"),
-        (["--pseudonyms", "everywhere"], 2, "--pseudonyms"),
-        (["--fingerprint-k", "2"], 2, "pseudonyms='published' alone"),
+        (
+            ["--set", "people.pseudonyms=published", "--audit", "a.json"],
+            2,
+            "--audit: the release says itself who is who",
+        ),
+        (
+            ["--set", "people.pseudonyms=published", "--set", "people.fingerprint-k=20"],
+            1,
+            "would have to be suppressed",
+        ),
+        (["--set", "people.pseudonyms=published", "--set", "people.fingerprint-k=0"], 2, "--set people.fingerprint-k"),
+        (["--set", "people.pseudonyms=published", "--set", "people.known-values=4"], 2, "--set people.known-values"),
+        (["--set", "people.pseudonyms=everywhere"], 2, "--set people.pseudonyms"),
+        (["--set", "people.fingerprint-k=2"], 2, "pseudonyms='published' alone"),
     ],
 )
 def test_mistakes_about_pseudonyms_are_sentences(table, tmp_path, changed, code, words):

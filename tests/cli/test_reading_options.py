@@ -10,8 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato.cli.app import app
-from sfumato.cli.written_words import written_words
-from sfumato.errors import PolicyError
 
 DRAW = random.Random(3)
 
@@ -35,8 +33,8 @@ def run(*words: object) -> tuple[int, str]:
 
 
 ROLES = ("--quasi", "birth,cost", "--sensitive", "town", "-k", 5)
-LAYOUT = ("--separator", ";", "--encoding", "cp1252")
-FORMS = ("--dates", "dd.mm.yyyy", "--decimal", "cost=,", "--unit", "cost=€")
+LAYOUT = ("--set", "source.separator=;", "--set", "source.encoding=cp1252")
+FORMS = ("--set", "source.dates=dd.mm.yyyy", "--set", "column.cost.decimal=,", "--set", "column.cost.unit=€")
 
 
 def test_a_german_file_is_asked_about_and_then_published_as_numbers_and_dates(hospital: Path, tmp_path: Path) -> None:
@@ -44,8 +42,8 @@ def test_a_german_file_is_asked_about_and_then_published_as_numbers_and_dates(ho
     code, said = run("anonymize", hospital, *ROLES, *LAYOUT, "--out", out)
     assert code == 2
     assert not out.exists()
-    assert "--dates dd.mm.yyyy" in said
-    assert "--decimal , --unit 'cost=€'" in said
+    assert "--set source.dates=dd.mm.yyyy" in said
+    assert "--set source.decimal=, --set 'column.cost.unit=€'" in said
     code, said = run("anonymize", hospital, *ROLES, *LAYOUT, *FORMS, "--out", out, "--save-policy", policy)
     assert code == 0, said
     first = (out / "data.csv").read_text().splitlines()[1]
@@ -62,34 +60,28 @@ def test_a_german_file_is_asked_about_and_then_published_as_numbers_and_dates(ho
     assert run("measure", hospital, out, "--policy", policy)[0] == 0
 
 
-def test_what_is_said_of_a_column_and_of_the_file_is_parted() -> None:
-    of_file, of_columns = written_words(
-        {"decimal": [","], "thousands": None, "dates": ["dd.mm.yyyy", "a=b=mm/dd/yyyy"], "unit": ["pay=€"]}, ["x,y"]
-    )
-    assert of_file == {"decimal": ",", "dates": "dd.mm.yyyy"}
-    assert of_columns == {
-        "a=b": {"dates": "mm/dd/yyyy"},
-        "pay": {"unit": "€"},
-        "x": {"strays": "missing"},
-        "y": {"strays": "missing"},
-    }
-    with pytest.raises(PolicyError, match="NAME=TEXT"):
-        written_words({"unit": ["€"]}, None)
-    with pytest.raises(PolicyError, match="--decimal: says two things"):
-        written_words({"decimal": [",", "."]}, None)
-
-
 def test_mistakes_are_named_by_their_options(hospital: Path) -> None:
-    code, said = run("anonymize", hospital, *ROLES, *LAYOUT, "--dates", "tt.mm.jjjj", "--unit", "wage=€", "--out", "x")
+    code, said = run(
+        "anonymize",
+        hospital,
+        *ROLES,
+        *LAYOUT,
+        "--set",
+        "source.dates=tt.mm.jjjj",
+        "--set",
+        "column.wage.unit=€",
+        "--out",
+        "x",
+    )
     assert code == 2
-    assert "--dates: must be a form such as dd.mm.yyyy" in said
-    assert "--unit: 'wage' is not a quasi-identifying or sensitive column" in said
+    assert "--set source.dates: must be a form such as dd.mm.yyyy" in said
+    assert "--set column.wage.unit: 'wage' is not a quasi-identifying or sensitive column" in said
 
 
 def test_drafts_say_when_they_group_nothing(hospital: Path) -> None:
     code, said = run("hierarchy", hospital, "town", *LAYOUT)
     assert code == 0
     assert "the draft is only value;* for every value" in said
-    code, said = run("hierarchy", hospital, "birth", *LAYOUT, "--dates", "dd.mm.yyyy")
+    code, said = run("hierarchy", hospital, "birth", *LAYOUT, "--set", "source.dates=dd.mm.yyyy")
     assert code == 0
     assert ";19" in said

@@ -75,7 +75,7 @@ def test_a_population_is_read_like_the_table(patients, tmp_path):
     for path, times in ((tmp_path / "few.csv", 1), (tmp_path / "many.csv", 4)):
         header, *rows = patients.read_text().replace(",", ";").splitlines()
         path.write_text("\n".join([header, *rows * times]))
-    words = [*QUASI, "--separator", ";", "--population", tmp_path / "many.csv"]
+    words = [*QUASI, "--set", "source.separator=;", "--population", tmp_path / "many.csv"]
     code, out, _ = run(tmp_path / "few.csv", *words, "--json")
     assert code == 0
     assert json.loads(out)["journalist"]["highest"] == 0.25
@@ -91,7 +91,7 @@ def test_a_release(patients, tmp_path):
     assert told["prosecutor"]["highest"] <= 0.2
     assert told["quasi_identifying"] == ["age", "sex", "zip"]
     assert json.loads(run(release, "--quasi", "age", "--json")[1])["quasi_identifying"] == ["age"]
-    code, _, err = run(release, "--separator", ";", "--policy", "policy.toml")
+    code, _, err = run(release, "--set", "source.separator=;", "--policy", "policy.toml")
     assert (code, len(err.splitlines())) == (2, 2)
 
 
@@ -105,7 +105,7 @@ def test_a_release_and_a_population_of_original_values(patients, tmp_path):
     assert code == 0
     told = json.loads(out)
     assert told["journalist"]["highest"] <= told["prosecutor"]["highest"] / 2
-    code, _, err = run(release, "--population", population, "--separator", ";")
+    code, _, err = run(release, "--population", population, "--set", "source.separator=;")
     assert code == 2
     assert "everybody.csv" in err
     assert run(tmp_path, "--population", population)[0] == 2

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sfumato.anonymizers import Mondrian
-from sfumato.cli.words import Words, hierarchy_files, model_words, names_in, policy_of, source_words
+from sfumato.cli.settings import Setting, names_in
+from sfumato.cli.words import Words, diversity_word, hierarchy_files, model_words, policy_of
 from sfumato.errors import InputError, PolicyError
 from sfumato.models import (
     AlphaKAnonymity,
@@ -17,7 +18,7 @@ from sfumato.models import (
 )
 from sfumato.policy.policy import Policy
 
-NO_MODELS: dict[str, Any] = {"k": None, "l": None, "diversity": "entropy", "c": None, "t": None, "others": ()}
+NO_MODELS: dict[str, Any] = {"k": None, "l": None, "t": None, "others": ()}
 
 
 def words(roles: dict[str, list[str]], said: dict[str, Any] | None = None, **more: Any) -> Words:
@@ -67,11 +68,17 @@ def test_words_alone_make_a_policy():
     policy = policy_of(
         words(
             {"identifying": ["name", "phone"], **ROLES},
-            {"k": 5, "l": 3.0, "diversity": "recursive", "c": 4.0, "others": ["alpha-k-anonymity:alpha=0.5,k=3"]},
+            {"k": 5, "l": diversity_word(3.0, "recursive", c=4.0), "others": ["alpha-k-anonymity:alpha=0.5,k=3"]},
             others="drop",
-            options=["split_rule=median", "hierarchy-cuts=true"],
-            source=source_words(separator="tab", encoding=None, missing=["?"], header=False, columns="name,age,sex"),
-            top={"suppression-limit": 0.02, "threads": None},
+            settings=[
+                "split_rule=median",
+                "hierarchy-cuts=true",
+                'source.separator="\\t"',
+                "source.missing=?",
+                "source.header=false",
+                "source.columns=name,age,sex",
+            ],
+            suppression=0.02,
             format="parquet",
         )
     )
@@ -104,8 +111,8 @@ def test_words_go_before_the_file(tmp_path):
             {"k": 7},
             policy=policy_file(tmp_path, BASE),
             others="keep",
-            options=["split-rule=median"],
-            top={"suppression-limit": 0.0, "threads": 2},
+            settings=["split-rule=median", "policy.threads=2"],
+            suppression=0.0,
         )
     )
     assert list(policy.columns.quasi_identifying) == ["zip", "sex"]
@@ -118,6 +125,7 @@ def test_words_go_before_the_file(tmp_path):
     ]
     assert policy.to_anonymizer() == Mondrian(mode="relaxed", split_rule="median")
     assert policy.suppression_limit == 0.0
+    assert policy.threads == 2
     assert policy.source.separator == ";"
 
 
@@ -138,15 +146,15 @@ def test_mistakes_are_named_after_the_options_and_come_all_at_once():
         {"k": 0, "l": 0.5, "others": ["t-closenes:t=0.1", "t-closeness:t"]},
         others="dorp",
         anonymizer="mondrain",
-        source=source_words(separator=";;", encoding=None, missing=None, header=True, columns=None),
-        top={"suppression-limit": 2.0, "threads": 0},
+        settings=[Setting(("source", "separator"), ";;", "--separator"), "policy.threads=0", "threads=2"],
+        suppression=2.0,
     )
     problems = problems_of(said)
     starts = [
         "--model (number 2): write settings as name=value",
         "--quasi: names a column twice",
         "--suppression: must be at most 1",
-        "--threads: must be at least 1",
+        "--set policy.threads: must be at least 1",
         "--separator: must be one ASCII character",
         "--others: unknown name; did you mean 'drop'?",
         "-k: must be a whole number of at least 1",
@@ -177,19 +185,15 @@ def test_nothing_said_names_what_is_needed():
 
 def test_a_policy_file_of_wrong_types_is_complained_about_not_fallen_over(tmp_path):
     text = "columns = 3\nmodels = 4\nanonymizer = 5\nsource = 6\noutput = 7\n"
-    said = words({"identifying": ["a"]}, policy=policy_file(tmp_path, text), options=["mode=x"], format="csv")
+    said = words({"identifying": ["a"]}, policy=policy_file(tmp_path, text), settings=["mode=x"], format="csv")
     assert problems_of(said) == [
+        "--set mode: stands below what is no table or list, or has fewer entries",
         "source: must be a table",
         "columns: must be a table",
         "models: must be a list",
         "anonymizer: must be a table",
         "output: must be a table",
     ]
-
-
-def test_the_constant_of_recursive_diversity_needs_diversity():
-    _, problems = model_words(**{**NO_MODELS, "c": 2.0})
-    assert problems == ["-c: belongs to recursive l-diversity; add -l and --diversity recursive"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ def test_values_are_read_like_toml_and_else_are_text():
 
 def test_columns_of_codes_are_categories_and_keep_their_other_settings(tmp_path):
     path = policy_file(tmp_path, BASE)
-    policy = policy_of(Words(policy=path, kinds={"categorical": ["age,disease", "zip"]}))
+    policy = policy_of(Words(policy=path, categorical=["age,disease", "zip"]))
     quasi, sensitive = policy.columns.quasi_identifying, policy.columns.sensitive
     assert [quasi["age"].kind, quasi["zip"].kind, sensitive["disease"].kind] == ["categorical"] * 3
     assert quasi["age"].weight == 2
@@ -219,7 +223,7 @@ def test_columns_of_codes_are_categories_and_keep_their_other_settings(tmp_path)
 
 
 def test_codes_without_a_role_are_a_mistake_each():
-    said = words({**ROLES, "identifying": ["name"]}, kinds={"categorical": ["age,zip,name,zip"]})
+    said = words({**ROLES, "identifying": ["name"]}, categorical=["age,zip,name,zip"])
     assert problems_of(said) == [
         "--categorical: 'zip' is not a quasi-identifying or sensitive column; give it a role",
         "--categorical: 'name' is not a quasi-identifying or sensitive column; give it a role",
@@ -229,12 +233,12 @@ def test_codes_without_a_role_are_a_mistake_each():
 def test_kinds_of_columns_of_a_wrong_type_are_left_to_the_check(tmp_path):
     said = Words(
         policy=policy_file(tmp_path, BASE.replace("weight = 2", "") + "[columns.sensitive]\n"),
-        kinds={"categorical": ["age"]},
+        categorical=["age"],
     )
     with pytest.raises(PolicyError):
         policy_of(said)
     text = "[columns]\nquasi-identifying = { age = 3 }\n[[models]]\nname = 'k-anonymity'\nk = 2\n"
-    said = Words(policy=policy_file(tmp_path, text), kinds={"categorical": ["age"]})
+    said = Words(policy=policy_file(tmp_path, text), categorical=["age"])
     assert problems_of(said) == ["columns.quasi-identifying.age: must be a table"]
 
 

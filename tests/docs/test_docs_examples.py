@@ -141,6 +141,6 @@ def test_every_option_of_the_command_line_is_listed() -> None:
         for command in get_command(app).commands.values()  # type: ignore[attr-defined]
         for parameter in command.params
         for option in parameter.opts
-        if option.startswith("-") and option not in ("--help", "-h")
+        if not getattr(parameter, "hidden", False) and option.startswith("-") and option not in ("--help", "-h")
     }
     assert sorted(option for option in options if f"`{option}`" not in text) == []

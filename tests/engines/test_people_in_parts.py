@@ -145,7 +145,7 @@ def test_spark_asks_about_spellings_as_memory_does(spark_server: str, tmp_path: 
         policy = policy_of(dataclasses.replace(SCHEMA, key_form=form), MODELS[1])
         one, two = releases(path, policy, out, on_spark)
         assert one == two
-        assert ("--key-form fold" in str(one)) == (form is None)
+        assert ("key-form fold" in str(one)) == (form is None)
 
 
 @pytest.mark.usefixtures("pieces_of_a_town")

@@ -308,9 +308,9 @@ def test_what_counts_do_not_do_is_done_in_memory(tmp_path: Path):
     asked = ["anonymize", source, "--quasi", "age,zip", "--others", "drop", "-k", "4", "--engine", "spark"]
     for number, (more, reason) in enumerate(
         {
-            ("--person", "who", "--rows", "apart"): "rows are to lie apart",
+            ("--person", "who", "--set", "people.rows=apart"): "rows are to lie apart",
             ("--bound",): "--bound compares all records with each other",
-            ("--refine", "3"): "refine compares records of the whole table",
+            ("--set", "policy.refine=3"): "refine compares records of the whole table",
         }.items()
     ):
         out = tmp_path / str(number)

@@ -44,12 +44,18 @@ STAMPS = "timestamp"
 
 LAYOUTS = [
     Case("clean", file(PLAIN), TRUTH),
-    Case("semicolon", file(SEMICOLON), TRUTH, asks="separated by ';': add --separator ';'", cure={"separator": ";"}),
+    Case(
+        "semicolon",
+        file(SEMICOLON),
+        TRUTH,
+        asks="separated by ';': add --set source.separator=';'",
+        cure={"separator": ";"},
+    ),
     Case(
         "tab",
         file(text([*TRUTH], rows(AGE, PAY, CITY), "\t")),
         TRUTH,
-        asks="separated by tab: add --separator tab",
+        asks="separated by tab: add --set source.separator=tab",
         cure={"separator": "\t"},
     ),
     Case(
@@ -64,17 +70,25 @@ LAYOUTS = [
         "latin1",
         file(PLAIN, "latin1"),
         TRUTH,
-        asks="bytes that are not in the file's encoding, first row .*add --encoding cp1252",
+        asks="bytes that are not in the file's encoding, first row .*add --set source.encoding=cp1252",
         cure={"encoding": "cp1252"},
     ),
-    Case("cp850", file(PLAIN, "cp850"), TRUTH, asks="add --encoding cp850", cure={"encoding": "cp850"}),
-    Case("macintosh", file(PLAIN, "mac-roman"), TRUTH, asks="--encoding mac-roman", cure={"encoding": "mac-roman"}),
-    Case("utf-16", file(PLAIN, "utf-16"), TRUTH, asks="UTF-16.*--encoding utf-16", cure={"encoding": "utf-16"}),
+    Case("cp850", file(PLAIN, "cp850"), TRUTH, asks="add --set source.encoding=cp850", cure={"encoding": "cp850"}),
+    Case(
+        "macintosh",
+        file(PLAIN, "mac-roman"),
+        TRUTH,
+        asks="--set source.encoding=mac-roman",
+        cure={"encoding": "mac-roman"},
+    ),
+    Case(
+        "utf-16", file(PLAIN, "utf-16"), TRUTH, asks="UTF-16.*--set source.encoding=utf-16", cure={"encoding": "utf-16"}
+    ),
     Case(
         "utf-16 without a mark",
         file(PLAIN, "utf-16-le"),
         TRUTH,
-        asks="--encoding utf-16-le",
+        asks="--set source.encoding=utf-16-le",
         cure={"encoding": "utf-16-le"},
     ),
     Case(
@@ -161,7 +175,7 @@ LAYOUTS = [
         "no header",
         file(PLAIN[len(LINES[0]) :]),
         TRUTH,
-        asks="header=False, on the command line --no-header",
+        asks="header=False, on the command line --set source.header=false",
         cure={"header": False, "columns": [*TRUTH]},
     ),
     Case(
@@ -174,47 +188,60 @@ LAYOUTS = [
 ]
 
 NUMBERS = [
-    numbers("decimal commas", comma, "--decimal , ", {"decimal": ","}),
+    numbers("decimal commas", comma, "--set source.decimal=, ", {"decimal": ","}),
     numbers(
-        "decimal commas and points", grouped(".", ","), "--decimal , --thousands . ", {"decimal": ",", "thousands": "."}
+        "decimal commas and points",
+        grouped(".", ","),
+        "--set source.decimal=, --set source.thousands=. ",
+        {"decimal": ",", "thousands": "."},
     ),
     numbers(
-        "decimal points and commas", grouped(",", "."), "--decimal . --thousands , ", {"decimal": ".", "thousands": ","}
+        "decimal points and commas",
+        grouped(",", "."),
+        "--set source.decimal=. --set source.thousands=, ",
+        {"decimal": ".", "thousands": ","},
     ),
     numbers(
-        "thousands by blanks", grouped("\u202f", ","), "--decimal , --thousands ' '", {"decimal": ",", "thousands": " "}
+        "thousands by blanks",
+        grouped("\u202f", ","),
+        """--set source.decimal=, --set 'source.thousands=" "'""",
+        {"decimal": ",", "thousands": " "},
     ),
-    numbers("Swiss thousands", grouped("'", "."), """--thousands "'" """, {"thousands": "'"}),
+    numbers("Swiss thousands", grouped("'", "."), r"""--set "source.thousands='" """.strip(), {"thousands": "'"}),
     numbers(
-        "euros behind", lambda pay: comma(pay) + " €", "--decimal , --unit 'pay=€'", {}, {"decimal": ",", "unit": "€"}
+        "euros behind",
+        lambda pay: comma(pay) + " €",
+        "--set source.decimal=, --set 'column.pay.unit=€'",
+        {},
+        {"decimal": ",", "unit": "€"},
     ),
-    numbers("dollars before", lambda pay: f"${pay:.2f}", "--unit 'pay=[$]'", {}, {"unit": "$"}),
-    numbers("francs", lambda pay: f"CHF {pay:.2f}", "--unit pay=CHF", {}, {"unit": "CHF"}),
-    numbers("percent", lambda pay: f"{pay:.2f}%", "--unit 'pay=%'", {}, {"unit": "%"}),
-    numbers("kilograms", lambda pay: f"{pay:.2f} kg", "--unit pay=kg", {}, {"unit": "kg"}),
+    numbers("dollars before", lambda pay: f"${pay:.2f}", "--set 'column.pay.unit=[$]'", {}, {"unit": "$"}),
+    numbers("francs", lambda pay: f"CHF {pay:.2f}", "--set column.pay.unit=CHF", {}, {"unit": "CHF"}),
+    numbers("percent", lambda pay: f"{pay:.2f}%", "--set 'column.pay.unit=%'", {}, {"unit": "%"}),
+    numbers("kilograms", lambda pay: f"{pay:.2f} kg", "--set column.pay.unit=kg", {}, {"unit": "kg"}),
     Case(**column("scientific", [f"{pay:e}" for pay in PAY]), truth={"pay": [float(f"{pay:e}") for pay in PAY]}),
     Case(
         **column("scientific with commas", [f"{pay:e}".replace(".", ",") for pay in PAY]),
         truth={"pay": [float(f"{pay:e}") for pay in PAY]},
-        asks="--decimal , ",
+        asks="--set source.decimal=, ",
         cure={"decimal": ","},
     ),
     Case(
         **column("points with three digits", [f"{12 + i}.{100 + i}" for i in range(COUNT)]),
         truth={"pay": [float(f"{12 + i}.{100 + i}") for i in range(COUNT)]},
-        asks="between thousands .--thousands [.]. or before fractions .--decimal [.].",
+        asks="between thousands .--set source.thousands=[.]. or before fractions .--set source.decimal=[.].",
         cure={"decimal": "."},
     ),
     Case(
         **column("points that are thousands", [f"{12 + i}.{100 + i}" for i in range(COUNT)]),
         truth={"pay": [(12 + i) * 1000 + 100 + i for i in range(COUNT)]},
-        asks="between thousands .--thousands [.].",
+        asks="between thousands .--set source.thousands=[.].",
         cure={"thousands": "."},
     ),
     Case(
         **column("commas with three digits", [f"{12 + i},{100 + i}" for i in range(COUNT)]),
         truth={"pay": [(12 + i) * 1000 + 100 + i for i in range(COUNT)]},
-        asks="only you know which: --thousands , or --decimal ,|only you know which: --decimal , or --thousands ,",
+        asks="only you know which: --set source.(thousands|decimal)=, or --set source.(decimal|thousands)=,",
         cure={"thousands": ","},
     ),
     Case(
@@ -226,7 +253,7 @@ NUMBERS = [
     Case(
         **column("mixed missing codes", ["NA", "n/a", "-", *(comma(pay) for pay in PAY[3:])]),
         truth={"pay": [None] * 3 + PAY[3:]},
-        asks="number .as --decimal , reads it. in all records but 3, first in row 1",
+        asks="number .as --set source.decimal=, reads it. in all records but 3, first in row 1",
         cure={"decimal": ",", "missing": ["NA", "n/a", "-"]},
     ),
     Case(
@@ -238,7 +265,7 @@ NUMBERS = [
     Case(
         **column("words among commas", ["unknown", *(comma(pay) for pay in PAY[1:])]),
         truth={"pay": [None, *PAY[1:]]},
-        asks="as --decimal , reads it. in all records but 1",
+        asks="as --set source.decimal=, reads it. in all records but 1",
         cure={"decimal": ","},
         of={"pay": {"strays": "missing"}},
     ),
@@ -249,40 +276,42 @@ NUMBERS = [
 ]
 
 DATES = [
-    dates("German dates", day("%d.%m.%Y"), "reads as a date; declare it: --dates dd.mm.yyyy", "dd.mm.yyyy"),
-    dates("American dates", day("%m/%d/%Y"), "--dates mm/dd/yyyy", "mm/dd/yyyy"),
-    dates("British dates", day("%d/%m/%Y"), "--dates dd/mm/yyyy", "dd/mm/yyyy"),
+    dates("German dates", day("%d.%m.%Y"), "reads as a date; declare it: --set source.dates=dd.mm.yyyy", "dd.mm.yyyy"),
+    dates("American dates", day("%m/%d/%Y"), "--set source.dates=mm/dd/yyyy", "mm/dd/yyyy"),
+    dates("British dates", day("%d/%m/%Y"), "--set source.dates=dd/mm/yyyy", "dd/mm/yyyy"),
     dates(
         "dates in either order",
         day("%d/%m/%Y"),
-        "only you know which: --dates dd/mm/yyyy or --dates mm/dd/yyyy",
+        "only you know which: --set source.dates=dd/mm/yyyy or --set source.dates=mm/dd/yyyy",
         "dd/mm/yyyy",
         EARLY,
     ),
-    dates("dates with slashes", day("%Y/%m/%d"), "--dates yyyy/mm/dd", "yyyy/mm/dd"),
-    dates("names of months", day("%d-%b-%Y"), "--dates dd-mon-yyyy", "dd-mon-yyyy"),
-    dates("statistical dates", day("%d%b%Y"), "--dates ddmonyyyy", "ddmonyyyy"),
-    dates("days without marks", day("%Y%m%d"), "dates .--dates born=yyyymmdd", "yyyymmdd"),
-    dates("years of two digits", day("%d.%m.%y"), "--dates dd.mm.yy", "dd.mm.yy"),
+    dates("dates with slashes", day("%Y/%m/%d"), "--set source.dates=yyyy/mm/dd", "yyyy/mm/dd"),
+    dates("names of months", day("%d-%b-%Y"), "--set source.dates=dd-mon-yyyy", "dd-mon-yyyy"),
+    dates("statistical dates", day("%d%b%Y"), "--set source.dates=ddmonyyyy", "ddmonyyyy"),
+    dates("days without marks", day("%Y%m%d"), "dates .--set column.born.dates=yyyymmdd", "yyyymmdd"),
+    dates("years of two digits", day("%d.%m.%y"), "--set source.dates=dd.mm.yy", "dd.mm.yy"),
     dates(
         "timestamps",
         day("%Y-%m-%d 00:00:00"),
-        f"{STAMPS}; declare it: --dates 'yyyy-mm-dd hh:mm:ss'",
+        f"{STAMPS}; declare it: --set 'source.dates=yyyy-mm-dd hh:mm:ss'",
         "yyyy-mm-dd hh:mm:ss",
     ),
-    dates("zones", day("%Y-%m-%dT13:30:00+02:00"), "--dates 'yyyy-mm-dd hh:mm:ssz'", "yyyy-mm-dd hh:mm:ssz"),
-    dates("German timestamps", day("%d.%m.%Y 13:30"), "--dates 'dd.mm.yyyy hh:mm'", "dd.mm.yyyy hh:mm"),
-    dates("American times", day("%m/%d/%Y 01:30 PM"), "--dates 'mm/dd/yyyy hh:mm am'", "mm/dd/yyyy hh:mm am"),
+    dates("zones", day("%Y-%m-%dT13:30:00+02:00"), "--set 'source.dates=yyyy-mm-dd hh:mm:ssz'", "yyyy-mm-dd hh:mm:ssz"),
+    dates("German timestamps", day("%d.%m.%Y 13:30"), "--set 'source.dates=dd.mm.yyyy hh:mm'", "dd.mm.yyyy hh:mm"),
+    dates(
+        "American times", day("%m/%d/%Y 01:30 PM"), "--set 'source.dates=mm/dd/yyyy hh:mm am'", "mm/dd/yyyy hh:mm am"
+    ),
     Case(
         **column("times of day", [f"{i % 24:02}:{i:02}" for i in range(COUNT)], "at"),
         truth={"at": [i % 24 * 60 + i for i in range(COUNT)]},
-        asks="reads as a time of day; declare it: --dates hh:mm",
+        asks="reads as a time of day; declare it: --set source.dates=hh:mm",
         cure={"dates": "hh:mm"},
     ),
     Case(
         **column("one word among dates", ["unknown", *map(day("%d.%m.%Y"), BORN[1:])], "born"),
         truth={"born": [None, *BORN[1:]]},
-        asks="holds a date .as --dates dd.mm.yyyy reads it. in all records but 1, first in row 1",
+        asks="holds a date .as --set source.dates=dd.mm.yyyy reads it. in all records but 1, first in row 1",
         cure={"dates": "dd.mm.yyyy"},
         of={"born": {"strays": "missing"}},
     ),

@@ -660,11 +660,11 @@ def command(*words: object) -> tuple[int, str]:
         (["-k", ROWS + 1], 1),
         (["-k", 2, "-l", 30], 1),
         (["-k", 2, "-t", 2], 2),
-        (["-k", 2, "--missing", "SECRETzip1"], 0),
+        (["-k", 2, "--set", "source.missing=SECRETzip1"], 0),
         (["-k", 2, "--model", "distinct-l-diversity:l=3,attribute=name"], 2),
         (["-k", 2, "--set", "mode=loose"], 2),
-        (["-k", 2, "--separator", ";"], 2),
-        (["-k", 2, "--no-header", "--columns", "a,b"], 2),
+        (["-k", 2, "--set", "source.separator=;"], 2),
+        (["-k", 2, "--set", "source.header=false", "--set", "source.columns=a,b"], 2),
     ],
 )
 def test_commands(words, code, tmp_path):

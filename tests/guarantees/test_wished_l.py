@@ -268,8 +268,19 @@ def test_wishes_of_the_policy() -> None:
 
 def test_the_command_line(tmp_path: Path) -> None:
     frame_of(5, people=False).write_csv(tmp_path / "table.csv")
-    words = ["--quasi", "age,city", "--sensitive", "ill", "--wished-l", "own", "--others", "drop", "-k", "2"]
-    words += ["-l", "1", "--diversity", "distinct", "--out", str(tmp_path / "out")]
+    words = [
+        "--quasi",
+        "age,city",
+        "--sensitive",
+        "ill",
+        "--set",
+        "columns.wished-l=own",
+        "--others",
+        "drop",
+        "-k",
+        "2",
+    ]
+    words += ["--model", "distinct-l-diversity:l=1", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, ["anonymize", str(tmp_path / "table.csv"), *words])
     assert done.exit_code == 0, done.output
     assert "for everybody, as those want who wish for most" in done.output

@@ -165,7 +165,7 @@ def verified(flow: str, place: Path) -> tuple[int, str]:
     words: list[Any] = ["verify", place / "out"]
     if flow in DATABASES:
         url, schema = driver.place_in(DATABASES[flow], place)
-        words = ["verify", url, "--schema", schema, "--audit", audit]
+        words = ["verify", f"{url}{'&' if '?' in str(url) else '?'}schema={schema}", "--audit", audit]
     elif audit.exists() and flow != "hand-over":
         words += ["--audit", audit]
     elif flow in SERIES:

@@ -1,9 +1,10 @@
 """Mutate places of the package one by one, and tell how many of them the short tests find.
 
-``PYTHONPATH=tests python -m mutations --other CHECKOUT`` mutates 60 places of this checkout, drawn among functions that
-stand in both (:mod:`mutations.places`). It first runs the short tests once to see which lines each reaches, and keeps
-that in ``--reach``; then each mutant meets the tests that reach its line, fewest-reaching files first, until one fails.
-``--mutate CHECKOUT`` mutates another checkout at the same places, so that two versions are compared.
+``PYTHONPATH=tests python -m mutations --other CHECKOUT`` draws 60 places among functions of the other checkout that
+stand in this one, too (:mod:`mutations.places`), and mutates them here. It first runs the short tests once to see which
+lines each reaches, and keeps that in ``--reach``. Then each mutant meets the tests that reach its line, those of files
+with few such tests first, until one fails. ``--mutate CHECKOUT`` mutates another checkout at the same places, so that
+two versions are compared; give it a ``--reach`` of its own.
 
 A mutant is *found* where a test fails, or takes longer than ``--seconds``. One that no test reaches is not found.
 """
@@ -34,11 +35,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Mutate, and print each mutant and the share that was found."""
     asked = _asked(words)
     first, second = (checkout / "src" / "sfumato" for checkout in (HERE, asked.other))
-    places = (
-        drawn(second, first, asked.places, asked.seed)
-        if asked.from_other
-        else drawn(first, second, asked.places, asked.seed)
-    )
+    places = drawn(second, first, asked.places, asked.seed)
     checkout = asked.mutate or HERE
     if asked.list:
         for place in places:
@@ -57,7 +54,6 @@ def _asked(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m mutations", description=__doc__)
     parser.add_argument("--other", type=Path, required=True, help="checkout of the version to compare with")
     parser.add_argument("--mutate", type=Path, help="checkout that is mutated and tested; default this one")
-    parser.add_argument("--from-other", action="store_true", help="look for functions in the folders of the other one")
     parser.add_argument("--places", type=int, default=60)
     parser.add_argument("--seed", type=int, default=35)
     parser.add_argument("--seconds", type=float, default=600, help="that the tests of one mutant may take")

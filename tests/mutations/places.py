@@ -60,13 +60,15 @@ class Standing:
 
 
 @cache
-def standing(source: Path) -> dict[tuple[str, str], Standing]:
+def standing(source: Path, folders: tuple[str, ...] = (".",)) -> dict[tuple[str, str], Standing]:
     """Return the functions of a package by qualified name and body; what two share is left out."""
     found: dict[tuple[str, str], Standing] = {}
     often: Counter[tuple[str, str]] = Counter()
-    for path in sorted(source.rglob("*.py")):
-        for name, node in functions(ast.parse(path.read_text(encoding="utf-8"))):
-            key = (name, normal_body(node))
+    for path in sorted(path for folder in folders for path in (source / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        # Bodies are made alike in a tree of their own: the other keeps what stands in the file.
+        for (name, node), (_, bare) in zip(functions(ast.parse(text)), functions(ast.parse(text)), strict=True):
+            key = (name, normal_body(bare))
             often[key] += 1
             found[key] = Standing(path, node)
     return {key: one for key, one in found.items() if often[key] == 1}
@@ -84,18 +86,17 @@ def functions(tree: ast.AST, before: str = "") -> Iterator[tuple[str, Function]]
 
 
 def normal_body(function: Function) -> str:
-    """Return what a function does as text: arguments and statements, without docstrings and annotations."""
-    copy = ast.parse(ast.unparse(function)).body[0]
-    for node in ast.walk(copy):
+    """Take docstrings and annotations from a function, and return as text what it does: arguments and statements."""
+    for node in ast.walk(function):
         if isinstance(node, Function):
-            node.returns, node.decorator_list = None, node.decorator_list if node is not copy else []
+            node.returns, node.decorator_list = None, node.decorator_list if node is not function else []
             if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
                 node.body = node.body[1:] or [ast.Pass()]
         elif isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Name("object")
-    return ast.dump(copy)
+    return ast.dump(function)
 
 
 def mutable(function: Function) -> list[tuple[ast.expr, ast.expr]]:
@@ -141,9 +142,8 @@ def _changed(node: ast.expr) -> ast.expr | None:
 
 def drawn(first: Path, second: Path, count: int, seed: int) -> list[Place]:
     """Draw places of functions that stand in both versions; the same ones whichever version is mutated later."""
-    one, two = standing(first), standing(second)
-    roots = tuple(first / name for name in FOLDERS)
-    both = [key for key in one if key in two and any(one[key].path.is_relative_to(root) for root in roots)]
+    one, two = standing(first, FOLDERS), standing(second)
+    both = [key for key in one if key in two]
     places = [Place(*key, number) for key in sorted(both) for number in range(len(mutable(one[key].node)))]
     return random.Random(seed).sample(places, min(count, len(places)))
 

@@ -325,7 +325,7 @@ def test_values_like_formulas_and_notation_are_carried_as_text(tmp_path):
     ("words", "code", "says"),
     [
         (["-k", "9"], 1, ["k = 9", "only 8 record", "lower k"]),
-        (["-k", "2", "-l", "4", "--diversity", "distinct"], 1, ["l = 4", "l = 3"]),
+        (["-k", "2", "--model", "distinct-l-diversity:l=4"], 1, ["l = 4", "l = 3"]),
         (["-k", "0"], 2, ["-k"]),
         (["-k", "2", "--suppression", "2"], 2, ["--suppression"]),
         (["-k", "2", "--anonymizer", "none"], 2, ["--anonymizer"]),

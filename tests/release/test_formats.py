@@ -134,7 +134,7 @@ def test_by_the_command_line(people, tmp_path):
         "sfumato: visits.xlsx: the workbook has 2 sheets with values; say which is meant with sheet (--sheet): "
         "'Visits', 'Codes'\n"
     )
-    place = ["--sheet", "Visits", "--range", "A3:E"]
+    place = ["--set", "source.sheet=Visits", "--set", "source.range=A3:E"]
     made = run("anonymize", "visits.xlsx", *place, *roles, "--format", "sav", "--out", "out", "--save-policy", "p.toml")
     assert made.returncode == 0, made.stderr
     assert 'range = "A3:E"' in (tmp_path / "p.toml").read_text()

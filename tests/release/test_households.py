@@ -240,7 +240,7 @@ def test_what_is_not_promised_to_households_is_refused_at_once():
 def test_the_command_writes_a_folder_that_verifies_with_its_audit_file(tmp_path: Path):
     homes(60, 4).drop("follows").write_csv(tmp_path / "survey.csv")
     columns = ["--person", "home", "--quasi", ",".join(QUASI), "--sensitive", "disease"]
-    said = ["anonymize", str(tmp_path / "survey.csv"), *columns, "-k", "3", "--rows", "household"]
+    said = ["anonymize", str(tmp_path / "survey.csv"), *columns, "-k", "3", "--set", "people.rows=household"]
     result = CliRunner().invoke(app, [*said, "--out", str(tmp_path / "release")])
     assert result.exit_code == 0, result.output
     assert "left with 3 households at least" in result.output.replace("\n", " ")

@@ -274,7 +274,7 @@ def words(folder: Path, *more: str) -> list[str]:
 
 
 def test_the_command_line_takes_it(tmp_path):
-    asked = ("-l", "2", "--diversity", "probabilistic", "--set", "members=random")
+    asked = ("--model", "probabilistic-l-diversity:l=2", "--set", "members=random")
     code, output = run(*words(tmp_path, *asked, "--out", str(tmp_path / "out")))
     assert code == 0, output
     assert "buckets: 30" in output
@@ -284,7 +284,9 @@ def test_the_command_line_takes_it(tmp_path):
 
 
 def test_the_command_line_refuses_as_the_library_does(tmp_path):
-    code, output = run(*words(tmp_path, "-k", "5", "--refine", "3", "--bound", "--out", str(tmp_path / "out")))
+    code, output = run(
+        *words(tmp_path, "-k", "5", "--set", "policy.refine=3", "--bound", "--out", str(tmp_path / "out"))
+    )
     assert code == 2
     for start in ("refine: bucketization", "bound: bucketization", "k-anonymity: bucketization"):
         assert start in output

@@ -197,9 +197,9 @@ class Package:
         return {name: count for name, count in sorted(counts.items()) if count > 1}
 
     def public_names(self) -> dict[str, str]:
-        """Return the public names of the package, and the module that each lives in."""
+        """Return the public names of the package, and the module that each lives in; not those of the last version."""
         lines = (line.split() for line in self._stub())
-        return {words[3]: words[1] for words in lines if words[:1] == ["from"]}
+        return {words[3]: words[1] for words in lines if words[:1] == ["from"] and words[3] != "*"}
 
     def widest_function(self) -> tuple[str, int]:
         """Return the public function or method with the most parameters, and how many."""

@@ -149,12 +149,15 @@ def test_a_file_that_is_no_text_has_no_layout(tmp_path):
 
 def test_questions_become_answers():
     said = [
-        "t.csv: every value of column 'pay' reads as a number; declare it: --decimal , (in a policy decimal = "
+        "t.csv: every value of column 'pay' reads as a number; declare it: --set source.decimal=, (in a policy "
+        "decimal = "
         '"," in [source]); or read it as text: --categorical pay',
         "t.csv: every value of column 'born at' reads as a date, as dd/mm/yyyy and mm/dd/yyyy, and only you "
-        "know which: --dates dd/mm/yyyy or --dates mm/dd/yyyy; or read it as text: --categorical 'born at'",
-        "t.csv: column 'x' holds numbers: dates (--dates x=yyyymmdd), codes (--categorical x) or (--numeric x)",
-        "add --separator ';'",
+        "know which: --set source.dates=dd/mm/yyyy or --set source.dates=mm/dd/yyyy; or read it as text: "
+        "--categorical 'born at'",
+        "t.csv: column 'x' holds numbers: dates (--set column.x.dates=yyyymmdd), codes (--categorical x) or "
+        "(--set column.x.kind=numeric)",
+        "add --set source.separator=';'",
     ]
     found = answers(said, ["pay", "born at", "x"])
     assert found == [

@@ -56,19 +56,21 @@ SORTS = {
         separator=";",
         age="{},5",
         source={"separator": ";", "decimal": ","},
-        words=("--separator", ";", "--decimal", ","),
+        words=("--set", "source.separator=;", "--set", "source.decimal=,"),
     ),
-    "question marks": Sort(place=("north", "?", "east"), source={"missing": ["?"]}, words=("--missing", "?")),
+    "question marks": Sort(
+        place=("north", "?", "east"), source={"missing": ["?"]}, words=("--set", "source.missing=?")
+    ),
     "dates": Sort(age="2020-03-{}"),
     "Latin letters": Sort(
-        place=("Köln", "Münster", "Aachen"), source={"encoding": "cp1252"}, words=("--encoding", "cp1252")
+        place=("Köln", "Münster", "Aachen"), source={"encoding": "cp1252"}, words=("--set", "source.encoding=cp1252")
     ),
     "Parquet": Sort(suffix=".parquet"),
     "strange names": Sort(names=("ü b e r", "a=b", "<i>", "é", "s'k"), place=("<b>x</b>", "=1+1", "n,s")),
     "no header": Sort(
         header=False,
         source={"header": False, "columns": ["who", "age", "sex", "place", "sick"]},
-        words=("--no-header", "--columns", "who,age,sex,place,sick"),
+        words=("--set", "source.header=false", "--set", "source.columns=who,age,sex,place,sick"),
     ),
 }
 PROMISING = {"bucketization", "slicing", "overlapping-slicing", "marginals"}
@@ -85,7 +87,7 @@ def words_of(sort: Sort, path: Path, method: str) -> list[str]:
     """Return the command that somebody types who wants the same."""
     who, age, sex, place, sick = sort.names
     said = [str(path), "--identifying", who, "--quasi", f"{age},{sex},{place}", "--sensitive", sick, *sort.words]
-    promised = ["-k", "3"] if method in ANONYMIZERS else ["-l", "1.5", "--diversity", "probabilistic"]
+    promised = ["-k", "3"] if method in ANONYMIZERS else ["--model", "probabilistic-l-diversity:l=1.5"]
     asked = promised if method in ANONYMIZERS or method in PROMISING else []
     return ["anonymize", *said, *asked, "--anonymizer", method, "--others", "error"]
 

@@ -91,8 +91,8 @@ def test_every_method_has_a_page_and_gives_the_policy_of_the_command_line(studio
     words += [
         "--insensitive",
         "ward",
-        "--numeric",
-        "zip",
+        "--set",
+        "column.zip.kind=numeric",
         *promised,
         "--anonymizer",
         name,

@@ -209,7 +209,9 @@ def test_times_are_asked_about_and_infinite_dates_are_refused(clinic: Database) 
     clinic.run("CREATE TABLE t (day date, stamp timestamp)", "INSERT INTO t VALUES ('infinity', '2000-01-02 10:00')")
     assert "'infinity'" in refused(clinic, sf.Schema(quasi_identifying=["day"], others="drop"), table="t")
     stamped = sf.Schema(quasi_identifying=["stamp"], others="drop")
-    assert "reads as a timestamp; declare it: --dates 'yyyy-mm-dd hh:mm:ss'" in refused(clinic, stamped, table="t")
+    assert "reads as a timestamp; declare it: --set 'source.dates=yyyy-mm-dd hh:mm:ss'" in refused(
+        clinic, stamped, table="t"
+    )
     read = sf.read_table(clinic.url, stamped, table="t", dates="yyyy-mm-dd hh:mm:ss")
     assert read.frame["stamp"].to_list() == [date(2000, 1, 2)]
 

@@ -131,7 +131,7 @@ def _never_silent(pair: str, source: object) -> None:
     if pair.startswith("merged"):
         assert people(source, None) == 2
         return
-    with pytest.raises(sf.InputError, match="--key-form fold"):
+    with pytest.raises(sf.InputError, match="key-form fold"):
         people(source, None)
     assert people(source, "exact") == 3
 

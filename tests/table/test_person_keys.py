@@ -68,7 +68,7 @@ def test_merged_pairs_are_one_person(pair: tuple[Any, Any], tmp_path: Path) -> N
 def test_other_pairs_are_asked_and_never_shown(kind: str, tmp_path: Path) -> None:
     pair = [*ASKED[kind]]
     for ask in (lambda: people([*pair, "other"]), lambda: people_on_disk(tmp_path, [*pair, "other"])):
-        with pytest.raises(sf.InputError, match="--key-form fold") as raised:
+        with pytest.raises(sf.InputError, match="key-form fold") as raised:
             ask()
         assert not any(key in str(raised.value) for key in pair if len(key) > 3)
     assert people(pair, "exact") == people_on_disk(tmp_path, pair, "exact") == 2
@@ -169,7 +169,7 @@ def test_people_of_ratings_and_sets_are_the_same(pair: tuple[str, str], form: st
         lambda: sf.read_ratings(wide, form="wide", user="user"),
         lambda: sf.read_sets(held),
     ):
-        with pytest.raises(sf.InputError, match="--key-form fold"):
+        with pytest.raises(sf.InputError, match="key-form fold"):
             ask()
     assert sf.read_ratings(rated, key_form="exact").height == sf.read_sets(held, key_form="exact").height == 3
 
@@ -184,6 +184,6 @@ def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
         ["sets", "anonymize", str(tmp_path / "s.csv"), "-k", "2", "-m", "2", "--out", str(tmp_path / "s")],
     ):
         asked = CliRunner().invoke(app, words)
-        assert (asked.exit_code, "--key-form fold" in asked.output) == (2, True), asked.output
-        done = CliRunner().invoke(app, [*words, "--key-form", "fold"])
+        assert (asked.exit_code, "key-form fold" in asked.output) == (2, True), asked.output
+        done = CliRunner().invoke(app, [*words, "--set", "columns.key-form=fold"])
         assert done.exit_code == 0, done.output

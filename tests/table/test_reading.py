@@ -341,7 +341,7 @@ class TestRoles:
     def test_the_separator_is_named_where_it_is_to_blame(self, write, sign, called):
         file = write(sign.join(["age", "sex"]) + "\n" + sign.join(["1", "SECRET"]) + "\n")
         found = only_problem(file, Schema(quasi_identifying=["age"]), InputError)
-        assert f"--separator {called}" in found.replace("'", "")
+        assert f"--set source.separator={called}" in found.replace("'", "")
         assert "SECRET" not in found
 
     def test_names_that_the_caller_gave_are_shown(self, write):

@@ -105,7 +105,7 @@ class TestWhereTheTableLies:
     def test_a_title_above_the_names(self, workbook):
         found = problem(workbook([("Visits of 2024",), (), NAMES, *ROWS]))
         assert found.startswith("row 1 names 1 column, but row 3 fills 4 cells")
-        assert "--range A3:D" in found
+        assert "--set source.range=A3:D" in found
         assert "2024" not in found
 
     def test_merged_names(self, workbook):
@@ -211,7 +211,7 @@ class TestValues:
 
     def test_dates_with_times(self, workbook):
         asked = one_problem(workbook, datetime.datetime(2000, 1, 1, 5))
-        assert "reads as a timestamp; declare it: --dates 'yyyy-mm-dd hh:mm:ss'" in asked
+        assert "reads as a timestamp; declare it: --set 'source.dates=yyyy-mm-dd hh:mm:ss'" in asked
 
     def test_times_of_day(self, workbook):
         assert "holds times of day" in one_problem(workbook, datetime.time(5), datetime.time(0))

@@ -159,7 +159,7 @@ def test_two_declared_forms_that_mean_different_days_are_asked_about(tmp_path) -
     path = tmp_path / "people.csv"
     path.write_text("born\n" + "".join(f"0{i}/0{9 - i}/2000\n" for i in range(1, 9)))
     schema = sf.Schema(quasi_identifying=["born"])
-    with pytest.raises(sf.InputError, match="--dates born=dd/mm/yyyy or --dates born=mm/dd/yyyy"):
+    with pytest.raises(sf.InputError, match=r"\.dates=dd/mm/yyyy or --set column\.born\.dates=mm/dd/yyyy"):
         sf.read_table(path, schema, dates=["dd/mm/yyyy", "mm/dd/yyyy"])
     days = sf.read_table(path, sf.Schema(quasi_identifying={"born": sf.Attribute(dates="mm/dd/yyyy")})).frame["born"]
     assert days[0] == date(2000, 1, 8)
@@ -182,7 +182,9 @@ def test_text_of_a_frame_is_asked_about_only_in_forms_that_are_no_text() -> None
         {"born": ["06.08.2000", "31.12.1999"] * 5, "code": ["12", "13"] * 5, "iso": ["2000-01-01", "2000-01-02"] * 5}
     )
     schema = sf.Schema(quasi_identifying=["born", "code", "iso"])
-    with pytest.raises(sf.InputError, match=r"^table: every value of column 'born' .*--dates dd\.mm\.yyyy") as found:
+    with pytest.raises(
+        sf.InputError, match=r"^table: every value of column 'born' .*source\.dates=dd\.mm\.yyyy"
+    ) as found:
         sf.read_table(frame, schema)
     assert len(found.value.problems) == 1
     kinds = {name: str(kind) for name, kind in sf.read_table(frame, schema, dates="dd.mm.yyyy").kinds.items()}

@@ -22,9 +22,10 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import interrupted
+from sfumato.cli.former import FORMER
 from sfumato.cli.interrupted import STOPPED, is_default
 from sfumato.cli.options import spread
-from sfumato.cli.outcome import CommandGroup, Warnings, complain, explained
+from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
 from sfumato.cli.progress import announce_compiling, restore_terminal
 from sfumato.kernels.announcing import compiling
 from sfumato.table.sources.protocol import listeners
@@ -193,7 +194,7 @@ def _group(group: str) -> typer.Typer:
     told = _module(next(iter(GROUPS[group].values()))).HELP
     made = typer.Typer(help=told, no_args_is_help=True, rich_markup_mode="rich")
     for name, module in GROUPS[group].items():
-        _add(made, name, module)
+        _add(made, name, module, within=f"{group} ")
     return made
 
 
@@ -202,14 +203,14 @@ def _module(name: str) -> ModuleType:
     return import_module(name if "." in name else f"sfumato.cli.{name}")
 
 
-def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False) -> None:
+def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False, within: str = "") -> None:
     home = _module(module)
     command = getattr(home, name.replace("-", "_"))
     app.command(
         name,
         help=_help(command, SETTLE if name in WRITERS else ""),
         epilog=getattr(home, "EXAMPLES", {}).get(name) or home.EXAMPLE,
-    )(_nothing if listed else spread(command))
+    )(_nothing if listed else spread(command, FORMER.get(f"{within}{name}", ())))
 
 
 def _nothing() -> None:
@@ -243,8 +244,17 @@ def _settings(
             interrupted.OPTION, help="Write messages to stderr as JSON, one object a line; may stand anywhere."
         ),
     ] = False,
+    progress: Annotated[
+        str,
+        typer.Option(
+            PROGRESS_OPTION,
+            metavar="bar|json",
+            help="How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second; may "
+            "stand anywhere.",
+        ),
+    ] = "bar",
 ) -> None:
-    """Take the options before a command."""
+    """Take the options before a command; how progress is told was taken before."""
     if log_json:
         interrupted.start_log_lines()
 
@@ -273,7 +283,7 @@ def main() -> None:
     words = _without_log_option(sys.argv[1:])
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]
-    named = [word for word in (_completed() or words)[:1] if word in every]
+    named = [word for word in _first(_completed() or words) if word in every]
     app = app_of(named or every, listed=not set(every) & set(_completed() or words))
     stop_compiling_at_interrupt()
     began = time.monotonic()
@@ -300,6 +310,12 @@ def _without_log_option(words: list[str]) -> list[str]:
         return words
     interrupted.start_log_lines()
     return [word for word in words if word != interrupted.OPTION]
+
+
+def _first(words: list[str]) -> list[str]:
+    """Return the first word that may name a command."""
+    before = 2 if words[:1] == [PROGRESS_OPTION] else 1 if words and words[0].startswith(f"{PROGRESS_OPTION}=") else 0
+    return words[before : before + 1]
 
 
 def _completed() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +15,9 @@ from sfumato.cli.options import (
     AsJson,
     PolicyFile,
     RoleOptions,
-    TableReading,
 )
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
+from sfumato.cli.settings import Setting, first_step
 from sfumato.errors import PolicyError, SfumatoError, raise_all, said_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,92 @@ Example:
 """
 
 
+@dataclass(frozen=True)
+class AttackersKnowledge:
+    """What attackers and judges know."""
+
+    original: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=KNOWN),
+    ] = None
+    hold_out: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.",
+            rich_help_panel=KNOWN,
+        ),
+    ] = None
+    control: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="People who were not in the data; same columns.", rich_help_panel=KNOWN),
+    ] = None
+    register: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Names and values that a linking attacker holds.", rich_help_panel=KNOWN),
+    ] = None
+    earlier: Annotated[
+        str | None,
+        typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
+    ] = None
+    records_known: Annotated[
+        str,
+        typer.Option(
+            metavar="all|one|NUMBER",
+            help="Of people with several records (--person): how many of them an attacker knows.",
+            rich_help_panel=KNOWN,
+        ),
+    ] = "all"
+
+
+@dataclass(frozen=True)
+class Played:
+    """Which attacks are played, and how."""
+
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attack",
+            metavar="NAMES",
+            help="Which attacks; default all that can be played.",
+            rich_help_panel=PLAYED,
+        ),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="ATTACK.NAME=VALUE",
+            help="Options; without --attack, plays only these. Or PATH=VALUE of the policy, as of anonymize.",
+            rich_help_panel=PLAYED,
+        ),
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None
+
+
+@dataclass(frozen=True)
+class Failing:
+    """When the command fails."""
+
+    fail_if_succeeds: Annotated[
+        bool,
+        typer.Option(
+            "--fail-if-succeeds",
+            help="Exit with 1 when an attack succeeds beyond what the release promises, or is undecided.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+    undecided_passes: Annotated[
+        bool,
+        typer.Option(
+            "--undecided-passes",
+            help="With --fail-if-succeeds: do not fail for an attack that is undecided.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False
+
+
 def attack(
     target: Annotated[
         str,
@@ -48,78 +134,11 @@ def attack(
             help="Folder of a release; or a file or database, to attack what --policy would publish of it.",
         ),
     ],
-    original: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=KNOWN),
-    ] = None,
+    known: AttackersKnowledge = AttackersKnowledge(),
     policy: PolicyFile = None,
-    hold_out: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Of a table: people who are left out of the release and serve as the control group, e.g. 0.2.",
-            rich_help_panel=KNOWN,
-        ),
-    ] = None,
-    control: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="People who were not in the data; same columns.", rich_help_panel=KNOWN),
-    ] = None,
-    register: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Names and values that a linking attacker holds.", rich_help_panel=KNOWN),
-    ] = None,
-    earlier: Annotated[
-        str | None,
-        typer.Option(metavar="RELEASE", help="Another release of the same people.", rich_help_panel=KNOWN),
-    ] = None,
-    records_known: Annotated[
-        str,
-        typer.Option(
-            metavar="all|one|NUMBER",
-            help="Of people with several records (--person): how many of them an attacker knows.",
-            rich_help_panel=KNOWN,
-        ),
-    ] = "all",
-    attacks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--attack",
-            metavar="NAMES",
-            help="Which attacks; default all that can be played.",
-            rich_help_panel=PLAYED,
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="ATTACK.NAME=VALUE",
-            help="Options; without --attack, plays only these.",
-            rich_help_panel=PLAYED,
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Makes the attacks repeatable.", rich_help_panel=PLAYED)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=PLAYED)] = None,
+    play: Played = Played(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    fail_if_succeeds: Annotated[
-        bool,
-        typer.Option(
-            "--fail-if-succeeds",
-            help="Exit with 1 when an attack succeeds beyond what the release promises, or is undecided.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    undecided_passes: Annotated[
-        bool,
-        typer.Option(
-            "--undecided-passes",
-            help="With --fail-if-succeeds: do not fail for an attack that is undecided.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    told: Progressing = "bar",
+    failing: Failing = Failing(),
     as_json: AsJson = False,
 ) -> None:
     """Play attacks against a release, or against what a policy would publish, and say which ones succeed.
@@ -131,31 +150,28 @@ def attack(
     from sfumato.cli.released import is_release
     from sfumato.cli.words import Words
 
-    words = Words(
-        policy=policy,
-        **roles.words,
-        **reading.words,
-    )
-    problems = _usage_problems(target, policy, original, hold_out, control, earlier)
-    chosen = _chosen(attacks, settings or (), problems)
-    if undecided_passes and not fail_if_succeeds:
+    of_attacks, of_policy = _parted(play.settings or ())
+    words = Words(policy=policy, **roles.words, settings=of_policy)
+    problems = _usage_problems(target, policy, known.original, known.hold_out, known.control, known.earlier)
+    chosen = _chosen(play.attacks, of_attacks, problems)
+    if failing.undecided_passes and not failing.fail_if_succeeds:
         problems.append("--undecided-passes: says what --fail-if-succeeds lets pass; give both")
     raise_all(PolicyError, problems)
-    with progress_bar(quiet=as_json, told=told) as progress:
+    with progress_bar(quiet=as_json) as progress:
         common: dict[str, Any] = {
             "attacks": chosen,
-            "records_known": int(records_known) if records_known.isdecimal() else records_known,
-            "seed": seed,
-            "threads": threads,
+            "records_known": int(known.records_known) if known.records_known.isdecimal() else known.records_known,
+            "seed": play.seed,
+            "threads": play.threads,
             "progress": progress,
         }
         if is_release(target):
-            assert original is not None
-            played = _on_release(target, original, words, control, register, earlier, common)
+            assert known.original is not None
+            played = _on_release(target, known.original, words, known.control, known.register, known.earlier, common)
         else:
-            played = _on_policy(target, words, hold_out or 0.0, register, common)
+            played = _on_policy(target, words, known.hold_out or 0.0, known.register, common)
     say_result(played.to_dict(), str(played), as_json=as_json)
-    if fail_if_succeeds and (played.unlicensed or (played.unsettled and not undecided_passes)):
+    if failing.fail_if_succeeds and (played.unlicensed or (played.unsettled and not failing.undecided_passes)):
         raise typer.Exit(1)
 
 
@@ -186,6 +202,19 @@ def _usage_problems(
     if hold_out is not None and not 0 <= hold_out < 1:
         problems.append("--hold-out: must be a share from 0 to below 1")
     return problems
+
+
+def _parted(settings: Sequence[str | Setting]) -> tuple[list[str], list[str | Setting]]:
+    """Part the options of attacks from those of the policy, whose paths begin otherwise."""
+    from sfumato.evaluation.attacks import ATTACKS
+
+    def is_of_policy(one: str | Setting) -> bool:
+        return isinstance(one, Setting) or (first_step(one) not in ATTACKS and "." in one.partition("=")[0])
+
+    return (
+        [one for one in settings if isinstance(one, str) and not is_of_policy(one)],
+        [one for one in settings if is_of_policy(one)],
+    )
 
 
 def _chosen(names: Sequence[str] | None, settings: Sequence[str], problems: list[str]) -> list[Attack] | None:

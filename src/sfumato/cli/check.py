@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, TableReading
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.options import AsJson, Original, PolicyFile, RoleOptions, Settings
+from sfumato.cli.progress import progress_bar, say_result
 
 if TYPE_CHECKING:
     from sfumato.cli.words import Words
@@ -15,7 +15,7 @@ EXAMPLE = """\b
 Example:
   sfumato check published.csv --quasi age,sex,zip --sensitive disease
   sfumato check published.csv --quasi age,sex,zip --sensitive disease,wage \\
-      --separator ';' --categorical wage --json
+      --set 'source.separator=;' --categorical wage --json
 """
 
 
@@ -23,8 +23,7 @@ def check(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    told: Progressing = "bar",
+    settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which k, l, alpha, t, beta and delta a table has. It is for the data steward: it names rows.
@@ -37,9 +36,9 @@ def check(
     from sfumato.evaluation.check import check as measure
 
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
-    with progress_bar(quiet=as_json, told=told) as progress:
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
-        report = measure(_read(table, Words(policy=policy, **words, **reading.words)), progress=progress)
+        report = measure(_read(table, Words(policy=policy, **words, settings=settings or ())), progress=progress)
     say_result(report.to_dict(), str(report), as_json=as_json)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -20,10 +21,10 @@ from sfumato.cli.options import (
     PolicyFile,
     Quiet,
     RoleOptions,
-    TableReading,
+    Settings,
 )
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import Progressing, Told, progress_bar
+from sfumato.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from sfumato.comparison.comparison import Comparison, PrivateWay
@@ -42,10 +43,46 @@ Example:
 """
 
 
-def compare(
-    table: Original,
-    policy: PolicyFile = None,
-    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+@dataclass(frozen=True)
+class Varied:
+    """What is promised; one of the lists may have several values."""
+
+    k: Annotated[
+        str | None, typer.Option("-k", metavar="LIST", help="k-anonymity, e.g. 2,5,10.", rich_help_panel=PRIVACY)
+    ] = None
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("-l", metavar="LIST", help="l-diversity, e.g. 2,3,4.", rich_help_panel=PRIVACY)
+    ] = None
+    diversity: Annotated[
+        Diversity,
+        typer.Option(
+            metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY
+        ),
+    ] = "entropy"
+    t: Annotated[
+        str | None, typer.Option("-t", metavar="LIST", help="t-closeness, e.g. 0.1,0.2.", rich_help_panel=PRIVACY)
+    ] = None
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:P=V", help="Any other privacy model; repeatable.", rich_help_panel=PRIVACY),
+    ] = None
+    suppression: Annotated[
+        float | None,
+        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
+    ] = None
+    records: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Numbers of random records, e.g. 1000,10000.", rich_help_panel=METHOD),
+    ] = None
+    attributes: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Numbers of attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
+    ] = None
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What is compared, and how."""
+
     anonymizers: Annotated[
         str,
         typer.Option(
@@ -53,37 +90,7 @@ def compare(
             help=f"Which anonymizers, separated by commas: {ANONYMIZERS}, {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
-    ] = "mondrian,k-member,datafly",
-    k: Annotated[
-        str | None, typer.Option("-k", metavar="LIST", help="k-anonymity, e.g. 2,5,10.", rich_help_panel=PRIVACY)
-    ] = None,
-    l: Annotated[  # noqa: E741
-        str | None, typer.Option("-l", metavar="LIST", help="l-diversity, e.g. 2,3,4.", rich_help_panel=PRIVACY)
-    ] = None,
-    diversity: Annotated[
-        Diversity,
-        typer.Option(
-            metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY
-        ),
-    ] = "entropy",
-    t: Annotated[
-        str | None, typer.Option("-t", metavar="LIST", help="t-closeness, e.g. 0.1,0.2.", rich_help_panel=PRIVACY)
-    ] = None,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:P=V", help="Any other privacy model; repeatable.", rich_help_panel=PRIVACY),
-    ] = None,
-    records: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Numbers of random records, e.g. 1000,10000.", rich_help_panel=METHOD),
-    ] = None,
-    attributes: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Numbers of attributes, e.g. 2,4,8.", rich_help_panel=METHOD)
-    ] = None,
-    suppression: Annotated[
-        float | None,
-        typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
-    ] = None,
+    ] = "mondrian,k-member,datafly"
     private: Annotated[
         list[str] | None,
         typer.Option(
@@ -91,19 +98,7 @@ def compare(
             help="Policy of noisy counts or of a private sample to put beside the others; repeatable.",
             rich_help_panel=PRIVACY,
         ),
-    ] = None,
-    repetitions: Annotated[int, typer.Option(help="How often everything is repeated.", rich_help_panel=METHOD)] = 1,
-    queries: Annotated[
-        int, typer.Option(help="Random counts that releases have to answer; 0 for none.", rich_help_panel=METHOD)
-    ] = 200,
-    classifiers: Annotated[
-        bool,
-        typer.Option(
-            "--classifiers",
-            help="Also train classifiers on releases; test on a held-out third.",
-            rich_help_panel=METHOD,
-        ),
-    ] = False,
+    ] = None
     people: Annotated[
         People,
         typer.Option(
@@ -111,12 +106,27 @@ def compare(
             help="With --person: both compares k of records with k of people, rows together and apart.",
             rich_help_panel=PRIVACY,
         ),
-    ] = "asked",
-    threads: Annotated[
-        int | None, typer.Option(help="Runs at a time; default all cores.", rich_help_panel=METHOD)
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    ] = "asked"
+    repetitions: Annotated[int, typer.Option(help="How often everything is repeated.", rich_help_panel=METHOD)] = 1
+    queries: Annotated[
+        int, typer.Option(help="Random counts that releases have to answer; 0 for none.", rich_help_panel=METHOD)
+    ] = 200
+    classifiers: Annotated[
+        bool,
+        typer.Option(
+            "--classifiers",
+            help="Also train classifiers on releases; test on a held-out third.",
+            rich_help_panel=METHOD,
+        ),
+    ] = False
+    settings: Settings = None
+    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None
+
+
+@dataclass(frozen=True)
+class ComparisonWritten:
+    """What is written."""
+
     out: Annotated[
         Path | None,
         typer.Option(
@@ -124,64 +134,54 @@ def compare(
             help="Folder of tables and drawings; runs that are finished there are not repeated.",
             rich_help_panel=OUTPUT,
         ),
-    ] = None,
-    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False,
-    quiet: Quiet = False,
-    told: Progressing = "bar",
-    as_json: AsJson = False,
+    ] = None
+    no_drawings: Annotated[bool, typer.Option("--no-drawings", help="Tables only.", rich_help_panel=OUTPUT)] = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def compare(
+    table: Original,
+    policy: PolicyFile = None,
+    roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    varied: Varied = Varied(),
+    ways: Ways = Ways(),
+    written: ComparisonWritten = ComparisonWritten(),
 ) -> None:
     """Make releases with several anonymizers, and put losses, risks, utility and times side by side.
 
     One of the lists -k, -l, -t, --records, --attributes may have several values: that parameter varies. An interrupted
     comparison continues when the same command is given again. What it writes is for the data steward.
     """
-    from sfumato.cli.words import Words, model_words, names_in, policy_of
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, diversity_word, model_words, policy_of
 
-    names = names_in(anonymizers)
-    lists, problems = _lists({"k": k, "l": l, "t": t, "records": records, "attributes": attributes})
+    names, out = names_in(ways.anonymizers), written.out
+    lists, problems = _lists({name: getattr(varied, name) for name in VARIED})
     vary, problems = _varied(lists, problems)
     firsts = {name: values[0] for name, values in lists.items() if values}
-    levels = {name: float(firsts[name]) for name in ("l", "t") if name in firsts}
     asked, more = model_words(
         k=int(firsts["k"]) if "k" in firsts else None,
-        l=levels.get("l"),
-        diversity=diversity,
-        c=None,
-        t=levels.get("t"),
-        others=model or (),
+        l=diversity_word(float(firsts["l"]), varied.diversity) if "l" in firsts else None,
+        t=float(firsts["t"]) if "t" in firsts else None,
+        others=varied.model or (),
     )
     if not asked and policy is None and not problems:
         problems.append("-k, -l, -t or --model: ask for at least one privacy model, e.g. -k 2,5,10")
-    beside = _private(private or (), problems)
+    beside = _private(ways.private or (), problems)
     words = Words(
         policy=policy,
         **roles.words,
         models=asked,
-        **reading.words,
-        top={"suppression-limit": suppression, "threads": threads},
-        problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=no_drawings)),
+        suppression=varied.suppression,
+        settings=ways.settings or (),
+        problems=(*problems, *more, *_name_problems(names), *_drawing_problems(out, no_drawings=written.no_drawings)),
     )
-    meant = policy_of(words)
-    found = _compared(
-        table,
-        meant,
-        names,
-        (vary, lists[vary]),
-        {
-            "repetitions": repetitions,
-            "queries": queries,
-            "classifiers": classifiers,
-            "private": beside,
-            "people": "both" if people == "both" else meant.to_people(),
-            "folder": out,
-            "seed": seed,
-        },
-        quiet=quiet or as_json,
-        told=told,
-    )
+    meant, quiet = policy_of(words), written.quiet or written.as_json
+    found = _compared(table, meant, names, (vary, lists[vary]), ways, {"private": beside, "folder": out}, quiet=quiet)
     if out is not None:
-        found.save(out, drawings=not no_drawings)
-    _report(found, out, quiet=quiet, as_json=as_json)
+        found.save(out, drawings=not written.no_drawings)
+    _report(found, written)
 
 
 def _compared(
@@ -189,28 +189,30 @@ def _compared(
     policy: Policy,
     names: Sequence[str],
     varied: tuple[str, Sequence[float]],
-    settings: dict[str, object],
+    ways: Ways,
+    more: dict[str, Any],
     *,
     quiet: bool,
-    told: Told,
 ) -> Comparison:
+    from sfumato.comparison.compare import Figures
     from sfumato.comparison.compare import compare as run
     from sfumato.table.reading import read_table
 
     vary, values = varied
-    with progress_bar(quiet=quiet, told=told) as progress:
+    with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
         return run(
             read_table(table, policy),
-            policy.to_models(),
+            policy,
             anonymizers=names,
-            vary=vary,
-            values=values,
-            recoding=policy.to_recoding(),
-            suppression_limit=policy.suppression_limit,
+            vary={vary: values},
             threads=policy.threads,
             progress=progress,
-            **settings,  # type: ignore[arg-type]
+            repetitions=ways.repetitions,
+            figures=Figures(ways.queries, ways.classifiers),
+            people=ways.people,
+            seed=ways.seed,
+            **more,
         )
 
 
@@ -282,8 +284,9 @@ def _drawing_problems(out: Path | None, *, no_drawings: bool) -> list[str]:
     return ["--out: drawings need matplotlib; install it with: pip install 'sfumato[report]', or add --no-drawings"]
 
 
-def _report(comparison: Comparison, out: Path | None, *, quiet: bool, as_json: bool) -> None:
-    if as_json:
+def _report(comparison: Comparison, written: ComparisonWritten) -> None:
+    out, quiet = written.out, written.quiet
+    if written.as_json:
         say(json.dumps([*comparison.frame.to_dicts(), *comparison.private.to_dicts()], indent=2))
     elif not quiet:
         say(str(comparison))

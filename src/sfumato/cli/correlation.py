@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
+from sfumato.cli.options import OUTPUT, AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings
 from sfumato.cli.progress import say_result
 from sfumato.errors import PolicyError, raise_all
 
@@ -31,7 +31,7 @@ def correlation(
     discretization: Annotated[
         str, typer.Option(metavar="HOW", help="Bins of equal-frequency or equal-width.")
     ] = "equal-frequency",
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw it into a file, too.", rich_help_panel=OUTPUT)
     ] = None,
@@ -54,7 +54,7 @@ def correlation(
     raise_all(PolicyError, problems)
     words: dict[str, Any] = {**roles.words, "others": roles.others or "drop"}
     found = measure(
-        _read(table, Words(policy=policy, **words, **reading.words)),
+        _read(table, Words(policy=policy, **words, settings=settings or ())),
         bins=bins,
         discretization=discretization,  # type: ignore[arg-type]
     )

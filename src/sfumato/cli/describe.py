@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Hierarchies, Original, PolicyFile, ReleasePlace, TableReading, Weights
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.options import AsJson, Hierarchies, Original, PolicyFile, ReleasePlace, Settings, Weights
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import PolicyError
 
 EXAMPLE = """\b
@@ -41,9 +41,8 @@ def describe(
     weights: Weights = None,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same regressions; for studies.")] = None,
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Print figures and distributions of each column, before and after. It has values, so it is for the data steward.
@@ -52,7 +51,8 @@ def describe(
     quasi-identifying columns were withheld from the release.
     """
     from sfumato.cli.released import policy_file
-    from sfumato.cli.words import Words, names_in, policy_of
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.utility.describe import describe as describe_columns
     from sfumato.table.reading import read_table
 
@@ -60,8 +60,8 @@ def describe(
     if any(len(set(pair)) != 2 for pair in pairs):
         raise PolicyError("--contingency: name two different columns, separated by a comma, e.g. sex,disease")
     explained = dict(_regression(text, names_in) for text in regress or ())
-    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
-    with progress_bar(quiet=as_json, told=told) as progress:
+    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=settings or ()))
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         original = read_table(table, meant)
         found = describe_columns(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class EngineChoice:
     """What was asked for: an engine, and a bound on the memory."""
 
-    engine: Literal["auto", "memory", "disk", "spark"]
+    engine: Literal["auto", "memory", "disk", "spark", "spark-workers"]
     memory: str | None
     to_database: bool = False
 

@@ -11,7 +11,7 @@ from sfumato.cli.options import (
     Categorical,
     Original,
     Overwrite,
-    TableReading,
+    Settings,
 )
 from sfumato.cli.outcome import complain
 from sfumato.errors import InputError
@@ -34,33 +34,34 @@ def hierarchy(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; default stdout.")] = None,
     overwrite: Overwrite = False,
     categorical: Categorical = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
 ) -> None:
     """Draft a hierarchy for a column: one line per value, level 0 first, ever coarser to the right.
 
     Numbers get intervals of round widths, dates calendar units, and codes prefixes. Other values are listed one by one;
     group them by writing the same label over several. The file holds original values: it is yours, not for release.
     """
-    from sfumato.cli.words import all_names
+    from sfumato.cli.words import all_names, reading_words
     from sfumato.hierarchy import draft_hierarchy, hierarchy_text, write_hierarchy
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Source
     from sfumato.table.identification import hint
+    from sfumato.table.layout import Reading
     from sfumato.table.reading import read_table
     from sfumato.table.schema import Attribute, Kind, Schema
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
-    codes, said = all_names(categorical), reading.words
+    codes, said = all_names(categorical), reading_words(settings or (), "is not about how the table is read")
     source, written = said["source"], said["written"]
     if not {column}.issuperset([*codes, *written]):
         option = "--categorical" if codes else "an option"
         raise InputError(f"{option}: names a column other than {column!r}, the only one that is read")
-    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in source}
+    names: dict[KeyPath, str] = {(key,): f"--set source.{key}" for key in source}
     attribute = Attribute(kind=Kind.CATEGORICAL if codes else None, **written.get(column, {}))
     schema = Schema(quasi_identifying={column: attribute}, others="drop")
-    read = read_table(table, schema, **checked(Source, source, names=names).reading())
+    read = read_table(table, schema, reading=Reading(**checked(Source, source, names=names).reading()))
     drafted = draft_hierarchy(read.frame[column])
     if note := _poor_draft(drafted):
         complain([f"column {column!r}: {note}"])

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 import typer
 
 from sfumato.cli.options import COLUMNS, METHOD
-from sfumato.errors import PolicyError
+from sfumato.cli.settings import Setting, settings_of, with_settings
+from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.policy.mistakes import KeyPath
@@ -43,6 +44,8 @@ class KindWords:
         Already found in the options.
     meant : mapping or None
         What the policy file says, if it was read before; None: it is read here.
+    settings : sequence of str or Setting
+        What ``--set`` sets.
     """
 
     policy: Path | None
@@ -50,6 +53,7 @@ class KindWords:
     parts: Mapping[str, Mapping[str, Any]]
     problems: Sequence[str] = field(default=())
     meant: Mapping[str, Any] | None = None
+    settings: Sequence[str | Setting] = ()
 
 
 def kind_policy_of(
@@ -86,12 +90,13 @@ def kind_policy_of(
         _update(meant, part, keys)
     if words.policy is None:
         meant.setdefault("model", {})
+    problems = list(words.problems)
+    meant, typed = with_settings(meant, settings_of(words.settings, problems), problems)
     try:
-        policy = check(meant, names=_names(words, options) | said)
+        policy = check(meant, names=_names(words, options) | said | typed)
     except PolicyError as error:
-        raise PolicyError(*words.problems, *(advice.get(problem, problem) for problem in error.problems)) from None
-    if words.problems:
-        raise PolicyError(*words.problems)
+        raise PolicyError(*problems, *(advice.get(problem, problem) for problem in error.problems)) from None
+    raise_all(PolicyError, problems)
     return policy
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, Original
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 
 EXAMPLE = """\b
 Example:
@@ -23,7 +23,6 @@ def lattice(
     ],
     seed: Annotated[int | None, typer.Option(help="As of anonymize.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.")] = None,
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Search the levels of full-domain generalization, and print what was found; nothing is published.
@@ -37,7 +36,7 @@ def lattice(
 
     meant = Policy.from_file(policy)
     searcher = meant.to_anonymizer()
-    with progress_bar(quiet=as_json, told=told) as progress:
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         found = search_lattice(
             read_table(table, meant),

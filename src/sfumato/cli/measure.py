@@ -12,9 +12,9 @@ from sfumato.cli.options import (
     Original,
     PolicyFile,
     ReleasePlace,
-    TableReading,
+    Settings,
 )
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 
 DIGITS = 12
 
@@ -33,8 +33,7 @@ def measure(
     label: Annotated[
         str | None, typer.Option(metavar="NAME", help="Published column to predict, for the classification metric CM.")
     ] = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    told: Progressing = "bar",
+    settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the information losses of a release. Needs the original table, so it is for the data steward.
@@ -48,8 +47,8 @@ def measure(
     from sfumato.release.loss_report import loss_figures
     from sfumato.table.reading import read_table
 
-    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
-    with progress_bar(quiet=as_json, told=told) as progress:
+    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=settings or ()))
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 2)
         original = read_table(table, meant.without_sensitive())
         progress("measuring", 1, 2)

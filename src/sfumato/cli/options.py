@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+
+from sfumato.cli.former import Former
+from sfumato.cli.outcome import complain
 
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
 KNOWN = "What the attacker knows"
@@ -46,6 +49,31 @@ Weights = Annotated[
 ]
 PolicyFile = Annotated[
     Path | None, typer.Option("--policy", metavar="FILE", help="Policy file (TOML); other options override it.")
+]
+
+PATHS = {
+    "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
+    "dates, table, query",
+    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays",
+    "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
+    "key-form",
+    "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
+    "recoding": "numeric, forms, ends, suppressed, average",
+    "output": "format",
+    "subset": "column, value",
+    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population",
+}
+"""Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="An option of the policy by its path, e.g. source.separator=';'; repeatable. Without a dot: of the "
+        f"anonymizer. {'. '.join(f'{group}.: {keys}' for group, keys in PATHS.items())}.",
+        rich_help_panel=METHOD,
+    ),
 ]
 
 Separator = Annotated[
@@ -162,31 +190,6 @@ Person = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-KeyForm = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FORM",
-        help="With --person: exact or fold; whether keys that differ in capitals, blanks, zeros and the like are one "
-        "person's. By kind: fold:capitals,exact:zeros.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-WishedK = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Column that says which k a record's person wishes for; removed, and kept by classes.",
-        rich_help_panel=COLUMNS,
-    ),
-]
-WishedL = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Column that says which l (distinct) a record's person wishes for; removed, kept by classes.",
-        rich_help_panel=COLUMNS,
-    ),
-]
 Others = Annotated[
     str | None,
     typer.Option(metavar="drop|keep|error", help="What to do with all other columns.", rich_help_panel=COLUMNS),
@@ -194,16 +197,6 @@ Others = Annotated[
 Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
-]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns of numbers that only look like codes.", rich_help_panel=COLUMNS),
-]
-Boolean = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES", help="Columns that say yes or no (ja or nein, 1 or 0, ...).", rich_help_panel=COLUMNS
-    ),
 ]
 Hierarchies = Annotated[
     Path | None,
@@ -214,67 +207,11 @@ Hierarchies = Annotated[
     ),
 ]
 
-Rows = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOW",
-        help="With --person: together (default), all records of a person share one class; apart, they need not; "
-        "household, they are its members.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Pseudonyms = Annotated[
-    str | None,
-    typer.Option(
-        metavar="audit|published",
-        help="With --person: where it stands which records of a class are of one person; default audit.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-AllRecordsK = Annotated[
-    int | None,
-    typer.Option(
-        help="With --rows apart: people left, at least, to somebody who knows all records of one.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-KnownValues = Annotated[
-    int | None,
-    typer.Option(
-        help="With --pseudonyms published: sensitive values of a person that somebody knows; default 1.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-FingerprintK = Annotated[
-    int | None,
-    typer.Option(
-        help="With --pseudonyms published: people of a class who have, at least, the same known values.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-Keyless = Annotated[
-    str | None,
-    typer.Option(
-        metavar="alone|refuse",
-        help="With --person: what records without a key are, a person each or an error; default alone.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-
 Population = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
         help="Everybody who might be in the table, with the same columns, for models that speak of them.",
-        rich_help_panel=PRIVACY,
-    ),
-]
-
-Subset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN=VALUE",
-        help="Publish only the records with that value; the whole table is then the population.",
         rich_help_panel=PRIVACY,
     ),
 ]
@@ -315,7 +252,7 @@ class Reading:
     @property
     def source(self) -> dict[str, Any]:
         """Return the options as a policy writes them."""
-        from sfumato.cli.words import source_words
+        from sfumato.cli.written_words import source_words
 
         return source_words(
             separator=self.separator,
@@ -364,12 +301,7 @@ class RoleOptions:
     publish: Publish = None
     others: Others = None
     person: Person = None
-    key_form: KeyForm = None
-    wished_k: WishedK = None
-    wished_l: WishedL = None
     categorical: Categorical = None
-    numeric: Numeric = None
-    boolean: Boolean = None
     hierarchies: Hierarchies = None
 
     @property
@@ -382,52 +314,44 @@ class RoleOptions:
             "publish": self.publish or (),
             "others": self.others,
             "person": self.person,
-            "key_form": self.key_form,
-            "wished_k": self.wished_k,
-            "wished_l": self.wished_l,
-            "kinds": {
-                "categorical": self.categorical or (),
-                "numeric": self.numeric or (),
-                "boolean": self.boolean or (),
-            },
+            "categorical": self.categorical or (),
             "hierarchies": self.hierarchies,
         }
 
 
-@dataclass(frozen=True)
-class PeopleOptions:
-    """What is done about people who have several records."""
-
-    rows: Rows = None
-    pseudonyms: Pseudonyms = None
-    all_records_k: AllRecordsK = None
-    known_values: KnownValues = None
-    fingerprint_k: FingerprintK = None
-    keyless: Keyless = None
-
-    @property
-    def people(self) -> dict[str, Any]:
-        """Return the options as a policy writes them."""
-        return {option.name.replace("_", "-"): getattr(self, option.name) for option in fields(self)}
-
-
-def spread(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which each bundle is replaced by its options."""
+def spread(command: Callable[..., None], former: Sequence[Former] = ()) -> Callable[..., None]:
+    """Return a command in which each bundle is replaced by its options, with former options, which help hides."""
     hints = get_type_hints(command, include_extras=True)
     bundles: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options.extend(_options(bundles[name]) if name in bundles else [parameter.replace(annotation=hints[name])])
+    options.extend(map(_hidden, former))
 
-    def run(**said: Any) -> None:
+    def run(**values: Any) -> None:
+        typed = [(one, values.pop(one.name)) for one in former]
+        given = [(one, value) for one, value in typed if value is not None and value is not False and value != []]
+        complain([one.warning for one, _ in given])
+        for one, value in given:
+            one.apply(values, value)
         for name, kind in bundles.items():
-            said[name] = kind(**{option.name: said.pop(option.name) for option in fields(kind)})
-        command(**said)
+            values[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
+        command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
+
+
+def _hidden(one: Former) -> inspect.Parameter:
+    kind = one.kind if one.kind is bool else list[one.kind] | None if one.many else one.kind | None  # type: ignore[name-defined]
+    return inspect.Parameter(
+        one.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=False if one.kind is bool else None,
+        annotation=Annotated[kind, typer.Option(one.flag, hidden=True)],
+    )
 
 
 def _options(bundle: Any) -> list[inspect.Parameter]:

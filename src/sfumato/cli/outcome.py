@@ -17,12 +17,16 @@ from typer.core import TyperGroup
 
 from sfumato.cli import interrupted
 from sfumato.cli.interrupted import SENTENCE, STOPPED
-from sfumato.errors import SfumatoError, without_credentials
+from sfumato.errors import PolicyError, SfumatoError, without_credentials
 
 INPUT = 2
 
 WRITING = "sfumato.release.transaction"
 """The module that knows what was written; who has not loaded it has written nothing."""
+
+PROGRESS = ["bar"]
+"""How progress is told: as a bar, or as lines of JSON."""
+PROGRESS_OPTION = "--progress"
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -40,8 +44,27 @@ class CommandGroup(TyperGroup):
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *more: Any, **settings: Any) -> Any:
         """Run the command that `args` name, and exit with its code."""
         settings["standalone_mode"] = False
-        code = outcome(lambda: super(CommandGroup, self).main(args, prog_name, *more, **settings))
-        sys.exit(code)
+
+        def work() -> Any:
+            words = without_progress_option(sys.argv[1:] if args is None else args)
+            return super(CommandGroup, self).main(words, prog_name, *more, **settings)
+
+        sys.exit(outcome(work))
+
+
+def without_progress_option(words: Sequence[str]) -> list[str]:
+    """Take the option that says how progress is told out of the words, wherever it stands, and obey it."""
+    left, given = [], iter(words)
+    PROGRESS[0] = "bar"
+    for word in given:
+        option, equals, value = word.partition("=")
+        if option != PROGRESS_OPTION:
+            left.append(word)
+            continue
+        PROGRESS[0] = value if equals else next(given, "")
+        if PROGRESS[0] not in ("bar", "json"):
+            raise PolicyError(f"{PROGRESS_OPTION}: must be bar or json")
+    return left
 
 
 def outcome(work: Callable[[], Any]) -> int:

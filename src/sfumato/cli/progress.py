@@ -11,12 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
-from sfumato.cli import interrupted
-from sfumato.cli.options import OUTPUT
+from sfumato.cli import interrupted, outcome
 from sfumato.cli.outcome import complain, say
 from sfumato.kernels.announcing import compiling
 
@@ -25,15 +22,6 @@ if TYPE_CHECKING:
 
 
 Told = Literal["bar", "json"]
-Progressing = Annotated[
-    Told,
-    typer.Option(
-        "--progress",
-        metavar="bar|json",
-        help="How progress is told on stderr: a bar on a terminal, or a line of JSON at least each second.",
-        rich_help_panel=OUTPUT,
-    ),
-]
 
 OFTEN, SELDOM = 0.1, 1.0
 """Seconds between two lines: at least, unless the work changes its name, and at most."""
@@ -46,12 +34,13 @@ _hushed: list[bool] = []
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False, told: Told = "bar") -> Iterator[Callable[[str, int, int], None]]:
+def progress_bar(*, quiet: bool = False, told: Told | None = None) -> Iterator[Callable[[str, int, int], None]]:
     """Return a callback (what, done, total) that tells progress.
 
-    A bar is drawn unless `quiet` or off a terminal; lines of JSON are written whatever else is quiet.
+    A bar is drawn unless `quiet` or off a terminal; lines of JSON are written whatever else is quiet. `told` says
+    which of them; None: as the command line does.
     """
-    if told == "json":
+    if (told or outcome.PROGRESS[0]) == "json":
         with _hush(), _lines() as callback:
             yield callback
         return

@@ -22,7 +22,7 @@ def original_people(release: str, population: Path | str, policy: Path | None, w
     from sfumato.table.reading import population_problems, read_table
 
     said, file = words or Words(), policy_file(release, policy)
-    meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, source=said.source, written=said.written))
+    meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, settings=said.settings))
     try:
         return read_table(population, meant.without_sensitive())
     except SfumatoError as error:

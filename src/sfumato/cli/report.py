@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
-from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, PolicyFile, Quiet, ReleasePlace, TableReading
+from sfumato.cli.options import OUTPUT, AsJson, Hierarchies, Overwrite, PolicyFile, Quiet, ReleasePlace, Settings
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import Progressing, progress_bar
+from sfumato.cli.progress import progress_bar
 from sfumato.errors import InputError, raise_all
 
 if TYPE_CHECKING:
@@ -28,23 +29,58 @@ Example:
 """
 
 
-def report(
-    release: ReleasePlace,
+@dataclass(frozen=True)
+class Compared:
+    """What a release is compared with, and how."""
+
     original: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="The table that the release was made from.", rich_help_panel=MEASURED),
-    ] = None,
-    policy: PolicyFile = None,
+    ] = None
     control: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="People who were not in the data, for attacks.", rich_help_panel=MEASURED),
-    ] = None,
+    ] = None
     earlier: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
         ),
-    ] = None,
+    ] = None
+    no_attacks: Annotated[bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)] = False
+    bound: Annotated[
+        bool,
+        typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
+    ] = False
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None
+    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page that is written."""
+
+    edition: Annotated[
+        Edition,
+        typer.Option(
+            metavar="NAME",
+            help=f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "internal"
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
+    ] = None
+    overwrite: Overwrite = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+def report(
+    release: ReleasePlace,
+    compared: Compared = Compared(),
+    policy: PolicyFile = None,
     decisions: Annotated[
         Path | None,
         typer.Option(
@@ -53,33 +89,9 @@ def report(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    no_attacks: Annotated[
-        bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)
-    ] = False,
-    bound: Annotated[
-        bool,
-        typer.Option("--bound", help="Also compute how little any release must lose.", rich_help_panel=MEASURED),
-    ] = False,
     hierarchies: Hierarchies = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURED)] = None,
-    seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=MEASURED)] = None,
-    edition: Annotated[
-        Edition,
-        typer.Option(
-            metavar="NAME",
-            help=f"{' or '.join(get_args(Edition))}; public leaves out what was counted on the original.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = "internal",
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    told: Progressing = "bar",
-    as_json: AsJson = False,
+    settings: Settings = None,
+    page: Page = Page(),
 ) -> None:
     """Recount a release, measure risk before and after, play attacks, and write it all on one page that can be signed.
 
@@ -87,41 +99,44 @@ def report(
     itself shows. The policy is the release's own unless --policy names the one that made it.
     """
     from sfumato.cli.released import policy_file
+    from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
     from sfumato.dossier.decisions import read_decisions
     from sfumato.dossier.release_report import report as make_report
 
-    raise_all(InputError, _problems(release, original, control, out, overwrite=overwrite))
+    raise_all(InputError, _problems(release, compared.original, compared.control, page.out, overwrite=page.overwrite))
     words = Words(
         policy=policy_file(release, policy),
         hierarchies=hierarchies,
-        **reading.words,
-        top={"threads": threads},
+        settings=[
+            *(settings or ()),
+            *([] if compared.threads is None else [Setting(("threads",), compared.threads, "--threads")]),
+        ],
     )
     meant, log = policy_of(words), [] if decisions is None else read_decisions(decisions)
-    with progress_bar(quiet=quiet or as_json, told=told) as progress:
+    with progress_bar(quiet=page.quiet or page.as_json) as progress:
         made = make_report(
             release,
-            _read(meant, original),
+            _read(meant, compared.original),
             policy=meant if policy else None,
-            control=_read(meant, control),
-            earlier=earlier or (),
-            attacks=not no_attacks,
-            bound=bound,
-            seed=seed,
+            control=_read(meant, compared.control),
+            earlier=compared.earlier or (),
+            attacks=not compared.no_attacks,
+            bound=compared.bound,
+            seed=compared.seed,
             threads=meant.threads,
             progress=progress,
             decisions=log,
         )
-    if out is not None:
-        made.save(out, edition, overwrite=overwrite)
-    if as_json:
-        say(json.dumps(made.to_dict(edition), indent=2))
-    elif not quiet:
-        say("\n".join(made.to_dict(edition)["summary"]))
-    if out is not None and not quiet:
-        owner = "; it is for the data steward alone" if edition == "internal" else ""
-        complain([f"report written to {out}{owner}"])
+    if page.out is not None:
+        made.save(page.out, page.edition, overwrite=page.overwrite)
+    if page.as_json:
+        say(json.dumps(made.to_dict(page.edition), indent=2))
+    elif not page.quiet:
+        say("\n".join(made.to_dict(page.edition)["summary"]))
+    if page.out is not None and not page.quiet:
+        owner = "; it is for the data steward alone" if page.edition == "internal" else ""
+        complain([f"report written to {page.out}{owner}"])
 
 
 def _read(policy: Policy, file: str | None) -> Table | None:

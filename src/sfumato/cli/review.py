@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, TableReading
+from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings
 from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ EXAMPLES = {
     "review": """\b
 Example:
   sfumato review patients.csv
-  sfumato review patients.csv --separator ';' --json
+  sfumato review patients.csv --set 'source.separator=;' --json
   sfumato review patients.csv --policy policy.toml
 """,
     "init": """\b
@@ -37,15 +38,14 @@ def review(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    told: Progressing = "bar",
+    settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what each column of a table seems to be, and what to answer before it is published.
 
     It reads every column once. It prints counts and no value. Roles and meanings are proposals: nothing is changed.
     """
-    found = _reviewed(table, policy, roles, reading, told, quiet=as_json)
+    found = _reviewed(table, _read_as(policy, roles, settings or ()), quiet=as_json)
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 
@@ -55,8 +55,7 @@ def init(
         "policy.toml"
     ),
     overwrite: Overwrite = False,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    told: Progressing = "bar",
+    settings: Settings = None,
 ) -> None:
     """Write a first policy for a table, with a reason beside each choice.
 
@@ -68,9 +67,10 @@ def init(
 
     if str(out) != "-" and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
-    found = _reviewed(table, None, RoleOptions(), reading, told, quiet=str(out) == "-")
+    schema, source = _read_as(None, RoleOptions(), settings or ())
+    found = _reviewed(table, (schema, source), quiet=str(out) == "-")
     command = f"sfumato anonymize {table} --policy {out} --out release/"
-    text = proposed_policy(found, reading.words["source"], command)
+    text = proposed_policy(found, _source(settings or ()), command)
     if str(out) == "-":
         say(text.rstrip("\n"))
         return
@@ -79,19 +79,24 @@ def init(
     say(f"Policy written to {out}. Read it, then publish with: {command}")
 
 
-def _reviewed(
-    table: str, policy: Path | None, roles: RoleOptions, reading: TableReading, told: Progressing, *, quiet: bool
-) -> Review:
+def _reviewed(table: str, how: tuple[Schema | None, dict[str, Any]], *, quiet: bool) -> Review:
     from sfumato.findings.review import review as review_table
+    from sfumato.table.layout import Reading
     from sfumato.table.raw_table import open_table
 
-    schema, source = _read_as(policy, roles, reading)
-    with progress_bar(quiet=quiet, told=told) as progress:
+    schema, source = how
+    with progress_bar(quiet=quiet) as progress:
         progress("reading", 0, 1)
-        return review_table(open_table(table, **source), schema, progress=progress)
+        return review_table(open_table(table, reading=Reading(**source)), schema, progress=progress)
 
 
-def _read_as(policy: Path | None, roles: RoleOptions, reading: TableReading) -> tuple[Schema | None, dict[str, Any]]:
+def _source(settings: Sequence[str]) -> dict[str, Any]:
+    from sfumato.cli.words import reading_words
+
+    return reading_words(settings, "is not about how the file is read")["source"]
+
+
+def _read_as(policy: Path | None, roles: RoleOptions, settings: Sequence[str]) -> tuple[Schema | None, dict[str, Any]]:
     """Return the roles, where somebody gave any, and how the file is read."""
     from sfumato.cli.words import Words, columns_alone
     from sfumato.policy.entries import checked
@@ -100,8 +105,8 @@ def _read_as(policy: Path | None, roles: RoleOptions, reading: TableReading) -> 
 
     if policy is not None or any(getattr(roles, option.name) for option in fields(roles)):
         words = {**roles.words, "others": roles.others or (None if policy else "drop")}
-        meant = columns_alone(Words(policy=policy, **words, **reading.words))
+        meant = columns_alone(Words(policy=policy, **words, settings=settings))
         return meant.to_schema(), meant.reading()
-    said = reading.words
-    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said["source"]}
-    return None, checked(Source, said["source"], names=names).reading()
+    source = _source(settings)
+    names: dict[KeyPath, str] = {(key,): f"--set source.{key}" for key in source}
+    return None, checked(Source, source, names=names).reading()

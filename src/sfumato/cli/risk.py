@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,10 +17,10 @@ from sfumato.cli.options import (
     Overwrite,
     PolicyFile,
     RoleOptions,
-    TableReading,
+    Settings,
 )
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.released import original_people
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 
@@ -43,6 +44,82 @@ Example:
 """
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known besides the table."""
+
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Everybody who might be in the table, with the same columns.", rich_help_panel=KNOWN
+        ),
+    ] = None
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="Records per person of the population, e.g. 0.05.", rich_help_panel=KNOWN)
+    ] = None
+    weights: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column of sampling weights.", rich_help_panel=KNOWN)
+    ] = None
+    household: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Column that says who lives together.", rich_help_panel=KNOWN)
+    ] = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is measured."""
+
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|NUMBER",
+            help="Risk that must not be exceeded: ema, health-canada, cms, five or a number; repeatable.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None
+    special_uniques: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", help="Most columns of a minimal sample unique (SUDA2); 0: none.", rich_help_panel=MEASURES
+        ),
+    ] = None
+    combinations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE", help="Most columns whose combinations are compared; 0: none.", rich_help_panel=MEASURES
+        ),
+    ] = None
+    wildcards: Annotated[
+        bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
+    ] = False
+    log_linear: Annotated[
+        int | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Fit a log-linear model with terms of SIZE columns: 1 main effects, 2 all pairs.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None
+    log_linear_terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-linear-term",
+            metavar="NAMES",
+            help="Fit a term of these columns, and main effects of all others; repeatable.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None
+    log_linear_estimate: Annotated[
+        Literal["standard", "pseudo-likelihood"],
+        typer.Option(
+            metavar="HOW",
+            help="Of a log-linear model: standard, or pseudo-likelihood by --weights.",
+            rich_help_panel=MEASURES,
+        ),
+    ] = "standard"
+    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None
+
+
 def risk(
     table: Annotated[
         str,
@@ -54,71 +131,9 @@ def risk(
     ],
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    population: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Everybody who might be in the table, with the same columns.", rich_help_panel=KNOWN
-        ),
-    ] = None,
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="Records per person of the population, e.g. 0.05.", rich_help_panel=KNOWN)
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of sampling weights.", rich_help_panel=KNOWN)
-    ] = None,
-    household: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column that says who lives together.", rich_help_panel=KNOWN)
-    ] = None,
-    threshold: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|NUMBER",
-            help="Risk that must not be exceeded: ema, health-canada, cms, five or a number; repeatable.",
-            rich_help_panel=MEASURES,
-        ),
-    ] = None,
-    special_uniques: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", help="Most columns of a minimal sample unique (SUDA2); 0: none.", rich_help_panel=MEASURES
-        ),
-    ] = None,
-    combinations: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE", help="Most columns whose combinations are compared; 0: none.", rich_help_panel=MEASURES
-        ),
-    ] = None,
-    wildcards: Annotated[
-        bool, typer.Option("--wildcards", help="Count '*' as any value, as sdcMicro does.", rich_help_panel=MEASURES)
-    ] = False,
-    log_linear: Annotated[
-        int | None,
-        typer.Option(
-            metavar="SIZE",
-            help="Fit a log-linear model with terms of SIZE columns: 1 main effects, 2 all pairs.",
-            rich_help_panel=MEASURES,
-        ),
-    ] = None,
-    log_linear_terms: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--log-linear-term",
-            metavar="NAMES",
-            help="Fit a term of these columns, and main effects of all others; repeatable.",
-            rich_help_panel=MEASURES,
-        ),
-    ] = None,
-    log_linear_estimate: Annotated[
-        Literal["standard", "pseudo-likelihood"],
-        typer.Option(
-            metavar="HOW",
-            help="Of a log-linear model: standard, or pseudo-likelihood by --weights.",
-            rich_help_panel=MEASURES,
-        ),
-    ] = "standard",
-    threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=MEASURES)] = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    known: Known = Known(),
+    measured: Measured = Measured(),
+    settings: Settings = None,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -126,7 +141,6 @@ def risk(
         ),
     ] = None,
     overwrite: Overwrite = False,
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Measure how easily people are found in a table or a release. It is for the data steward: it names rows.
@@ -136,36 +150,37 @@ def risk(
     separated by commas.
     """
     from sfumato.cli.released import is_release
-    from sfumato.cli.words import Words, all_names, names_in
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.adversaries import DEFAULT
+    from sfumato.evaluation.risk.measure import Sample
     from sfumato.evaluation.risk.measure import risk as measure
     from sfumato.table.writing import write_data
 
     problems = _target_problems(records, overwrite=overwrite)
-    if log_linear is not None and log_linear_terms:
+    if measured.log_linear is not None and measured.log_linear_terms:
         problems.append(
             "--log-linear: names the size of all terms, and --log-linear-term single ones; give one of the two"
         )
     raise_all(PolicyError, problems)
-    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, **reading.words)
-    beside = [name for name in (weights, household) if name is not None]
-    with _said_as_options(), progress_bar(quiet=as_json, told=told) as progress:
+    words = Words(policy=policy, **{**roles.words, "others": roles.others or "drop"}, settings=settings or ())
+    beside = [name for name in (known.weights, known.household) if name is not None]
+    with _said_as_options(), progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
-        whole, everybody = _read(table, population, words, beside)
+        whole, everybody = _read(table, known.population, words, beside)
         report = measure(
             whole,
             quasi_identifying=all_names(roles.quasi) or None if is_release(table) else None,
             population=everybody,
-            sampling_fraction=sampling_fraction,
-            weights=weights,
-            household=household,
-            thresholds=threshold or DEFAULT,
-            special_uniques=special_uniques,
-            combinations=combinations,
-            wildcards=wildcards,
-            log_linear=[names_in(names) for names in log_linear_terms] if log_linear_terms else log_linear,
-            log_linear_estimate=log_linear_estimate,
-            threads=threads,
+            sample=Sample(known.sampling_fraction, known.weights, known.household, measured.log_linear_estimate),
+            thresholds=measured.threshold or DEFAULT,
+            special_uniques=measured.special_uniques,
+            combinations=measured.combinations,
+            wildcards=measured.wildcards,
+            log_linear=[names_in(names) for names in measured.log_linear_terms]
+            if measured.log_linear_terms
+            else measured.log_linear,
+            threads=measured.threads,
             progress=progress,
         )
     say_result(report.to_dict(), str(report), as_json=as_json)
@@ -241,12 +256,14 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
 
 def _useless(words: Words, population: str | None) -> list[str]:
     """Name the options that say what a release says itself."""
+    from sfumato.cli.settings import settings_of
+
+    settings = settings_of(words.settings, [])
     said: dict[str, object] = {
         **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
-        **{f"--{kind}": names for kind, names in words.kinds.items()},
+        "--categorical": words.categorical,
+        **{one.typed: True for one in settings if one.path[-1] == "kind"},
     }
     if population is None:
-        said_of = [*words.source, *(key for settings in words.written.values() for key in settings)]
-        read = {f"--{key}": True for key in said_of}
-        said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **read}
+        said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **{one.typed: True for one in settings}}
     return [f"{option}: the release already says it; leave it out" for option, value in said.items() if value]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.anonymize import Diversity
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, AsJson, PolicyFile, Quiet, RoleOptions, TableReading
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Quiet, RoleOptions
+from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from sfumato.series.step import Step
     from sfumato.table.person_keys import PersonKey
 
+KEEPS = "a series keeps its policy"
 HELP = """Publish every month: releases of one policy that withstand each other.
 
 What may be given away lies in one folder; a ledger beside it is the steward's alone. Newcomers come in classes of their
@@ -78,12 +81,9 @@ MostCounterfeits = Annotated[
     float,
     typer.Option(metavar="SHARE", help="m-invariance: invented rows that are allowed.", rich_help_panel=METHOD),
 ]
-L = Annotated[float | None, typer.Option("-l", help="l-diversity of every sensitive column.", rich_help_panel=PRIVACY)]
-DiversityKind = Annotated[
-    Diversity,
-    typer.Option(metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY),
+L = Annotated[
+    float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
 ]
-C = Annotated[float | None, typer.Option("-c", help="Constant of recursive l-diversity.", rich_help_panel=PRIVACY)]
 Way = Literal["append", "grow", "m-invariance"]
 WayName = Annotated[
     Way,
@@ -131,7 +131,13 @@ AnonymizerName = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Its options; repeatable.", rich_help_panel=METHOD),
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="How this table is read, where it is not written like the first: source.KEY=VALUE, or "
+        "column.NAME.KEY=VALUE; repeatable.",
+        rich_help_panel=READING,
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)]
 Seed = Annotated[
@@ -140,34 +146,73 @@ Seed = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Promise:
+    """What every release promises."""
+
+    m: M = None
+    k: K = None
+    l: L = None  # noqa: E741
+    model: Models = None
+
+
+@dataclass(frozen=True)
+class Private:
+    """Where the ledger lies, and what opens it."""
+
+    ledger: Ledger = None
+    ledger_key: LedgerKey = None
+
+    def open(self, folder: Path) -> Series:
+        """Return the series."""
+        from sfumato.series.series import Series
+
+        return Series.open(folder, ledger=self.ledger, ledger_key=self.ledger_key)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is printed."""
+
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a table is read, and a release made of it."""
+
+    settings: Settings = None
+    threads: Threads = None
+    seed: Seed = None
+
+
+@dataclass(frozen=True)
+class SeriesMethod:
+    """How the first release is made."""
+
+    way: WayName = "append"
+    anonymizer: AnonymizerName = None
+    settings: PolicySettings = None
+    most_counterfeits: MostCounterfeits = 0.05
+    seed: Seed = None
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
+    ] = None
+
+
 def start(
     folder: SeriesFolder,
     table: FirstPeople = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    way: WayName = "append",
-    accept_gap: AcceptGap = False,
     key: Key = None,
-    m: M = None,
-    k: K = None,
-    l: L = None,  # noqa: E741
-    diversity: DiversityKind = "entropy",
-    c: C = None,
-    model: Models = None,
-    anonymizer: AnonymizerName = None,
-    settings: Settings = None,
-    most_counterfeits: MostCounterfeits = 0.05,
-    threads: Threads = None,
-    seed: Seed = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    format: Annotated[
-        str | None,
-        typer.Option(metavar="csv|parquet", help="Of the published tables; default csv.", rich_help_panel=OUTPUT),
-    ] = None,
-    ledger: Ledger = None,
-    ledger_key: LedgerKey = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    promise: Promise = Promise(),
+    method: SeriesMethod = SeriesMethod(),
+    private: Private = Private(),
+    accept_gap: AcceptGap = False,
+    printed: Told = Told(),
 ) -> None:
     """Start a series: settle its policy, make its folder and the steward's ledger, and publish the first people.
 
@@ -181,34 +226,32 @@ def start(
     from sfumato.series.next_release import Running
     from sfumato.series.series import Series, started
 
+    m, way = promise.m, method.way
     if m is not None and way != "m-invariance":
         raise PolicyError("-m: belongs to m-invariance; add --way m-invariance")
-    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=(*_models_of(m), *(model or ())))
+    others = (*_models_of(m), *(promise.model or ()))
+    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=others)
     words = Words(
         policy=policy,
         **roles.words,
         models=models,
-        anonymizer=anonymizer,
-        options=settings or (),
-        **reading.words,
-        top={"threads": threads},
-        format=format,
+        anonymizer=method.anonymizer,
+        settings=method.settings or (),
+        format=method.format,
         problems=problems,
     )
     meant = policy_of(words)
-    series = Series(folder, ledger_of(folder) if ledger is None else ledger, ledger_key)
-    with progress_bar(quiet=quiet or as_json) as progress:
-        step = started(
-            series, meant, key=_key(key), table=table, way=way,
-            how=Running(seed, None, progress, most_counterfeits),
-        )  # fmt: skip
+    series = Series(folder, ledger_of(folder) if private.ledger is None else private.ledger, private.ledger_key)
+    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+        how = Running(method.seed, None, progress, method.most_counterfeits)
+        step = started(series, meant, key=_key(key), table=table, way=way, how=how)
     if step is not None:
-        _tell(step, series, quiet=quiet, as_json=as_json)
-    elif as_json:
+        _tell(step, series, printed)
+    elif printed.as_json:
         say_json({"folder": str(series.folder), "ledger": str(series.ledger), "head": series.head})
-    elif not quiet:
+    elif not printed.quiet:
         _tell_head(series)
-    if not quiet:
+    if not printed.quiet:
         complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
 
 
@@ -218,21 +261,16 @@ def grow(
     policy: SamePolicy = None,
     leave_out_known: LeaveOutKnown = False,
     key_form: KeyForm = None,
-    ledger: Ledger = None,
-    ledger_key: LedgerKey = None,
-    threads: Threads = None,
-    seed: Seed = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    private: Private = Private(),
+    run: Run = Run(),
+    printed: Told = Told(),
 ) -> None:
     """Publish the next release of a series that was started with --way grow: classes take newcomers in.
 
     The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
     the forward, cross and backward attack before anything is published.
     """
-    private, of_keys = (ledger, ledger_key), (leave_out_known, key_form)
-    _next(folder, table, policy, private, "grow", threads, seed, reading, of_keys, quiet=quiet, as_json=as_json)
+    _next(private.open(folder), table, policy, "grow", run, (leave_out_known, key_form), printed)
 
 
 def append(
@@ -241,13 +279,9 @@ def append(
     policy: SamePolicy = None,
     leave_out_known: LeaveOutKnown = False,
     key_form: KeyForm = None,
-    ledger: Ledger = None,
-    ledger_key: LedgerKey = None,
-    threads: Threads = None,
-    seed: Seed = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    private: Private = Private(),
+    run: Run = Run(),
+    printed: Told = Told(),
 ) -> None:
     """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
 
@@ -255,66 +289,54 @@ def append(
     newcomers that are too few, or too much alike, wait for others, and it is said how many. Where the series was
     started with --person, people may have several records, which share a class.
     """
-    private, of_keys = (ledger, ledger_key), (leave_out_known, key_form)
-    _next(folder, table, policy, private, "append", threads, seed, reading, of_keys, quiet=quiet, as_json=as_json)
+    _next(private.open(folder), table, policy, "append", run, (leave_out_known, key_form), printed)
 
 
 def _next(
-    folder: Path,
+    series: Series,
     table: str,
     policy: Path | None,
-    private: tuple[Path | None, Path | None],
     way: Way,
-    threads: int | None,
-    seed: int | None,
-    reading: TableReading,
+    run: Run,
     of_keys: tuple[bool, str | None],
-    *,
-    quiet: bool,
-    as_json: bool,
+    printed: Told,
 ) -> None:
+    from sfumato.cli.words import reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.next_release import Running
-    from sfumato.series.series import Series
     from sfumato.series.step import next_step
 
     said, (known, form) = None if policy is None else Policy.from_file(policy), of_keys
-    with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=private[0], ledger_key=private[1])
-        how = Running(seed, threads, progress)
-        step = next_step(
-            series, table, way, how, policy=said, reading=reading.words, leave_out_known=known, key_form=form
-        )
-    _tell(step, series, quiet=quiet, as_json=as_json)
+    reading = reading_words(run.settings or (), KEEPS)
+    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+        how = Running(run.seed, run.threads, progress)
+        step = next_step(series, table, way, how, policy=said, reading=reading, leave_out_known=known, key_form=form)
+    _tell(step, series, printed)
 
 
 def republish(
     folder: SeriesFolder,
     table: Everybody,
-    ledger: Ledger = None,
-    ledger_key: LedgerKey = None,
+    private: Private = Private(),
     most_counterfeits: MostCounterfeits = 0.05,
     key_form: KeyForm = None,
-    threads: Threads = None,
-    seed: Seed = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    run: Run = Run(),
+    printed: Told = Told(),
 ) -> None:
     """Publish everybody who is in now, in a series that was started with --way m-invariance.
 
     Who is not in the table has left; who comes back is in a class of the same sensitive values again. Where people
     left, counterfeits may stand in for them: how many each class has is published, not which rows they are.
     """
+    from sfumato.cli.words import reading_words
     from sfumato.series.next_release import Running
-    from sfumato.series.series import Series
     from sfumato.series.step import next_step
 
-    with progress_bar(quiet=quiet or as_json) as progress:
-        series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
-        how = Running(seed, threads, progress, most_counterfeits)
-        step = next_step(series, table, "m-invariance", how, reading=reading.words, key_form=key_form)
-    _tell(step, series, quiet=quiet, as_json=as_json)
+    series, reading = private.open(folder), reading_words(run.settings or (), KEEPS)
+    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+        how = Running(run.seed, run.threads, progress, most_counterfeits)
+        step = next_step(series, table, "m-invariance", how, reading=reading, key_form=key_form)
+    _tell(step, series, printed)
 
 
 def withdraw(
@@ -329,22 +351,18 @@ def withdraw(
         float, typer.Option(metavar="SHARE", help="Rows that may go with them.", rich_help_panel=METHOD)
     ] = 0.1,
     key_form: KeyForm = None,
-    ledger: Ledger = None,
-    ledger_key: LedgerKey = None,
+    private: Private = Private(),
     seed: Seed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    printed: Told = Told(),
 ) -> None:
     """Publish the next release of an appended series without people who withdrew their consent.
 
     Everybody whose class publishes the same goes with them: a class without one row would show that row. Who only waits
     is taken from those who wait. Earlier releases are out, and cannot be called back.
     """
-    from sfumato.series.series import Series
-
-    series = Series.open(folder, ledger=ledger, ledger_key=ledger_key)
+    series = private.open(folder)
     step = series.withdraw(people, most_lost=most_lost, key_form=key_form, seed=seed)
-    _tell(step, series, quiet=quiet, as_json=as_json)
+    _tell(step, series, printed)
 
 
 def verify(
@@ -411,7 +429,7 @@ def attack(
         ),
     ] = None,
     key_form: KeyForm = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
     """Play attacks on several releases of the same people: intersection, forward, cross, backward, difference, tracing.
@@ -425,7 +443,7 @@ def attack(
 
     releases = releases_of(folder)
     columns = _key(key)
-    said = _reading_of(policy, reading, releases, columns)
+    said = _reading_of(policy, settings or (), releases, columns)
     if columns is None:
         found = attack_releases(releases, original, said, key_form=key_form)
     else:
@@ -457,15 +475,10 @@ def compare(
         list[str] | None,
         typer.Option(metavar="NAME", help="Which ways; default all. Repeatable.", rich_help_panel=METHOD),
     ] = None,
-    m: M = None,
-    k: K = None,
-    l: L = None,  # noqa: E741
-    diversity: DiversityKind = "entropy",
-    c: C = None,
-    model: Models = None,
+    promise: Promise = Promise(),
+    settings: PolicySettings = None,
     most_counterfeits: MostCounterfeits = 0.05,
     seed: Seed = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     as_json: AsJson = False,
 ) -> None:
     """Publish the same arrivals in every way of series, and compare: loss of each month, who waits, what attacks find.
@@ -476,10 +489,12 @@ def compare(
     from sfumato.cli.words import Words, model_words, policy_of
     from sfumato.comparison.series_ways import compare_ways
 
-    models, problems = model_words(k=k, l=l, diversity=diversity, c=c, t=None, others=model or ())
+    m = promise.m
+    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
     if not models and policy is None and m is not None:
-        models, problems = model_words(k=m, l=None, diversity=diversity, c=c, t=None, others=())
-    meant = policy_of(Words(policy=policy, **roles.words, models=models, **reading.words, problems=problems))
+        models, problems = model_words(k=m, l=None, t=None, others=())
+    words = Words(policy=policy, **roles.words, models=models, settings=settings or (), problems=problems)
+    meant = policy_of(words)
     with progress_bar(quiet=as_json) as progress:
         found = compare_ways(
             tables,
@@ -526,29 +541,29 @@ def encrypt(
 
 def _key(text: str | None) -> PersonKey:
     """Return the columns that an option names."""
-    from sfumato.cli.words import names_in
+    from sfumato.cli.settings import names_in
     from sfumato.table.person_keys import as_person_key
 
     return None if text is None else as_person_key(names_in(text))
 
 
-def _reading_of(file: Path | None, reading: TableReading, releases: list[Path], key: PersonKey) -> Policy | None:
+def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path], key: PersonKey) -> Policy | None:
     """Return how original tables are read, where a policy or an option says it."""
-    from sfumato.cli.words import Words, columns_alone
+    from sfumato.cli.words import Words, columns_alone, reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
     from sfumato.series.reading import ReadRelease
     from sfumato.series.ways import ARRIVED
     from sfumato.table.person_keys import key_columns
 
-    words = reading.words
+    words = reading_words(settings, "is about how tables are read")
     if file is not None:
         return read_otherwise(Policy.from_file(file), words)
     if not any(words.values()):
         return None
     shown = [name for path in releases for name in ReadRelease.of(path).published.quasi_identifying]
     names = [*dict.fromkeys(name for name in (*shown, *key_columns(key)) if name != ARRIVED)]
-    return columns_alone(Words(roles={"quasi-identifying": names}, **words))
+    return columns_alone(Words(roles={"quasi-identifying": names}, settings=settings))
 
 
 def _models_of(m: int | None) -> tuple[str, ...]:
@@ -558,8 +573,9 @@ def _models_of(m: int | None) -> tuple[str, ...]:
     return f"k-anonymity:k={m}", f"distinct-l-diversity:l={m}", f"probabilistic-l-diversity:l={m}"
 
 
-def _tell(step: Step, series: Series, *, quiet: bool, as_json: bool) -> None:
-    if as_json:
+def _tell(step: Step, series: Series, printed: Told) -> None:
+    quiet = printed.quiet
+    if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
     elif not quiet:
         say(str(step))

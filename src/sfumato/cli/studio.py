@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import OUTPUT, PolicyFile, Reading
+from sfumato.cli.options import OUTPUT, PolicyFile, Settings
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -38,7 +38,7 @@ def studio(
         Path | None,
         typer.Option(metavar="RELEASE|SERIES", help="For a recipient: show a release, or a series, and recount it."),
     ] = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Print the address, and open nothing.", rich_help_panel=OUTPUT)
     ] = False,
@@ -68,9 +68,11 @@ def studio(
         return
     meant = None if policy is None else _read(policy)
     source = {} if meant is None else meant.source.model_dump(mode="json", by_alias=True, exclude_none=True)
-    run_studio(
-        table, project=project, policy=meant, source={**source, **reading.source}, opens=not no_browser, port=port
-    )
+    if settings:
+        from sfumato.cli.words import reading_words
+
+        source |= reading_words(settings, "is said on the pages")["source"]
+    run_studio(table, project=project, policy=meant, source=source, opens=not no_browser, port=port)
 
 
 def _read(path: Path) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -12,10 +13,10 @@ from sfumato.cli.options import (
     Original,
     PolicyFile,
     ReleasePlace,
-    TableReading,
+    Settings,
     Weights,
 )
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -33,23 +34,30 @@ Example:
 """
 
 
-def utility(
-    table: Original,
-    release: ReleasePlace,
+@dataclass(frozen=True)
+class Queries:
+    """Random queries."""
+
     queries: Annotated[
         int, typer.Option(metavar="COUNT", help="Random queries to answer.", rich_help_panel=QUERIES)
-    ] = 1000,
+    ] = 1000
     dimensions: Annotated[
         int | None,
         typer.Option(metavar="COUNT", help="Quasi-identifying columns in each query.", rich_help_panel=QUERIES),
-    ] = None,
+    ] = None
     selectivity: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the records in a query.", rich_help_panel=QUERIES)
-    ] = 0.05,
+    ] = 0.05
     aggregate: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="count, sum or average, in turn; repeatable.", rich_help_panel=QUERIES),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Classifiers that are trained on a release."""
+
     holdout: Annotated[
         str | None,
         typer.Option(
@@ -57,11 +65,11 @@ def utility(
             help="Original records that the release was not made from, to test classifiers on.",
             rich_help_panel=LEARNING,
         ),
-    ] = None,
+    ] = None
     target: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Column to predict; repeatable.", rich_help_panel=LEARNING),
-    ] = None,
+    ] = None
     classifier: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,19 +77,25 @@ def utility(
             help="decision-tree, naive-bayes or logistic-regression; repeatable.",
             rich_help_panel=LEARNING,
         ),
-    ] = None,
+    ] = None
     encoding_of_cells: Annotated[
         str,
         typer.Option(
             "--cells", metavar="midpoint|bounds|expand", help="How to read generalized cells.", rich_help_panel=LEARNING
         ),
-    ] = "midpoint",
+    ] = "midpoint"
+
+
+def utility(
+    table: Original,
+    release: ReleasePlace,
+    asked: Queries = Queries(),
+    learning: Learning = Learning(),
     weights: Weights = None,
     policy: PolicyFile = None,
     hierarchies: Hierarchies = None,
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     seed: Annotated[int | None, typer.Option(help="Repeat the same queries; for studies.")] = None,
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Print how useful a release is. Needs the original table, so it is for the data steward.
@@ -98,18 +112,18 @@ def utility(
     from sfumato.evaluation.utility.measure import measure_utility
     from sfumato.table.reading import read_table
 
-    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, **reading.words))
-    with progress_bar(quiet=as_json, told=told) as progress:
+    meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=settings or ()))
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         original = read_table(table, meant)
         found = measure_utility(
             release,
             original,
-            workload=_workload(original, queries, dimensions, selectivity, aggregate, seed),
-            holdout=None if holdout is None else read_table(holdout, meant),
-            targets=target or None,
-            classifiers=cast(Any, tuple(classifier or LEARNERS)),
-            encoding=cast(Any, encoding_of_cells),
+            workload=_workload(original, asked.queries, asked.dimensions, asked.selectivity, asked.aggregate, seed),
+            holdout=None if learning.holdout is None else read_table(learning.holdout, meant),
+            targets=learning.target or None,
+            classifiers=cast(Any, tuple(learning.classifier or LEARNERS)),
+            encoding=cast(Any, learning.encoding_of_cells),
             weights=weights,
             seed=seed,
             progress=progress,

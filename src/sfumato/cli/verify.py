@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.options import AsJson, Population
 from sfumato.cli.outcome import complain
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.cli.released import original_people
 from sfumato.errors import InputError, PolicyError
 
@@ -17,7 +17,7 @@ EXAMPLE = """\b
 Example:
   sfumato verify patients-release/
   sfumato verify patients-release/ --population register.csv
-  sfumato verify postgresql://host/db --schema release_2027
+  sfumato verify 'postgresql://host/db?schema=release_2027'
   sfumato verify s3://bucket/patients-release --engine spark
 """
 
@@ -25,11 +25,12 @@ Example:
 def verify(
     release: Annotated[
         str,
-        typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release, or the URL of a database."),
+        typer.Argument(
+            metavar="RELEASE",
+            show_default=False,
+            help="Folder of a release, or the URL of a database, with ?schema=NAME at its end.",
+        ),
     ],
-    schema: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a database: the schema that holds the release.")
-    ] = None,
     audit: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The steward's audit file, to recount people who have several records."),
@@ -50,7 +51,6 @@ def verify(
             "auto (the database that a release lies in; else here, one part after the other).",
         ),
     ] = "auto",
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -72,12 +72,10 @@ def verify(
         _refuse_audit_of_series(release)
     if policy is not None and population is None:
         raise PolicyError("--policy: says how to read a --population; name one, or leave it out")
-    with progress_bar(quiet=as_json, told=told) as progress:
+    with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         everybody = None if population is None else original_people(release, population, policy)
-        verification = recount(
-            release, audit=audit, schema=schema, population=everybody, engine=engine, progress=progress
-        )
+        verification = recount(release, audit=audit, population=everybody, engine=engine, progress=progress)
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

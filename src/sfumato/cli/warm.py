@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson
-from sfumato.cli.progress import Progressing, progress_bar, say_result
+from sfumato.cli.progress import progress_bar, say_result
 
 EXAMPLE = """\b
 Example:
@@ -21,7 +21,6 @@ def warm(
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Anonymizers, verify, measure, risk; default the usual ones."),
     ] = None,
-    told: Progressing = "bar",
     as_json: AsJson = False,
 ) -> None:
     """Compile the kernels of anonymizers and other jobs, once for this machine and version.
@@ -32,7 +31,7 @@ def warm(
     from sfumato.evaluation.warming import USUAL
     from sfumato.evaluation.warming import warm as compile_kernels
 
-    with progress_bar(told=told) as progress:
+    with progress_bar() as progress:
         made = compile_kernels(names or USUAL, progress=progress)
     text = f"{len(made)} kernel(s) compiled" if made else "nothing to compile: all kernels are there"
     say_result({"compiled": made}, text, as_json=as_json)

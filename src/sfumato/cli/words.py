@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.errors import InputError, PolicyError
+from sfumato.cli.settings import Setting, fitting, names_in, plain_value, settings_of, with_settings
+from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
@@ -65,15 +63,9 @@ ROLES = {
     "sensitive": "--sensitive",
     "insensitive": "--insensitive",
 }
-TOP = {
-    "suppression-limit": "--suppression",
-    "refine": "--refine",
-    "threads": "--threads",
-    "population": "--population",
-    "subset": "--subset",
-}
-SEPARATORS = {"tab": "\t", "\\t": "\t"}
-STRAYS = "--strays-missing"
+SUPPRESSION = "--suppression"
+WRITTEN = ("decimal", "thousands", "dates", "unit", "strays")
+"""Settings of a column that say how its values are written in a file."""
 ANY_MODEL = "privacy model (-k, -l, -t, --model)"
 _SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\}|[^,])+')
 """One setting of several: commas inside of a text, a list or a table part nothing."""
@@ -94,11 +86,14 @@ class ModelWord:
         The option, for messages.
     name : str
     settings : mapping
+    only_setting : str
+        The setting that the option itself gives, where it does.
     """
 
     option: str
     name: str
     settings: Mapping[str, Any]
+    only_setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,24 +109,15 @@ class Words:
     publish : sequence of str
         Lists of names, as they were typed, of columns that are published whatever they look like.
     others : str or None
-    person, wished_k, wished_l : str or None
-    kinds : mapping
-        For each kind that can be declared, the lists of names as they were typed.
+    person : str or None
+    categorical : sequence of str
+        Lists of names, as they were typed, of columns of codes.
     hierarchies : Path or None
     models : sequence of ModelWord
     anonymizer : str or None
-    options : sequence of str
-        ``name=value`` for the anonymizer.
-    strata : str or None
-        Names of columns, its strata.
-    source : mapping
-        As :func:`source_words` returns it, with what is said of how all numbers and dates are written.
-    written : mapping
-        For each column of which something is said about how values are written: settings as a policy writes them.
-    people : mapping
-        What is done about people who have several records, as a policy writes it.
-    top : mapping
-        Keys of the policy's top level.
+    suppression : float or None
+    settings : sequence of str or Setting
+        What ``--set`` sets, as it was typed; it counts before all others.
     format : str or None
     problems : sequence of str
         Already found in the options.
@@ -142,19 +128,12 @@ class Words:
     publish: Sequence[str] = ()
     others: str | None = None
     person: str | None = None
-    wished_k: str | None = None
-    wished_l: str | None = None
-    key_form: str | None = None
-    kinds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    categorical: Sequence[str] = ()
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
-    options: Sequence[str] = ()
-    strata: str | None = None
-    source: Mapping[str, Any] = field(default_factory=dict)
-    written: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    people: Mapping[str, Any] = field(default_factory=dict)
-    top: Mapping[str, Any] = field(default_factory=dict)
+    suppression: float | None = None
+    settings: Sequence[str | Setting] = ()
     format: str | None = None
     problems: Sequence[str] = ()
 
@@ -172,93 +151,58 @@ def policy_of(words: Words) -> Policy:
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     problems = list(words.problems)
     names: dict[KeyPath, str] = {} if words.policy else {("models",): ANY_MODEL}
-    mapping = {**mapping, **{key: value for key, value in words.top.items() if value is not None}}
-    names |= {(key,): option for key, option in TOP.items() if words.top.get(key) is not None}
-    names |= {("source", key): f"--{key}" for key in words.source}
-    names |= {("people", key): f"--{key}" for key, value in words.people.items() if value is not None}
-    _update(mapping, "source", words.source)
-    _update(mapping, "people", words.people)
+    if words.suppression is not None:
+        mapping["suppression-limit"] = words.suppression
+        names[("suppression-limit",)] = SUPPRESSION
     _update(mapping, "output", {"format": words.format})
     say_columns(mapping, words, names, problems)
     _say_models(mapping, words, names)
-    _say_anonymizer(mapping, words, names, problems)
+    _say_anonymizer(mapping, words, names)
+    settings = settings_of(words.settings, problems)
+    given = mapping.get("anonymizer", {})
+    if any(setting.path[0] == "anonymizer" for setting in settings) and isinstance(given, Mapping):
+        mapping["anonymizer"] = {"name": DEFAULT_ANONYMIZER, **given}
+    settings = [fitting(Policy, mapping, setting) for setting in settings]
+    mapping, typed = with_settings(mapping, settings, problems)
+    names.update(typed)
     return _checked(mapping, names, problems)
 
 
 def columns_alone(words: Words) -> Policy:
     """Make the policy of options that name columns and how they are read, and no privacy model."""
     # A policy needs a promise; it plays no part here.
-    return policy_of(words if words.policy else replace(words, models=(ModelWord("-k", "k-anonymity", {"k": 1}),)))
+    return policy_of(words if words.policy else replace(words, models=(ModelWord("-k", "k-anonymity", {"k": 1}, "k"),)))
 
 
-def source_words(
-    *,
-    separator: str | None,
-    encoding: str | None,
-    missing: Sequence[str] | None,
-    header: bool,
-    columns: str | None,
-    table: str | None = None,
-    query: str | None = None,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Return what the options say about reading a file, as a policy writes it."""
-    said = {
-        "separator": SEPARATORS.get(separator, separator) if separator else separator,
-        "encoding": encoding,
-        "missing": list(missing) if missing else None,
-        "header": None if header else False,
-        "columns": names_in(columns) if columns else None,
-        "table": table,
-        "query": query,
-        "sheet": sheet,
-        "range": range,
-        "codes": all_names(codes) if codes else None,
-    }
-    return {key: value for key, value in said.items() if value is not None}
+def diversity_word(level: float, kind: str = "entropy", **constant: float) -> ModelWord:
+    """Return the l-diversity that -l names; what is wrong with its l is a mistake of -l."""
+    level = int(level) if level.is_integer() else level
+    return ModelWord("-l", f"{kind}-l-diversity", {"l": level, **constant}, "l")
 
 
 def model_words(
     *,
     k: int | None,
-    l: float | None,  # noqa: E741
-    diversity: str,
-    c: float | None,
+    l: float | ModelWord | None,  # noqa: E741
     t: float | None,
-    others: Sequence[str],
-    k_map: int | None = None,
+    others: Sequence[str | ModelWord],
 ) -> tuple[list[ModelWord], list[str]]:
     """Return the privacy models that the options name, and the problems with these options."""
     found: list[ModelWord] = []
     problems: list[str] = []
     if k is not None:
-        found.append(ModelWord("-k", "k-anonymity", {"k": k}))
+        found.append(ModelWord("-k", "k-anonymity", {"k": k}, "k"))
     if l is not None:
-        constant = {} if c is None else {"c": c}
-        found.append(ModelWord("-l", f"{diversity}-l-diversity", {"l": int(l) if l.is_integer() else l, **constant}))
-    elif c is not None:
-        problems.append("-c: belongs to recursive l-diversity; add -l and --diversity recursive")
+        found.append(l if isinstance(l, ModelWord) else diversity_word(l))
     if t is not None:
-        found.append(ModelWord("-t", "t-closeness", {"t": t}))
-    if k_map is not None:
-        found.append(ModelWord("--k-map", "k-map", {"k": k_map}))
-    for number, text in enumerate(others, 1):
+        found.append(ModelWord("-t", "t-closeness", {"t": t}, "t"))
+    found += [one for one in others if isinstance(one, ModelWord)]
+    texts = [one for one in others if not isinstance(one, ModelWord)]
+    for number, text in enumerate(texts, 1):
         name, _, settings = text.partition(":")
-        option = "--model" if len(others) == 1 else f"--model (number {number})"
+        option = "--model" if len(texts) == 1 else f"--model (number {number})"
         found.append(ModelWord(option, name.strip(), settings_in(_SETTING.findall(settings), option, problems)))
     return found, problems
-
-
-def subset_words(text: str | None) -> dict[str, str] | None:
-    """Return ``column=value`` as a policy writes it."""
-    if text is None:
-        return None
-    column, equals, value = text.partition("=")
-    if not equals or not column.strip():
-        raise PolicyError("--subset: write it as COLUMN=VALUE")
-    return {"column": column.strip(), "value": value.strip()}
 
 
 def all_names(texts: Sequence[str] | None) -> list[str]:
@@ -270,17 +214,6 @@ def key_named(text: str | None) -> str | list[str] | None:
     """Return the column that makes a key, or several, as a policy writes them."""
     names = names_in(text or "")
     return names if len(names) > 1 else names[0] if names else None
-
-
-def names_in(text: str) -> list[str]:
-    """Split names at commas; a name that holds a comma is in double quotes."""
-    try:
-        names = next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        raise PolicyError(
-            "a list of names has a line break outside double quotes; put that name in double quotes"
-        ) from None
-    return [name.strip() for name in names if name.strip()]
 
 
 def _checked(mapping: Mapping[str, Any], names: Mapping[KeyPath, str], problems: Sequence[str]) -> Policy:
@@ -312,21 +245,16 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if not isinstance(given, Mapping):
         return
     key = key_named(words.person)
-    people = {"person": key, "wished-k": words.wished_k, "wished-l": words.wished_l}
-    texts = {"others": words.others, **people, "key-form": words.key_form}
+    texts = {"others": words.others, "person": key}
     columns = {**given, **{name: text for name, text in texts.items() if text}}
     for role, listed in said.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
-    named = (*([key] if isinstance(key, str) else key or ()), words.wished_k, words.wished_l)
-    columns |= _moved_roles(columns, said, [name for name in named if name])
-    for kind, typed in words.kinds.items():
-        problems.extend(_say_settings(columns, {name: {"kind": kind} for name in all_names(typed)}, f"--{kind}"))
-    for name, settings in words.written.items():
-        options = (STRAYS if key == "strays" else f"--{key}" for key in settings)
-        problems.extend(_say_settings(columns, {name: settings}, " and ".join(options)))
+    columns |= _moved_roles(columns, said, [key] if isinstance(key, str) else key or [])
+    codes = {name: {"kind": "categorical"} for name in all_names(words.categorical)}
+    problems.extend(_say_settings(columns, codes, "--categorical"))
     if words.hierarchies is not None:
         problems.extend(_say_hierarchies(columns, words.hierarchies))
     mapping["columns"] = columns
@@ -372,6 +300,14 @@ def _say_settings(columns: dict[str, Any], said: Mapping[str, Mapping[str, Any]]
     ]
 
 
+def say_written(mapping: Mapping[str, Any], written: Mapping[str, Mapping[str, Any]], problems: list[str]) -> None:
+    """Put settings of columns into a policy's plain values; problems with them are added."""
+    columns = mapping.get("columns", {})
+    for name, settings in written.items():
+        options = ("--strays-missing" if key == "strays" else f"--{key}" for key in settings)
+        problems.extend(_say_settings(columns, {name: settings}, " and ".join(options)))
+
+
 def _say_hierarchies(columns: dict[str, Any], folder: Path) -> list[str]:
     settled = _settled(columns)
     files, problems = hierarchy_files(folder, [name for given in settled.values() for name in given])
@@ -393,35 +329,41 @@ def _say_models(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     models = [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("name") in said)]
     for place, word in enumerate(words.models, len(models)):
         names[("models", place)] = word.option
-        if len(word.option) == 2:  # the option is the parameter: -k 0 is a mistake of -k, not of -k.k
-            names[("models", place, word.option[1:])] = word.option
-        elif word.option == "--k-map":
-            names[("models", place, "k")] = word.option
+        if word.only_setting:  # -k 0 is a mistake of -k, not of -k.k
+            names[("models", place, word.only_setting)] = word.option
         models.append({"name": word.name, **word.settings})
     mapping["models"] = models
 
 
-def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
+def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]) -> None:
     given = mapping.get("anonymizer", {})
-    if not isinstance(given, Mapping):
-        return
-    if words.anonymizer and words.anonymizer != given.get("name"):
-        given = {"name": words.anonymizer}
+    if words.anonymizer and isinstance(given, Mapping) and words.anonymizer != given.get("name"):
+        mapping["anonymizer"] = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
-    said = settings_in(words.options, "--set", problems)
-    names.update({("anonymizer", key): f"--set {key}" for key in said})
-    if words.strata is not None:
-        name = given.get("name", DEFAULT_ANONYMIZER)
-        known = [each[name] for each in (ANONYMIZERS, PUBLISHERS) if isinstance(name, str) and name in each]
-        if known and not hasattr(known[0], "strata"):
-            problems.append(f"--strata: {name} keeps none; choose a clustering, such as --anonymizer mdav")
-        else:
-            said["strata"] = names_in(words.strata)
-            names[("anonymizer", "strata")] = "--strata"
-    if said:
-        given = {"name": DEFAULT_ANONYMIZER, **given, **said}
-    if given:
-        mapping["anonymizer"] = given
+
+
+def reading_words(settings: Sequence[str | Setting], what: str) -> dict[str, dict[str, Any]]:
+    """Return how a table is read that is not written as a policy says: keys of the source, and settings of columns.
+
+    Raises
+    ------
+    PolicyError
+        When a setting says something else; `what` completes the sentence.
+    """
+    problems: list[str] = []
+    source: dict[str, Any] = {}
+    columns: dict[str, dict[str, Any]] = {}
+    for one in settings_of(settings, problems):
+        one = fitting(Policy, {}, one)
+        match one.path:
+            case ("source", str(key)):
+                source[key] = one.value
+            case ("columns", str(), str(name), str(key)) if key in WRITTEN:
+                columns.setdefault(name, {})[key] = one.value
+            case _:
+                problems.append(f"{one.typed}: {what}; set source.KEY, or how values of a column are written")
+    raise_all(PolicyError, problems)
+    return {"source": source, "written": columns}
 
 
 def settings_in(texts: Sequence[str], option: str, problems: list[str]) -> dict[str, Any]:
@@ -430,15 +372,7 @@ def settings_in(texts: Sequence[str], option: str, problems: list[str]) -> dict[
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and name.strip():
-            settings[name.strip().replace("_", "-")] = _value(value.strip())
+            settings[name.strip().replace("_", "-")] = plain_value(value.strip())
         elif text.strip():
             problems.append(f"{option}: write settings as name=value")
     return settings
-
-
-def _value(text: str) -> Any:
-    """Read a value as TOML does; anything else is text."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.cli.settings import TABS, names_in
 from sfumato.cli.words import all_names
 from sfumato.errors import PolicyError, raise_all
 
@@ -54,3 +55,32 @@ def written_words(
     for name in all_names(strays_missing):
         of_columns.setdefault(name, {})["strays"] = "missing"
     return of_file, of_columns
+
+
+def source_words(
+    *,
+    separator: str | None,
+    encoding: str | None,
+    missing: Sequence[str] | None,
+    header: bool,
+    columns: str | None,
+    table: str | None = None,
+    query: str | None = None,
+    sheet: str | None = None,
+    range: str | None = None,
+    codes: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return what the options say about reading a file, as a policy writes it."""
+    said = {
+        "separator": "\t" if separator in TABS else separator,
+        "encoding": encoding,
+        "missing": list(missing) if missing else None,
+        "header": None if header else False,
+        "columns": names_in(columns) if columns else None,
+        "table": table,
+        "query": query,
+        "sheet": sheet,
+        "range": range,
+        "codes": all_names(codes) if codes else None,
+    }
+    return {key: value for key, value in said.items() if value is not None}

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -27,9 +27,11 @@ from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outc
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.joint import Original
+from sfumato.former import FormerCompare, refuse_others, value_of_call, varied_of_call, warn
 from sfumato.models.protocol import PrivacyModel
 from sfumato.parallel import Once
 from sfumato.policy.people import People
+from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
@@ -44,25 +46,43 @@ _HELD_OUT = 1 / 3
 """Share of the records that classifiers are tested on."""
 
 
+@dataclass(frozen=True)
+class Figures:
+    """What :func:`sfumato.compare` measures of each release beside its losses.
+
+    Parameters
+    ----------
+    queries
+        Random counts that every release has to answer; 0 measures no utility beyond information loss.
+    classifiers
+        Hold out a third of the records, train classifiers on every release, and test them on those. Needs
+        scikit-learn.
+    metrics
+        Metrics of your own: name → function of a release and its table that returns a number; or names that plug-ins
+        give (entry points of the group ``sfumato.metrics``). They are figures like all others. Where runs are kept in a
+        folder, a metric that is named as before is taken to be the same.
+    """
+
+    queries: int = 200
+    classifiers: bool = False
+    metrics: Mapping[str, Metric] | Sequence[str] = ()
+
+
 def compare(
     table: Table,
-    models: PrivacyModel | Sequence[PrivacyModel] = (),
+    models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
     *,
     anonymizers: Sequence[str | Way] | Mapping[str, Way],
-    vary: str = "k",
-    values: Sequence[Value] = (2, 5, 10, 20, 50),
+    vary: Mapping[str, Sequence[Value]] | str = MappingProxyType({"k": (2, 5, 10, 20, 50)}),
     repetitions: int = 1,
-    recoding: Recoding | None = None,
-    suppression_limit: float = 0.0,
-    queries: int = 200,
-    classifiers: bool = False,
     people: Compared | People = "asked",
-    metrics: Mapping[str, Metric] | Sequence[str] = (),
+    figures: Figures | None = None,
     private: Mapping[str, PrivateWay] = MappingProxyType({}),
     folder: str | Path | None = None,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = shown,
+    **former: Unpack[FormerCompare],
 ) -> Comparison:
     """Make a release with every anonymizer at every value, and put their figures side by side.
 
@@ -71,34 +91,24 @@ def compare(
     table
         From :func:`sfumato.read_table`.
     models
-        What every release has to satisfy besides the parameter that varies; with ``vary="k"``, k-anonymity may be left
-        out.
+        What every release has to satisfy besides the parameter that varies; where k varies, k-anonymity may be left
+        out. Or a policy, which says it, how classes are published, and what may be suppressed.
     anonymizers
         Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(mode="relaxed")}``.
     vary
-        A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``; or ``"records"`` (that many
-        random ones) or ``"attributes"`` (that many quasi-identifying ones, the first that are declared).
-    values
-        Its values.
+        A parameter that exactly one of the models has, such as ``"k"``, ``"l"`` or ``"t"``, with its values; or
+        ``"records"`` (that many random ones) or ``"attributes"`` (that many quasi-identifying ones, the first that are
+        declared): ``{"k": [2, 5, 10]}``.
     repetitions
         How often everything is repeated, for random algorithms; if a seed is given, each repetition has another one.
-    recoding, suppression_limit
-        As for :func:`sfumato.anonymize`.
-    queries
-        Random counts that every release has to answer; 0 measures no utility beyond information loss.
-    classifiers
-        Hold out a third of the records, train classifiers on every release, and test them on those. Needs
-        scikit-learn.
     people
         Where the table says who is who: ``"asked"`` promises what the models say, and a
         :class:`~sfumato.People` says what is done besides. ``"both"`` makes several releases instead of one, so that
         what it costs to promise something to people can be seen: classes of k records; all records of a person in one
         class and nothing else; classes of k people; nobody above 1/k of the records; and the last with rows apart,
         where the anonymizer can do so.
-    metrics
-        Metrics of your own: name → function of a release and its table that returns a number; or names that plug-ins
-        give (entry points of the group ``sfumato.metrics``). They are figures like all others. With a `folder`, a
-        metric that is named as before is taken to be the same.
+    figures
+        What is measured of each release beside its losses.
     private
         Labels with policies of releases under differential privacy, noisy counts or samples: each is made `repetitions`
         times, answers the same counts, and is told beside the values at which others are off by no more. Their columns
@@ -114,6 +124,8 @@ def compare(
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
+    **former
+        Keywords of the last version: `values` of `vary`, settings of a policy, and those of :class:`sfumato.Figures`.
 
     Returns
     -------
@@ -127,10 +139,20 @@ def compare(
     InputError
         When the folder holds something else.
     """
+    refuse_others("compare", former, FormerCompare)
+    varied, values = varied_of_call(vary, former)
+    counted = {key: value for key, value in former.items() if key in ("queries", "classifiers", "metrics")}
+    measured = value_of_call("compare", "figures", Figures, figures, counted)
+    queries, classifiers = measured.queries, measured.classifiers
+    models, recoding, suppression_limit, own_people = _promised(models, former)
+    if own_people is not None and people == "asked":
+        people = own_people
     problems = [*_setting_problems(table, queries, seed, suppression_limit), *private_problems(private)]
     try:
-        laid = plan(anonymizers, models, vary, values, repetitions, people)
-        laid = replace(laid, metrics=metrics_of(metrics, vary))
+        if not isinstance(vary, str) and len(vary) != 1:
+            raise PolicyError("vary: name one parameter with its values, such as {'k': [2, 5, 10]}")
+        laid = plan(anonymizers, models, varied, values, repetitions, people)
+        laid = replace(laid, metrics=metrics_of(measured.metrics, varied))
     except PolicyError as error:
         raise PolicyError(*problems, *error.problems) from None
     problems.extend(_size_problems(table, laid))
@@ -150,6 +172,19 @@ def compare(
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
+
+
+def _promised(
+    models: Policy | PrivacyModel | Sequence[PrivacyModel], former: Mapping[str, Any]
+) -> tuple[PrivacyModel | Sequence[PrivacyModel], Recoding | None, float, People | None]:
+    """Return what every release promises, how it is published, and what may be suppressed."""
+    said = {key: former[key] for key in ("recoding", "suppression_limit") if key in former}
+    if said:
+        warn(f"compare({', '.join(f'{key}=...' for key in said)})", "a Policy in the place of the models")
+    if isinstance(models, Policy):
+        raise_all(PolicyError, [f"{key}: the policy says it; leave it out" for key in said])
+        return models.to_models(), models.to_recoding(), models.suppression_limit, models.to_people()
+    return models, said.get("recoding"), said.get("suppression_limit", 0.0), None
 
 
 @dataclass(eq=False)

@@ -42,6 +42,7 @@ from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.roles import named
 from sfumato.table.encoding import encode
+from sfumato.table.layout import Reading
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
@@ -222,7 +223,7 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
     apart. Blanks around sensitive values are dropped: with them one disease would count as two.
 
     `source`: As :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying
-    columns are not looked at; other roles are not read. `**reading`: Arguments of :func:`sfumato.read_table`.
+    columns are not looked at; other roles are not read. `**reading`: Settings of a :class:`sfumato.Reading`.
     """
     texts = dict.fromkeys(schema.quasi_identifying, Attribute(kind=Kind.CATEGORICAL))
     read = Schema(
@@ -233,7 +234,7 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
         key_form=schema.key_form,
     )
     stripped = list(schema.sensitive) if reading.get("strip", True) else []
-    return read_table(source, read, **{**reading, "strip": stripped})
+    return read_table(source, read, reading=Reading(**{**reading, "strip": stripped}))
 
 
 def _opened(

@@ -25,6 +25,7 @@ from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import read_attribute, strays
 from sfumato.table.identification import look_of
+from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 
@@ -229,7 +230,9 @@ def _mark(severity: Severity) -> str:
     return "!" if severity is Severity.SEVERE else "·"
 
 
-def review(source: object, schema: Schema | None = None, *, progress: Progress = silent, **reading: Any) -> Review:
+def review(
+    source: object, schema: Schema | None = None, *, reading: Reading | None = None, progress: Progress = silent
+) -> Review:
     """Look at every column of a table once, and list what a steward should hear or answer before it is published.
 
     Parameters
@@ -238,10 +241,10 @@ def review(source: object, schema: Schema | None = None, *, progress: Progress =
         What :func:`sfumato.open_table` takes, or what it returns.
     schema
         The roles, where they are known: what is published as it is, or under a promise of l, is asked about.
+    reading
+        How the source is read, as for :func:`sfumato.open_table`.
     progress
         Called with the columns that are done and their number.
-    **reading
-        How the source is read, as for :func:`sfumato.open_table`.
 
     Returns
     -------
@@ -265,7 +268,7 @@ def review(source: object, schema: Schema | None = None, *, progress: Progress =
     >>> [str(column.meaning) for column in found.columns]
     ['number', 'ordered labels']
     """
-    table = source if isinstance(source, RawTable) else open_table(source, **reading)
+    table = source if isinstance(source, RawTable) else open_table(source, reading=reading)
     profiles = []
     for done, name in enumerate(table.names):
         progress("reviewing", done, len(table.names))

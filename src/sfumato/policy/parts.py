@@ -64,7 +64,7 @@ class Layout(PolicyPart):
         return Place(self.sheet, self.range, self.codes or ())
 
     def reading(self) -> dict[str, Any]:
-        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.read_ratings`."""
+        """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.ratings.read_ratings`."""
         settings = {**self.model_dump(), "quote": self.quote or None}
         return {key: value for key, value in settings.items() if key not in _PLACE or value is not None}
 

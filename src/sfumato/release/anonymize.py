@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack, cast
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.k_map import DeltaPresence
@@ -564,6 +565,13 @@ def _given(table: Table, marks: Marks) -> NDArray[np.bool_]:
     return given
 
 
+def _is_marks(given: object) -> bool:
+    """Tell what says true or false of each record from a population."""
+    if isinstance(given, (list, tuple)):
+        return bool(given) and all(isinstance(mark, (bool, np.bool_)) for mark in given)
+    return isinstance(given, (np.ndarray, pl.Series)) and given.dtype in (np.bool_, pl.Boolean)
+
+
 def anonymize(
     table: Any,
     models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
@@ -571,16 +579,14 @@ def anonymize(
     anonymizer: Anonymizer | Publisher | None = None,
     recoding: Recoding | None = None,
     suppression_limit: float | None = None,
-    refine: int | None = None,
     people: People | None = None,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = shown,
-    policy: Policy | None = None,
     population: object = None,
-    subset: Marks | None = None,
     schema: Schema | None = None,
+    **former: Unpack[FormerAnonymize],
 ) -> Release:
     """Make a release that satisfies every model, or raise.
 
@@ -591,8 +597,8 @@ def anonymize(
         if a `schema` or a policy says what its columns are.
     models
         The policy that the release is made from; or one privacy model or several, of which, with the keywords up to
-        `people`, such a policy is made. Every equivalence class (or bucket) of the release satisfies every model. None
-        for methods that enforce no model.
+        `people`, such a policy is made; beside a policy they must say what it says. Every equivalence class (or bucket)
+        of the release satisfies every model. None for methods that enforce no model.
     anonymizer
         The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
         defaults.
@@ -600,10 +606,6 @@ def anonymize(
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
         Fraction of the original records, 0 to 1, that may be left out over the whole run; default 0.
-    refine
-        Small changes of classes that are proposed for each record after the anonymizer is done, such as 100: records
-        move to near classes or change places while the loss falls and every model holds. By default nothing is changed.
-        Solutions that suppress records or decide themselves what is published are left as they are.
     people
         What is done about people who have several records: whether these lie together, and where it stands which are of
         one person. By default they lie together, and the steward's audit file says it.
@@ -620,17 +622,16 @@ def anonymize(
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
-    policy
-        Another place for the policy. What other arguments say beside a policy must be what it says, too.
     population
         Everybody who might be in the table, for models that speak of them (:class:`sfumato.KMap` and others): a table,
         or what :func:`sfumato.read_table` reads, with original values in the same quasi-identifying columns. It holds
-        the people of the table, too. None takes what the policy names.
-    subset
-        Of each record, whether it is published: a research subset. Only these records count as people of the release;
-        all records of the table are the population. None takes what the policy says, else all.
+        the people of the table, too. Or true or false of each record, whether it is published: a research subset. Only
+        these records then count as people of the release, and all records of the table are the population. None takes
+        what the policy says.
     schema
         The roles of the columns, where `table` has not been read yet. A policy has them, too.
+    **former
+        Keywords of the last version: `policy` and `refine`, which is a setting of a policy, and `subset`.
 
     Returns
     -------
@@ -654,6 +655,9 @@ def anonymize(
     *Guarantee.* What is returned satisfies every model, recounted from the published values without knowledge of how
     they came about; its record order is random.
     """
+    policy, refine, subset = settings_of_call(former)
+    if _is_marks(population):
+        subset, population = cast("Marks", population), None
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     whole_policy = policy_of_call(table, arguments, policy, seed)

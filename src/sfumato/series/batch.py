@@ -23,6 +23,7 @@ from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
+from sfumato.table.layout import missing_texts
 from sfumato.table.person_keys import (
     PersonKey,
     as_they_appear,
@@ -32,7 +33,7 @@ from sfumato.table.person_keys import (
     one_key,
     whole_form,
 )
-from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.reading import label_of, read_table
 from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table
 

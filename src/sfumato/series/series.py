@@ -12,10 +12,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from math import isnan, nan
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
+from sfumato.former import FormerStart, refuse_others, warn
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
@@ -157,8 +158,9 @@ def interrupted_series(series: Series) -> str | None:
             return None
     if not found:
         return None
-    elsewhere = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
-    return line_of(series.folder, *elsewhere, *(["--ledger-key", series.ledger_key] if series.ledger_key else []))
+    more: list[str | Path] = ["--ledger", series.ledger] if series.ledger != ledger_of(series.folder) else []
+    more += ["--ledger-key", series.ledger_key] if series.ledger_key else []
+    return line_of(series.folder, *more)
 
 
 def settle_series(series: Series) -> list[str]:
@@ -344,10 +346,10 @@ class Series:
         ledger_key: str | os.PathLike[str] | None = None,
         key: str | Sequence[str] | None = None,
         way: str = APPEND,
-        accept_gap: bool = False,
         seed: int | None = None,
         threads: int | None = None,
         progress: Progress = shown,
+        **former: Unpack[FormerStart],
     ) -> Self:
         """Start a series.
 
@@ -374,10 +376,10 @@ class Series:
         way
             How all releases are made: ``"append"``, ``"grow"``, or ``"m-invariance"``, which :meth:`republish` goes on
             with.
-        accept_gap
-            Without effect: growing series whose rows publish values were refused without it once.
         seed, threads, progress
             As of :meth:`append`.
+        **former
+            `accept_gap` of the last version, without effect.
 
         Returns
         -------
@@ -394,6 +396,9 @@ class Series:
         """
         from sfumato.series.next_release import Running
 
+        refuse_others("start", former, FormerStart)
+        if former:
+            warn("Series.start(accept_gap=...)", "nothing: it has no effect")
         made = cls._at(folder, ledger, ledger_key)
         how = Running(seed, threads, progress)
         started(made, policy, models, key=key, table=table, way=way, how=how)

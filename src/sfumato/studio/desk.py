@@ -21,6 +21,7 @@ from sfumato.studio.draft import Draft, in_words
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
 from sfumato.studio.project import HistoryEntry, Project, as_written
 from sfumato.table.distinct import Distinct
+from sfumato.table.layout import Reading
 from sfumato.table.person_keys import KINDS, one_key, spellings_asked
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Schema, is_measured
@@ -353,7 +354,7 @@ def last_of_series(folder: Path) -> Path | None:
 
 
 def _whole_table(path: Path, source: Source) -> RawTable:
-    table = open_table(path, **source.reading())
+    table = open_table(path, reading=Reading(**source.reading()))
     table.hold()
     if not table.height:
         raise InputError(f"{table.source}: the table has no records")

@@ -12,10 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.cli.settings import settings_of
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft
+from sfumato.table.layout import Reading
 from sfumato.table.raw_table import open_table
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.text_files import CsvFile, open_csv
@@ -28,7 +30,7 @@ SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
 """Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
 LONGEST = 200
 """Characters of a cell that is shown."""
-_ENCODING = re.compile(r"(?:--encoding|reads? as|it reads as) ([a-z0-9_-]+)")
+_ENCODING = re.compile(r"(?:source\.encoding=|reads? as|it reads as) ?([a-z0-9_-]+)")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
 
 def _problems(path: Path, source: Mapping[str, Any]) -> list[str]:
     try:
-        table = open_table(path, **checked(Source, source).reading())
+        table = open_table(path, reading=Reading(**checked(Source, source).reading()))
         table.read(table.names)
         return [] if table.height else [f"{table.source}: the table has no records"]
     except SfumatoError as error:
@@ -137,12 +139,9 @@ def _with(layout: CsvFormat, separator: str) -> CsvFormat:
     return CsvFormat(separator, layout.encoding, layout.quote)
 
 
-_OPTION = re.compile(
-    r"--(decimal|thousands|dates|unit|categorical|numeric|strays-missing|encoding|separator)"
-    r" ('[^']*'|\"[^\"]*\"|[^\s,;()]+|,|;)"
-)
+_OPTION = re.compile(r"--(set|categorical) ((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)")
 OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator")
-"""Options that speak of the whole file unless they name a column."""
+"""Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit")
 _SAID = {
     "decimal": "“{}” stands before fractions",
@@ -163,7 +162,7 @@ _OF_KIND = {
 class Answer:
     """One answer to a question."""
 
-    option: str  # of the command line, without its dashes
+    option: str  # what it sets, as a policy calls it, or the kind of a column
     column: str  # whose values it is about; empty: the whole file's
     value: str  # what is said; empty where the option says all
 
@@ -185,11 +184,19 @@ def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
         value = "".join(shlex.split(reply))
     except ValueError:
         return None
-    if option in _OF_KIND:
+    if option == "categorical":
         return Answer(option, value, "") if value in names else None
-    column = next((name for name in names if option in OF_COLUMN and value.startswith(f"{name}=")), "")
-    value = value[len(column) + 1 :] if column else value
-    return Answer(option, column, value) if value and (column or option in OF_FILE) else None
+    found = settings_of([value], [])
+    match (found[0].path, str(found[0].value)) if found else ((), ""):
+        case ("columns", _, str(column), "kind"), "numeric" if column in names:
+            return Answer("numeric", column, "")
+        case ("columns", _, str(column), "strays"), "missing" if column in names:
+            return Answer("strays-missing", column, "")
+        case ("columns", _, str(column), str(key)), text if column in names and key in OF_COLUMN:
+            return Answer(key, column, text)
+        case ("source", str(key)), text if text and key in OF_FILE:
+            return Answer(key, "", text)
+    return None
 
 
 def answered(draft: Draft, answer: Answer) -> Draft:

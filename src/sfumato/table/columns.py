@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -464,15 +465,16 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
         return None
     if length == _DIGITS_OF_DAYS and _read_as_days(known):
         return InputError(
-            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates (--dates "
-            f"{name}=yyyymmdd), codes (--categorical {_quoted(name)}) or numbers (--numeric {_quoted(name)})"
+            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates "
+            f"({set_word('dates', 'yyyymmdd', name)}), codes (--categorical {_quoted(name)}) or numbers "
+            f"({set_word('kind', 'numeric', name)})"
         )
     if not _CODE_NAME.search(name):
         return None
     return InputError(
         f"column {name!r} holds whole numbers of {length} digits each; say what they are: codes, as zip codes are "
-        f"(--categorical {_quoted(name)}), or numbers, published as ranges (--numeric {_quoted(name)}); in a policy "
-        'kind = "categorical" or "numeric"'
+        f"(--categorical {_quoted(name)}), or numbers, published as ranges ({set_word('kind', 'numeric', name)}); in a "
+        'policy kind = "categorical" or "numeric"'
     )
 
 
@@ -525,19 +527,22 @@ def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputErro
 
 def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as options of the command line."""
-    numbers, dates = (f"{name}=" if said else "" for said in (general.is_numeric, general.forms))
-    words = [
-        f"{option} {_quoted(place + value)}"
-        for option, place, value in (
-            ("--decimal", numbers, form.decimal),
-            ("--thousands", numbers, form.thousands),
-            ("--dates", dates, next(iter(form.forms), None)),
-        )
-        if value
-    ]
-    if form.unit:
-        words.append(f"--unit {_quoted(f'{name}={form.unit}')}")
-    return " ".join(words)
+    numbers, dates = (name if said else None for said in (general.is_numeric, general.forms))
+    said = (
+        ("decimal", form.decimal, numbers),
+        ("thousands", form.thousands, numbers),
+        ("dates", next(iter(form.forms), None), dates),
+        ("unit", form.unit, name),
+    )
+    return " ".join(set_word(key, value, column) for key, value, column in said if value)
+
+
+def set_word(key: str, value: str, column: str | None = None) -> str:
+    """Write how a setting of the file, or of a column, is said on the command line."""
+    is_bare = column is not None and column == column.strip() and not set(column) & set('.=[]"\\')
+    place = "source" if column is None else f"column.{column if is_bare else json.dumps(column, ensure_ascii=False)}"
+    shown = value if value == value.strip() else json.dumps(value, ensure_ascii=False)
+    return f"--set {_quoted(f'{place}.{key}={shown}')}"
 
 
 def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
@@ -552,18 +557,18 @@ def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
 
 
 def _thousands(name: str, general: WrittenForm) -> InputError:
-    column = f"{name}=" if general.is_numeric else ""
+    column = name if general.is_numeric else None
     return InputError(
         f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
-        f"between thousands (--thousands {_quoted(column + '.')}) or before fractions (--decimal "
-        f"{_quoted(column + '.')})"
+        f"between thousands ({set_word('thousands', '.', column)}) or before fractions "
+        f"({set_word('decimal', '.', column)})"
     )
 
 
 def _about_zeros(name: str) -> InputError:
     return InputError(
         f"column {name!r} holds whole numbers of several lengths, some with leading zeros; say what they are: numbers "
-        f"(--numeric {_quoted(name)}), or codes (--categorical {_quoted(name)})"
+        f"({set_word('kind', 'numeric', name)}), or codes (--categorical {_quoted(name)})"
     )
 
 
@@ -572,8 +577,8 @@ def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: Writt
     written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
     return InputError(
         f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
-        f"them, give their text with --missing, make such texts missing values (--strays-missing {_quoted(name)}; in a "
-        f'policy strays = "missing" of the column), or keep all as text: --categorical {_quoted(name)}'
+        f"them, give their text with --set source.missing=TEXT, make such texts missing values "
+        f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
     )
 
 

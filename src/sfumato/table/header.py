@@ -162,13 +162,13 @@ def _nothing_found(header: Header, wanted: Sequence[str]) -> str:
         sign = "tab" if separators[0] == "\t" else separators[0]
         return (
             f"{nothing}; it has a single column, whose name holds a {sign!r}: check the separator (on the command line "
-            f"--separator {sign!r})"
+            f"--set source.separator={sign!r})"
         )
     if header.meant:
         return f"{nothing}: {header.missing(wanted)}; available are {header.listed(range(len(header.names)))}"
     return (
         f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
-        "file without one needs header=False, on the command line --no-header)"
+        "file without one needs header=False, on the command line --set source.header=false)"
     )
 
 

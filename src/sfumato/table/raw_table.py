@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError
+from sfumato.former import FormerReading, reading_of_call
 from sfumato.table.columns import ValueReading, kept_column, typed_column
 from sfumato.table.distinct import private_categorical, repeats
 from sfumato.table.header import Header, check_names
-from sfumato.table.reading import named_source, open_table_as, place_of, with_roles
+from sfumato.table.layout import Reading
+from sfumato.table.reading import named_source, open_table_as, with_roles
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.sources import TableSource
-from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.table import Table
-from sfumato.table.written_forms import WrittenForm
 
 # Columns held in little memory: text that repeats as numbers of its texts.
 
@@ -227,21 +226,8 @@ class RawTable:
 def open_table(
     source: object,
     *,
-    separator: str = ",",
-    encoding: str = "utf-8",
-    quote: str | None = '"',
-    missing: str | Sequence[str] = ("",),
-    header: bool = True,
-    columns: Sequence[str] | None = None,
-    strip: bool | list[str] | tuple[str, ...] = True,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    dates: str | Sequence[str] | None = None,
-    table: str | None = None,
-    query: str | os.PathLike[str] | None = None,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] = (),
+    reading: Reading | None = None,
+    **former: Unpack[FormerReading],
 ) -> RawTable:
     """Open a table whose columns have no roles yet.
 
@@ -249,10 +235,10 @@ def open_table(
     ----------
     source
         As for :func:`sfumato.read_table`.
-    separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates
-        As for :func:`sfumato.read_table`.
-    table, query, sheet, range, codes
-        As for :func:`sfumato.read_table`.
+    reading
+        How the source is read.
+    **former
+        The settings of a :class:`sfumato.Reading` one by one, as in the last version.
 
     Returns
     -------
@@ -272,16 +258,14 @@ def open_table(
     >>> raw.with_schema(sf.Schema(quasi_identifying=["age", "sex"], sensitive=["ward"])).kinds["age"]
     <Kind.NUMERIC: 'numeric'>
     """
-    with named_source(source, table) as label:
-        everywhere = False if isinstance(strip, (list, tuple)) else strip
-        layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        form = WrittenForm(decimal, thousands, dates=dates)
-        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
-        opened, values = open_table_as(source, place, layout, missing, strip, form)
+    with named_source(source, former.get("table") if reading is None else reading.table) as label:
+        how = reading_of_call("open_table", reading, former)
+        columns = how.columns or ()
+        opened, values = open_table_as(source, how)
         if not opened.names:
             raise InputError("there are no columns")
-        check_names(Header(opened.names, frozenset(columns or ())))
-        return RawTable(opened.names, label, opened, values, tuple(columns or ()))
+        check_names(Header(opened.names, frozenset(columns)))
+        return RawTable(opened.names, label, opened, values, tuple(columns))
 
 
 def _whole(held: pl.Series | PackedColumn) -> pl.Series:

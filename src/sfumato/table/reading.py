@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Unpack, runtime_checkable
 
 import polars as pl
 
 from sfumato.errors import InputError, PolicyError, SchemaError, SfumatoError, raise_all, raise_together, said_of
+from sfumato.former import FormerReading, reading_of_call
 from sfumato.parallel import each, worth_starting
 from sfumato.progress import Progress, beating, silent
 from sfumato.table.columns import (
@@ -28,16 +29,16 @@ from sfumato.table.columns import (
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import Header, assign_roles, checked_header, columns_of
+from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.person_keys import as_they_appear, number_people, one_key, person_keys, read_wishes
 from sfumato.table.repeated_keys import candidates, repeated_key
 from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.sources.frames import without_index
 from sfumato.table.sources.other_files import scheme_of
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.standard_input import DASH, LABEL
 from sfumato.table.table import Table
-from sfumato.table.written_forms import WrittenForm
 
 LOG = logging.getLogger("sfumato.table")
 
@@ -59,22 +60,9 @@ def read_table(
     source: object,
     schema: Schema | ReadingPolicy,
     *,
-    separator: str = ",",
-    encoding: str = "utf-8",
-    quote: str | None = '"',
-    missing: str | Sequence[str] = ("",),
-    header: bool = True,
-    columns: Sequence[str] | None = None,
-    strip: bool | list[str] | tuple[str, ...] = True,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    dates: str | Sequence[str] | None = None,
-    table: str | None = None,
-    query: str | os.PathLike[str] | None = None,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] = (),
+    reading: Reading | None = None,
     progress: Progress = silent,
+    **former: Unpack[FormerReading],
 ) -> Table:
     """Read a table of people and check it against its schema.
 
@@ -89,30 +77,14 @@ def read_table(
         One role for every column, or a :class:`sfumato.Policy`, which also says how a file is read. Identifying
         columns, and those dropped that may be keys of people, are read to see whether they repeat, and forgotten; other
         dropped columns are never loaded, of a database none at all.
-    separator, encoding, quote
-        Layout of a CSV file; ``quote=None`` takes quotes as ordinary text.
-    missing
-        Texts that stand for a missing value in quasi-identifying and sensitive columns, such as ``"?"``, beside the
-        empty field.
-    header, columns
-        Whether the first row of a CSV file names the columns; if not, `columns` does.
-    strip
-        Whether blanks around the fields of a CSV file are dropped (inside quotes too), or a list of the columns in
-        which they are.
-    decimal, thousands, dates
-        How numbers and dates are written in the whole file, such as ``","``, ``"."`` and ``"dd.mm.yyyy"`` (or several
-        forms); an :class:`~sfumato.Attribute` says it of one column. See
-        :class:`~sfumato.table.written_forms.WrittenForm`.
-    table, query
-        Which table of a database, with its schema before a dot where it needs one; or a file with one SELECT.
-    sheet, range
-        Where the table lies in a workbook: the name of its sheet, and its cells with the names of the columns in the
-        first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
-    codes
-        Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
+    reading
+        How the source is read: its layout, how numbers and dates are written in it, and which part of it is the table.
+        A policy says it, too.
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. Reading is then done in a thread of its own.
+    **former
+        The settings of a :class:`sfumato.Reading` one by one, as in the last version.
 
     Returns
     -------
@@ -136,40 +108,31 @@ def read_table(
     does a carriage return by itself end a row.
     """
     if isinstance(schema, ReadingPolicy):
-        layout_given = (separator, encoding, quote, missing, header, columns, strip, decimal, thousands, dates)
-        _refuse_two_layouts((*layout_given, table, query, sheet, range, codes))
-        return read_table(source, schema.to_schema(), progress=progress, **reading_of(schema, source))
-    with named_source(source, table) as label:
+        _refuse_two_layouts([*former, *([] if reading is None else reading.changed())])
+        meant = Reading(**reading_of(schema, source))
+        return read_table(source, schema.to_schema(), reading=meant, progress=progress)
+    with named_source(source, former.get("table") if reading is None else reading.table) as label:
         _refuse_no_schema(schema)
-        everywhere = False if isinstance(strip, (list, tuple)) else strip
-        layout = CsvFormat(separator, encoding, quote, header, columns, everywhere)
-        form = WrittenForm(decimal, thousands, dates=dates)
-        place = place_of(source, table, query, sheet=sheet, range=range, codes=codes)
+        how = reading_of_call("read_table", reading, former)
+        how.place(source)
 
         def work(tell: Progress) -> Table:
             tell("opening", 0, 2)
-            opened = open_table_as(source, place, layout, missing, strip, form)
+            opened = open_table_as(source, how)
             tell("reading", 1, 2)
-            return with_roles(*opened, schema, label, layout.columns or ())
+            return with_roles(*opened, schema, label, how.columns or ())
 
         read = beating(progress, "opening", work)
         LOG.info("read %s: %d records, %d columns", label, read.height, read.frame.width)
         return read
 
 
-def open_table_as(
-    source: object,
-    place: Place,
-    layout: CsvFormat,
-    missing: str | Sequence[str],
-    strip: bool | list[str] | tuple[str, ...],
-    form: WrittenForm,
-) -> tuple[TableSource, ValueReading]:
+def open_table_as(source: object, reading: Reading) -> tuple[TableSource, ValueReading]:
     """Open a source, and say how its values are read; see :func:`read_table`."""
-    tokens = missing_texts(missing)
-    everywhere, somewhere = (False, strip) if isinstance(strip, (list, tuple)) else (strip, ())
-    opened = open_source(source, layout, place)
-    return opened, ValueReading(tokens, everywhere, opened.is_text, somewhere, form, asks=True)
+    layout, strip = reading.layout(), reading.strip
+    somewhere = strip if isinstance(strip, (list, tuple)) else ()
+    opened = open_source(source, layout, reading.place(source))
+    return opened, ValueReading(reading.tokens(), layout.strip, opened.is_text, somewhere, reading.form(), asks=True)
 
 
 def with_roles(
@@ -209,21 +172,6 @@ def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
     return {name: value for name, value in policy.reading().items() if name not in of_databases}
 
 
-def place_of(
-    source: object,
-    table: str | None,
-    query: str | os.PathLike[str] | None,
-    *,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] = (),
-) -> Place:
-    """Return where a table lies inside of a source, raising InputError where the source has no inside."""
-    if (table is not None or query is not None) and not is_database(source):
-        raise InputError("table and query say what is read of a database, and the source is none; leave them out")
-    return Place(sheet, range, tuple(codes), table, query)
-
-
 @contextmanager
 def named_source(source: object, table: str | None = None) -> Iterator[str]:
     """Put the name of a source before every problem with it."""
@@ -260,15 +208,13 @@ def label_of(source: object, table: str | None = None) -> str:
     return LABEL if Path(source) == DASH else Path(source).name
 
 
-def _refuse_two_layouts(given: tuple[object, ...]) -> None:
+def _refuse_two_layouts(given: Sequence[str]) -> None:
     """Raise PolicyError if the caller describes a file that the policy already describes."""
-    defaults: Mapping[str, object] = read_table.__kwdefaults__ or {}
     raise_all(
         PolicyError,
         [
             f"{name}: the policy says how the file is read; change it there, or give policy.to_schema() instead"
-            for (name, default), value in zip(defaults.items(), (*given, defaults["progress"]), strict=True)
-            if value != default
+            for name in dict.fromkeys(given)
         ],
     )
 
@@ -276,20 +222,6 @@ def _refuse_two_layouts(given: tuple[object, ...]) -> None:
 def _refuse_no_schema(schema: object) -> None:
     if not isinstance(schema, Schema):
         raise SchemaError("schema is not a Schema; make one with sfumato.Schema(quasi_identifying=[...], ...)")
-
-
-def missing_texts(missing: object) -> frozenset[str]:
-    """Return the texts that stand for a missing value as a set.
-
-    Raises
-    ------
-    InputError
-        When they are not texts.
-    """
-    texts = (missing,) if isinstance(missing, str) else missing
-    if not isinstance(texts, Collection) or not all(isinstance(text, str) for text in texts):
-        raise InputError("missing must be a text or a list of texts, for example '?' or ['?', 'NA']")
-    return frozenset(texts)
 
 
 def _table(
@@ -404,7 +336,7 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
             raise_all(InputError, [f"column {name!r} is not in it; give it a role" for name in missing])
             source = columns_of(source.frame, list(attributes))
         refuse_unending(source)
-        return read_table(source, Schema(quasi_identifying=attributes, others="drop"), **reading)
+        return read_table(source, Schema(quasi_identifying=attributes, others="drop"), reading=Reading(**reading))
     except SfumatoError as error:
         raise population_problems(error) from None
 

@@ -683,7 +683,7 @@ def _meant(book: Workbook, name: str | None) -> Sheet:
     filled = visible if len(visible) < 2 else [sheet for sheet in visible if book.first_rows(sheet, 0, 1)]
     if len(filled) != 1:
         what = "hides all its sheets" if book.sheets and not visible else f"has {len(filled)} sheets with values"
-        raise InputError(f"the workbook {what}; say which is meant with sheet (--sheet): {listed}")
+        raise InputError(f"the workbook {what}; say which is meant with sheet (--set source.sheet=NAME): {listed}")
     return filled[0]
 
 
@@ -713,14 +713,14 @@ def _refuse_title(book: Workbook, sheet: Sheet, said: CellRange, first: Row, row
         raise InputError(
             f"row {first.number + 1} names {counted(len(named), 'column')}{why}, but row {fullest.number + 1} fills "
             f"{len(fullest.cells)} cells; say where the names and the records stand, for example with range = "
-            f"{proposed!r} (--range {proposed})"
+            f"{proposed!r} (--set source.range={proposed})"
         )
     nameless = sorted(filled - named)
     if nameless:
         listed = ", ".join(cell_name(column, first.number) for column in nameless[:9])
         raise InputError(
             f"{listed}: no name stands here, but there are values below; name the column(s), or leave them out with "
-            "range (--range)"
+            "range (--set source.range=CELLS)"
         )
 
 

@@ -186,18 +186,18 @@ def test_policies_say_strata_and_the_disk_engine_refuses_them():
 def test_the_command_line_names_strata(tmp_path):
     people(60, 2).write_csv(tmp_path / "people.csv")
     columns = ["--quasi", "age,income,region", "--sensitive", "disease", "-k", "4"]
-    said = ["anonymize", str(tmp_path / "people.csv"), *columns, "--anonymizer", "mdav", "--strata"]
-    result = CliRunner().invoke(app, [*said, "region", "--out", str(tmp_path / "release")])
+    said = ["anonymize", str(tmp_path / "people.csv"), *columns, "--anonymizer", "mdav", "--set"]
+    result = CliRunner().invoke(app, [*said, "strata=region", "--out", str(tmp_path / "release")])
     assert result.exit_code == 0, result.output
     assert "2 strata of" in result.output
     assert CliRunner().invoke(app, ["verify", str(tmp_path / "release")]).exit_code == 0
-    result = CliRunner().invoke(app, [*said, "disease", "--out", str(tmp_path / "other")])
+    result = CliRunner().invoke(app, [*said, "strata=disease", "--out", str(tmp_path / "other")])
     assert result.exit_code == 2
     assert "'disease' is sensitive" in result.output
     said[said.index("mdav")] = "mondrian"
-    result = CliRunner().invoke(app, [*said, "region", "--out", str(tmp_path / "other")])
+    result = CliRunner().invoke(app, [*said, "strata=region", "--out", str(tmp_path / "other")])
     assert result.exit_code == 2
-    assert "--strata: mondrian keeps none; choose a clustering" in result.output
+    assert "--set strata: unknown key; allowed: name, mode" in result.output
 
 
 def test_whoever_knows_nothing_of_strata_solves_in_parts_as_before():

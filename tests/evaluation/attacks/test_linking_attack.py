@@ -79,9 +79,9 @@ class TestThesis:
         known = {"schema": schema, "register": voters, "attacks": "linkage"}
         assert sf.attack(release, PATIENTS, **known)["linkage"][0].success.people == 1
         if form is not None:
-            with pytest.raises(InputError, match="--key-form fold"):
+            with pytest.raises(InputError, match="key-form fold"):
                 linking_attack(PATIENTS.drop("name"), voters, THESIS, truth=PATIENTS)
-            with pytest.raises(InputError, match="--key-form fold"):
+            with pytest.raises(InputError, match="key-form fold"):
                 sf.attack(release, PATIENTS, **{**known, "schema": THESIS})
             exact = linking_attack(PATIENTS.drop("name"), voters, replace(THESIS, key_form="exact"), truth=PATIENTS)
             assert exact.in_table == 0

@@ -174,5 +174,5 @@ def test_spellings_of_one_person_count_together(pair: list[str], form: str | Non
     assert counted(form) == 2
     if form is not None:
         assert counted("exact") == 3
-        with pytest.raises(sf.InputError, match="--key-form fold"):
+        with pytest.raises(sf.InputError, match="key-form fold"):
             counted(None)

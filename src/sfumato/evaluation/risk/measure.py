@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import polars as pl
@@ -43,6 +43,7 @@ from sfumato.evaluation.risk.combinations import (
 )
 from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.report import RiskReport
+from sfumato.former import FormerRisk, refuse_others, value_of_call
 from sfumato.models.starred_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import Progress, beating, shown, thread_count
@@ -74,23 +75,44 @@ _STEPS = 4
 """Steps that tell progress."""
 
 
+@dataclass(frozen=True)
+class Sample:
+    """How a table was drawn from its population, as :func:`sfumato.risk` takes it.
+
+    Parameters
+    ----------
+    sampling_fraction
+        Records of the table per record of the population, above 0 to 1, if there is no population table.
+    weights
+        Column of sampling weights: how many people of the population each record stands for. For individual risk.
+    household
+        Column that is equal for the records of one household.
+    log_linear_estimate
+        How a log-linear model is fitted: ``"standard"``, for simple random samples; ``"pseudo-likelihood"``, by the
+        sampling weights of records.
+    """
+
+    sampling_fraction: float | None = None
+    weights: str | None = None
+    household: str | None = None
+    log_linear_estimate: Estimate = "standard"
+
+
 def risk(
     table: Table | Release | str | Path | pl.DataFrame,
     *,
     quasi_identifying: Sequence[str] | None = None,
     population: object = None,
-    sampling_fraction: float | None = None,
-    weights: str | None = None,
-    household: str | None = None,
+    sample: Sample | None = None,
     thresholds: Sequence[str | float] = DEFAULT,
     special_uniques: int | None = None,
     combinations: int | None = None,
     wildcards: bool = False,
     log_linear: Terms | None = None,
-    log_linear_estimate: Estimate = "standard",
     recoding: Recoding | None = None,
     threads: int | None = None,
     progress: Progress = shown,
+    **former: Unpack[FormerRisk],
 ) -> RiskReport:
     """Measure how easily people are found in a table by its quasi-identifying columns.
 
@@ -108,12 +130,8 @@ def risk(
         compared value by value: if the table is published, it must be published in the same way. A table from
         :func:`sfumato.read_table` holds original values; if the table is published, they are counted under the values
         that cover them, with the hierarchies of its schema.
-    sampling_fraction
-        Records of the table per record of the population, above 0 to 1, if there is no population table.
-    weights
-        Column of sampling weights: how many people of the population each record stands for. For individual risk.
-    household
-        Column that is equal for the records of one household.
+    sample
+        How the table was drawn from the population, if it is a sample.
     thresholds
         Names (``"ema"``, ``"health-canada"``, ``"cms"``, ``"five"``) or numbers above 0, at most 1.
     special_uniques, combinations
@@ -127,8 +145,6 @@ def risk(
         Columns of a term at most of a log-linear model of the population: 1 are main effects, 2 all pairs; or the terms
         themselves, such as ``[("age", "sex"), ("region",)]``, beside the main effects of all other columns. None fits
         none. It says how many unique records are unique in the population, where it is known how large that is.
-    log_linear_estimate
-        ``"standard"``, for simple random samples; ``"pseudo-likelihood"``, by the sampling weights of records.
     recoding
         How a published table was published, for a population of original values; None takes what a release says, else
         the defaults.
@@ -137,6 +153,8 @@ def risk(
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
         may raise to stop. The work is then done in a thread of its own.
+    **former
+        The settings of a :class:`sfumato.Sample` one by one, as in the last version.
 
     Returns
     -------
@@ -164,6 +182,9 @@ def risk(
     >>> report.rows_above("five").tolist()
     [1, 2, 3, 4, 5]
     """
+    refuse_others("risk", former, FormerRisk)
+    drawn = value_of_call("risk", "sample", Sample, sample, former)
+    weights, household = drawn.weights, drawn.household
 
     def work(tell: Progress) -> RiskReport:
         tell("classes", 0, _STEPS)
@@ -172,22 +193,22 @@ def risk(
         problems: list[str] = []
         asked = _checked(problems, _thresholds, thresholds)
         count = _checked(problems, thread_count, threads)
-        problems += _setting_problems(sampling_fraction, population, household, weights, wildcards)
-        problems += _fraction_problems(sampling_fraction, known.frame.height)
+        problems += _setting_problems(drawn.sampling_fraction, population, household, weights, wildcards)
+        problems += _fraction_problems(drawn.sampling_fraction, known.frame.height)
         if recoding is not None and not isinstance(recoding, Recoding):
             problems.append("recoding: must be a Recoding")
-        sampled = any(each is not None for each in (sampling_fraction, population, weights))
+        sampled = any(each is not None for each in (drawn.sampling_fraction, population, weights))
         problems += order_problems(
-            log_linear, known.names, log_linear_estimate, sampled=sampled, weighted=weights is not None
+            log_linear, known.names, drawn.log_linear_estimate, sampled=sampled, weighted=weights is not None
         )
         problems += sizes.problems
         seen = measured_table(
             known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
         )
-        found = _Found(seen, sampling_fraction, wildcards)
+        found = _Found(seen, drawn.sampling_fraction, wildcards)
         report = _report(found, asked or (), sizes, count or 1, tell)
         if log_linear is not None:
-            report = replace(report, log_linear=_log_linear(found, log_linear, log_linear_estimate))
+            report = replace(report, log_linear=_log_linear(found, log_linear, drawn.log_linear_estimate))
         people = _people(table, known, report.keys)
         return replace(report, people=people, hints=_hints(table), unnumbered=known.of_people and people is None)
 

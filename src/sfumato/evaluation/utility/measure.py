@@ -234,8 +234,8 @@ def answer(
     >>> people = pl.DataFrame({"age": [20, 21, 30, 39], "illness": ["flu", "cold", "flu", "flu"]})
     >>> table = sf.read_table(people, sf.Schema(quasi_identifying=["age"], sensitive=["illness"]))
     >>> release = sf.anonymize(table, sf.KAnonymity(2))
-    >>> query = sf.Query((sf.Range("age", 30, 34), sf.Among("illness", ("flu",))))
-    >>> sf.answer(query, table), sf.answer(query, table, release)
+    >>> query = sf.queries.Query((sf.queries.Range("age", 30, 34), sf.queries.Among("illness", ("flu",))))
+    >>> sf.queries.answer(query, table), sf.queries.answer(query, table, release)
     (array([1.]), array([1.]))
     """
     asked = Workload((workload,)) if isinstance(workload, Query) else workload

@@ -22,6 +22,7 @@ from sfumato.cli.options import (
     Quiet,
     RoleOptions,
     SavePolicy,
+    Settings,
     TableReading,
 )
 from sfumato.cli.outcome import complain, say
@@ -229,11 +230,13 @@ class Said:
     reading: TableReading
     format: str | None
     problems: list[str]
+    settings: Sequence[Any] = ()
 
 
 def private_policy_of(said: Said, counting: WhatCounts) -> PrivatePolicy:
     """Make the policy of noisy marginals that the options mean; raises as :func:`_policy_of` does."""
-    from sfumato.cli.words import all_names, names_in
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import all_names
     from sfumato.kinds.noisy_counts.policy import PrivatePolicy
 
     part = {
@@ -263,7 +266,8 @@ def _policy_of(
     every mistake in the options and in the file.
     """
     from sfumato.cli.kind_words import KindWords, kind_policy_of
-    from sfumato.cli.words import Words, names_in, say_columns
+    from sfumato.cli.settings import names_in
+    from sfumato.cli.words import Words, say_columns, say_written
     from sfumato.policy.entries import spelled_out
     from sfumato.policy.file import read_policy
 
@@ -272,9 +276,10 @@ def _policy_of(
     bins, domains = _bins(columns.bins, problems)
     domains |= {name: {"domain": names_in(values)} for name, values in _pairs(columns.domain, "--domain", problems)}
     said = told.reading.words
-    words = Words(policy=policy, **told.roles.words, written=_merged(said["written"], domains))
+    words = Words(policy=policy, **told.roles.words)
     names: dict[tuple[str | int, ...], str] = {}
     say_columns(meant, words, names, problems)
+    say_written(meant, _merged(said["written"], domains), problems)
     parts: dict[str, dict[str, Any]] = {
         "source": said["source"],
         "model": {"epsilon": promise.epsilon, "delta": promise.delta, "max-records": promise.max_records},
@@ -285,7 +290,7 @@ def _policy_of(
         },
         "output": {"format": told.format},
     }
-    kind_words = KindWords(policy, {}, parts, problems, meant)
+    kind_words = KindWords(policy, {}, parts, problems, meant, told.settings)
     return kind_policy_of(kind_words, kind.from_mapping, {**OPTIONS, **names}, ADVICE)
 
 
@@ -347,6 +352,7 @@ def sample(
     sampling: HowSampled = HowSampled(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     ledger: LedgerFile = None,
     seed: NoSeed = None,
     out: OutFolder = None,
@@ -371,7 +377,7 @@ def sample(
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
     problems += target_problems(out, save_policy, overwrite=overwrite)
-    meant = sample_policy_of(Said(policy, promise, roles, reading, format, problems), sampling)
+    meant = sample_policy_of(Said(policy, promise, roles, reading, format, problems, settings or ()), sampling)
     if out is not None:
         with progress_bar(quiet=quiet or as_json) as progress:
             progress("reading", 0, 1)
@@ -427,6 +433,7 @@ def publish(
     counting: WhatCounts = WhatCounts(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     ledger: LedgerFile = None,
     seed: NoSeed = None,
     out: OutFolder = None,
@@ -451,7 +458,7 @@ def publish(
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
     problems += target_problems(out, save_policy, overwrite=overwrite)
-    meant = private_policy_of(Said(policy, promise, roles, reading, format, problems), counting)
+    meant = private_policy_of(Said(policy, promise, roles, reading, format, problems, settings or ()), counting)
     if out is not None:
         with progress_bar(quiet=quiet or as_json) as progress:
             progress("reading", 0, 1)

@@ -230,6 +230,7 @@ def ratings_of(
     from sfumato.policy.entries import checked
     from sfumato.policy.mistakes import KeyPath
     from sfumato.policy.parts import Layout
+    from sfumato.table.layout import Reading
 
     said = layout.source
     names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}
@@ -241,7 +242,7 @@ def ratings_of(
     columns = all_names(issues) or None
     parts: dict[str, Any] = {"form": form, "user": key_named(user), "issue": issue, "rating": rating, "issues": columns}
     parts["key_form"] = key_form
-    return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), **reading)
+    return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), reading=Reading(**reading))
 
 
 def scale_of_text(text: str | None) -> tuple[float, ...] | None:

@@ -153,9 +153,11 @@ class RatingPolicy(WholePolicy):
 
         A `seed` draws the same share of sensitive issues, for tests and studies.
         """
+        from sfumato.table.layout import Reading
+
         layout = self.source.reading()
         del layout["strip"]
-        return {**self.ratings.model_dump(), "sensitive": self.sensitive.build(seed), **layout}
+        return {**self.ratings.model_dump(), "sensitive": self.sensitive.build(seed), "reading": Reading(**layout)}
 
     def read(self, source: object, *, seed: int | None = None) -> Ratings:
         """Read ratings: the old way to write ``sfumato.read_ratings(source, **policy.reading(seed))``."""

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
+from sfumato.former import FormerReading, reading_of_call
 from sfumato.kernels.ratings.rows import number_by_appearance, repeated_pairs, rows_of
 from sfumato.kinds.ratings.ratings import (
     Ratings,
@@ -26,12 +27,12 @@ from sfumato.kinds.ratings.ratings import (
 from sfumato.table.columns import ValueReading, keys_read, parse_texts, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
+from sfumato.table.layout import Reading, refuse_of_tables
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
-from sfumato.table.reading import label_of, missing_texts
+from sfumato.table.reading import label_of
 from sfumato.table.schema import Kind, text_of
-from sfumato.table.sources import Place, TableSource, open_source
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.sources.frames import FrameSource, frame_source
-from sfumato.table.sources.protocol import CsvFormat
 
 # Sort single ratings, in any order, into rows.
 
@@ -416,16 +417,9 @@ def read_ratings(
     issues: Sequence[str] | None = None,
     sensitive: object = (),
     scale: object = None,
-    separator: str = ",",
-    encoding: str = "utf-8",
-    quote: str | None = '"',
-    missing: str | Sequence[str] = ("",),
-    header: bool = True,
-    columns: Sequence[str] | None = None,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] = (),
+    reading: Reading | None = None,
     key_form: str | None = None,
+    **former: Unpack[FormerReading],
 ) -> Ratings:
     """Read ratings of issues by people.
 
@@ -453,12 +447,12 @@ def read_ratings(
         A :class:`~sfumato.Scale`, ``(low, high)`` or ``(low, high, step)``. None finds the coarsest
         scale that holds all ratings, from the lowest to the highest given: declare it if an end of the scale may be
         unused.
-    separator, encoding, quote, header, columns, sheet, range, codes
-        How a file is read, as :func:`sfumato.read_table` takes it.
-    missing
-        Texts that stand for "not rated", such as ``"99"``, beside the empty field.
+    reading
+        How a file is read; its missing texts stand for "not rated", such as ``"99"``.
     key_form
         Which spellings of a key are one user's, as :class:`sfumato.Schema` takes it; None asks, by an error.
+    **former
+        The settings of a :class:`sfumato.Reading` one by one, as in the last version.
 
     Returns
     -------
@@ -489,24 +483,20 @@ def read_ratings(
             raise InputError(f"form must be one of {', '.join(_NAMED)}")
         who = None if user is None else as_person_key((user,) if isinstance(user, str) else tuple(user))
         known = scale_of(scale)
-        tokens = missing_texts(missing)
-        layout = CsvFormat(separator, encoding, quote, header, columns)
-        opened = (
-            netflix_source(source)
-            if form == "netflix"
-            else open_source(source, layout, Place(sheet, range, tuple(codes)))
-        )
-        reading = ValueReading(tokens, True, opened.is_text or form == "netflix")
+        how = reading_of_call("read_ratings", reading, former)
+        refuse_of_tables("ratings", how)
+        opened = netflix_source(source) if form == "netflix" else open_source(source, how.layout(), how.place(source))
+        values = ValueReading(how.tokens(), True, opened.is_text or form == "netflix")
         given = [
             name
-            for name in (*key_columns(who), issue, rating, time, *(issues or ()), *(columns or ()))
+            for name in (*key_columns(who), issue, rating, time, *(issues or ()), *(how.columns or ()))
             if name is not None
         ]
         # Only the first row of a text may be a record.
         names = Header(opened.names, frozenset(given if opened.is_text else opened.names))
         check_names(names)
         read_key_form(key_form)
-        entries = _entries(opened, form, (who, issue, rating, time), issues, reading, names, key_form)
+        entries = _entries(opened, form, (who, issue, rating, time), issues, values, names, key_form)
         return assemble_ratings(entries, known, choice, label)
     except SfumatoError as error:
         raise said_of(label, error) from None

@@ -196,6 +196,8 @@ class SetPolicy(WholePolicy):
         PolicyError
             With the problems of every hierarchy.
         """
+        from sfumato.table.layout import Reading
+
         layout = self.source.reading()
         del layout["strip"]
         problems: list[str] = []
@@ -209,4 +211,4 @@ class SetPolicy(WholePolicy):
         raise_all(PolicyError, problems)
         schema = Schema(quasi_identifying=attributes) if attributes else None
         columns = self.sets.model_dump(exclude={"hierarchy"})
-        return {**columns, "hierarchy": hierarchy, "schema": schema, **layout}
+        return {**columns, "hierarchy": hierarchy, "schema": schema, "reading": Reading(**layout)}

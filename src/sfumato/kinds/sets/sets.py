@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together, said_of
+from sfumato.former import FormerReading, reading_of_call
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_rise
@@ -20,12 +21,12 @@ from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.header import Header, check_names
+from sfumato.table.layout import Reading, refuse_of_tables
 from sfumato.table.person_keys import key_columns, read_key_form
-from sfumato.table.reading import label_of, missing_texts, read_table
+from sfumato.table.reading import label_of, read_table
 from sfumato.table.row_order import in_name_order
 from sfumato.table.schema import Kind, Schema, text_of
-from sfumato.table.sources import Place, TableSource, open_source
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources import TableSource, open_source
 from sfumato.table.table import Table
 
 
@@ -179,16 +180,9 @@ def read_sets(
     item_separator: str = ";",
     hierarchy: HierarchySpecification | None = None,
     schema: Schema | None = None,
-    separator: str = ",",
-    encoding: str = "utf-8",
-    quote: str | None = '"',
-    missing: str | Sequence[str] = ("",),
-    header: bool = True,
-    columns: Sequence[str] | None = None,
-    sheet: str | None = None,
-    range: str | None = None,
-    codes: Sequence[str] = (),
+    reading: Reading | None = None,
     key_form: str | None = None,
+    **former: Unpack[FormerReading],
 ) -> Sets:
     """Read the sets of items that people have.
 
@@ -211,12 +205,12 @@ def read_sets(
     schema
         Quasi-identifying columns beside the sets, with their hierarchies; other roles have no place here, and columns
         without one are not loaded. In the long form every row of a person must say the same there.
-    separator, encoding, quote, header, columns, sheet, range, codes
-        How a file is read, as :func:`sfumato.read_table` takes it.
-    missing
-        Texts that stand for "no item", beside the empty field.
+    reading
+        How a file is read; its missing texts stand for "no item".
     key_form
         Which spellings of a key are one person's, as :class:`sfumato.Schema` takes it; None asks, by an error.
+    **former
+        The settings of a :class:`sfumato.Reading` one by one, as in the last version.
 
     Returns
     -------
@@ -241,15 +235,16 @@ def read_sets(
     try:
         person = None if person is None else key_columns(person if isinstance(person, str) else tuple(person))
         _refuse_unknown(form, person, item_separator, schema)
-        layout = CsvFormat(separator, encoding, quote, header, columns)
-        opened = open_source(source, layout, Place(sheet, range, tuple(codes)))
-        reading = ValueReading(missing_texts(missing), True, opened.is_text)
-        given = [name for name in (*(person or ()), item, *(columns or ())) if name is not None]
+        how = reading_of_call("read_sets", reading, former)
+        refuse_of_tables("sets", how)
+        opened = open_source(source, how.layout(), how.place(source))
+        values = ValueReading(how.tokens(), True, opened.is_text)
+        given = [name for name in (*(person or ()), item, *(how.columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))
         is_long = form == "long"
         read_key_form(key_form)
         members = (
-            _long(opened, person, item, reading, key_form) if is_long else _wide(opened, item, item_separator, reading)
+            _long(opened, person, item, values, key_form) if is_long else _wide(opened, item, item_separator, values)
         )
         tree = None if hierarchy is None else hierarchy.build(members.items.values, name="items")
     except SfumatoError as error:
@@ -257,9 +252,7 @@ def read_sets(
     beside = None
     if schema is not None:
         _refuse_twice(schema, opened.names, form, person, item, label)
-        files: dict[str, Any] = {"separator": separator, "encoding": encoding, "quote": quote, "header": header}
-        files |= {"columns": columns, "sheet": sheet, "range": range, "codes": codes, "missing": missing}
-        beside = _beside(read_table(source, replace(schema, others="drop"), **files), members, label)
+        beside = _beside(read_table(source, replace(schema, others="drop"), reading=how), members, label)
     return _assembled(members, tree, beside, label)
 
 

@@ -141,8 +141,8 @@ def _of_people(
     checks = tuple(check(model, statistics) for model in models)
     records = int(statistics.people.records.sum())
     wishes, bare = wishes_found(models, statistics), tuple(uncovered_classes(models, statistics))
-    found = PeopleFound.of(statistics)
-    return Verification(checks, records, statistics.count, people=found, wishes=wishes, uncovered=bare)
+    counted = PeopleFound.of(statistics)
+    return Verification(checks, records, statistics.count, people=counted, wishes=wishes, uncovered=bare)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

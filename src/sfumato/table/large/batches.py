@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
-from sfumato.table.reading import ReadingPolicy, open_table_as, read_table, reading_of
+from sfumato.table.layout import Reading
+from sfumato.table.reading import ReadingPolicy, open_table_as, reading_of
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.schema import Schema
-from sfumato.table.sources import Place, TableSource
+from sfumato.table.sources import TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
 from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
-from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.text_files import CsvSource, count_regular_rows, is_json_lines
-from sfumato.table.written_forms import WrittenForm
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -453,19 +452,9 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     if any(is_json_lines(file) for file in files_of(path)):
         # Opening them reads them whole, which may not be possible.
         raise InputError(WHOLE)
-    settings = {**(read_table.__kwdefaults__ or {}), **reading_of(policy, path)}
-    schema, strip = policy.to_schema(), settings["strip"]
-    everywhere = False if isinstance(strip, (list, tuple)) else strip
-    layout = CsvFormat(
-        settings["separator"],
-        settings["encoding"],
-        settings["quote"],
-        settings["header"],
-        settings["columns"],
-        everywhere,
-    )
-    form = WrittenForm(settings["decimal"], settings["thousands"], dates=settings["dates"])
-    opened, reading = open_table_as(path, Place(), layout, settings["missing"], strip, form)
+    how = replace(Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=())
+    schema, layout = policy.to_schema(), how.layout()
+    opened, reading = open_table_as(path, how)
     header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
     roles = checked_roles(header, schema)
     reading = replace(reading, codes=schema.quasi_identifying)

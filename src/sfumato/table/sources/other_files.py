@@ -72,8 +72,8 @@ def _file(start: bytes, what: str) -> Family:
 
 
 _PDF = "this is a PDF; get the table as CSV, Excel or Parquet"
-_SQLITE = "this is a SQLite database; give sqlite:///PATH, and name its table with table (--table)"
-_DUCKDB = "this is a DuckDB database; give duckdb:///PATH, and name its table with table (--table)"
+_SQLITE = "this is a SQLite database; give sqlite:///PATH, and name its table with ?table=NAME at its end"
+_DUCKDB = "this is a DuckDB database; give duckdb:///PATH, and name its table with ?table=NAME at its end"
 _R = "this is a file of R; save the table there with arrow::write_parquet(), or as CSV"
 
 FAMILIES = (

@@ -83,8 +83,8 @@ class CsvFormat:
             object.__setattr__(self, "columns", tuple(names))
         if self.header and self.columns is not None:
             problems.append(
-                "columns is only for a file without header; add header=False (on the command line: --no-header), "
-                "or leave it out"
+                "columns is only for a file without header; add header=False (on the command line: --set "
+                "source.header=false), or leave it out"
             )
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")

@@ -53,7 +53,7 @@ def refuse_utf16(start: bytes, encoding: str) -> None:
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) or not (is_marked or _has_nulls(start)):
         return
     order = "utf-16" if is_marked else "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
-    raise InputError(f"the file is UTF-16, not {encoding}: add --encoding {order}")
+    raise InputError(f"the file is UTF-16, not {encoding}: add --set source.encoding={order}")
 
 
 def refuse_utf8(content: bytes, encoding: str) -> None:
@@ -70,7 +70,7 @@ def refuse_utf8(content: bytes, encoding: str) -> None:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return
-    raise InputError(f"the file is UTF-8, not {encoding}: leave --encoding out, or say utf-8")
+    raise InputError(f"the file is UTF-8, not {encoding}: leave source.encoding out, or say utf-8")
 
 
 def likely_encoding(content: bytes) -> str:
@@ -283,7 +283,7 @@ def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -
             if not found or len(found) < len(wanted) / 2:
                 continue
             where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
-            other = f"separated by {_SEPARATORS[separator]}: add --separator {_SEPARATORS[separator]}"
+            other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
             parts = [other] if separator != layout.separator else []
             if where or parts:
                 return f"the names of the columns stand {' and '.join(filter(None, [where, *parts]))}"
@@ -372,7 +372,7 @@ class _Faults:
             (
                 self.unreadable,
                 "have bytes that are not in the file's encoding",
-                f"give its encoding: they read as {self.encoding}, so add --encoding {self.encoding}",
+                f"give its encoding: they read as {self.encoding}, so add --set source.encoding={self.encoding}",
             ),
             (
                 self.open_quote,
@@ -589,7 +589,7 @@ class CsvSource:
         """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
         if any("\ufffd" in name for name in self.names):
             found = likely_encoding(self.file.strange_bytes())
-            return f"the names of the columns are not UTF-8; they read as {found}: add --encoding {found}"
+            return f"the names of the columns are not UTF-8; they read as {found}: add --set source.encoding={found}"
         return None if set(wanted) & {*self.names} else names_elsewhere(self.file, self.layout, wanted)
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:

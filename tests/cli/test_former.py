@@ -1,0 +1,168 @@
+"""Every option of the last version does what its new form does, and says what that is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from sfumato.cli.app import app
+from sfumato.cli.former import FORMER, LAYOUT, PEOPLE, READING, ROLES, TABLE
+
+ROWS = 48
+PAIRS: dict[str, tuple[str, str]] = {
+    "--separator": ("--separator ;", "--set source.separator=;"),
+    "--encoding": ("--encoding latin1", "--set source.encoding=latin1"),
+    "--missing": ("--missing ? --missing NA", '--set source.missing=["?","NA"]'),
+    "--no-header": ("--no-header --columns a,b,c", "--set source.header=false --set source.columns=a,b,c"),
+    "--columns": ("--no-header --columns a,b,c", "--set source.header=false --set source.columns=a,b,c"),
+    "--table": ("--table t", "--set source.table=t"),
+    "--query": ("--query q.sql", "--set source.query=q.sql"),
+    "--sheet": ("--sheet 2024", "--set source.sheet=2024"),
+    "--range": ("--range A1:E", "--set source.range=A1:E"),
+    "--codes": ("--codes age,sex", "--set source.codes=age,sex"),
+    "--decimal": ("--decimal pay=,", "--set column.pay.decimal=,"),
+    "--thousands": ("--thousands .", "--set source.thousands=."),
+    "--dates": ("--dates dd.mm.yyyy", "--set source.dates=dd.mm.yyyy"),
+    "--unit": ("--unit pay=€", "--set column.pay.unit=€"),
+    "--strays-missing": ("--strays-missing pay", "--set column.pay.strays=missing"),
+    "--key-form": ("--key-form fold", "--set columns.key-form=fold"),
+    "--wished-k": ("--wished-k own", "--set columns.wished-k=own"),
+    "--wished-l": ("--wished-l own", "--set columns.wished-l=own"),
+    "--numeric": ("--numeric age", "--set column.age.kind=numeric"),
+    "--boolean": ("--boolean sex", "--set column.sex.kind=boolean"),
+    "--rows": ("--rows apart", "--set people.rows=apart"),
+    "--pseudonyms": ("--pseudonyms published", "--set people.pseudonyms=published"),
+    "--all-records-k": ("--rows apart --all-records-k 2", "--set people.rows=apart --set people.all-records-k=2"),
+    "--known-values": (
+        "--pseudonyms published --known-values 2 --fingerprint-k 2",
+        "--set people.pseudonyms=published --set people.known-values=2 --set people.fingerprint-k=2",
+    ),
+    "--fingerprint-k": (
+        "--pseudonyms published --fingerprint-k 2",
+        "--set people.pseudonyms=published --set people.fingerprint-k=2",
+    ),
+    "--keyless": ("--keyless refuse", "--set people.keyless=refuse"),
+    "--threads": ("--threads 2", "--set policy.threads=2"),
+    "--diversity": ("-l 2 --diversity distinct", "--model distinct-l-diversity:l=2"),
+    "-c": ("-l 2 --diversity recursive -c 3", "--model recursive-l-diversity:l=2,c=3"),
+    "--k-map": ("--k-map 4 --population all.csv", "--model k-map:k=4 --set policy.population=all.csv"),
+    "--population": ("--k-map 4 --population all.csv", "--model k-map:k=4 --set policy.population=all.csv"),
+    "--subset": ("--subset sex=f", "--set subset.column=sex --set subset.value=f"),
+    "--strata": ("--anonymizer mdav --strata sex", "--anonymizer mdav --set strata=sex"),
+    "--refine": ("--refine 5", "--set policy.refine=5"),
+    "--within": ("--within 2", "--anonymizer best --set within=2"),
+    "--written-by": ("--engine spark --written-by workers", "--engine spark-workers"),
+    "--schema": ("--schema r", "?schema=r"),
+}  # fmt: skip
+"""Option → words of the last version, and of this one."""
+ROLE_WORDS = ["--quasi", "age,sex", "--sensitive", "ill,pay", "--others", "drop", "-k", "3"]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("former") / "people.csv"
+    rows = (f"{row // 2},{20 + row % 12},{'fm'[row % 2]},{1000 + row % 7},{'abcd'[row % 4]}" for row in range(ROWS))
+    path.write_text("\n".join(["id,age,sex,pay,ill", *rows]) + "\n")
+    return path
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_every_former_option_has_its_new_form() -> None:
+    assert {one.flag for options in FORMER.values() for one in options} == {*PAIRS}
+    assert {*TABLE} == {*READING, *ROLES}
+    assert {*LAYOUT} < {*READING}
+
+
+@pytest.mark.parametrize("flag", [flag for flag in PAIRS if flag not in ("--written-by", "--schema")])
+def test_a_former_option_means_the_policy_of_its_new_form(flag: str, people: Path, tmp_path: Path) -> None:
+    former, now = PAIRS[flag]
+    person = " --person id" if flag[2:] in {one.flag[2:] for one in (*PEOPLE, ROLES[0])} else ""
+    file, results = tmp_path / "policy.toml", []
+    for words in (former, now):
+        code, _, err = run(
+            "anonymize", people, *ROLE_WORDS, *words.split(), *person.split(), "--save-policy", file, "--overwrite"
+        )
+        assert code == 0, err
+        results.append((file.read_text(), err))
+    assert results[0][0] == results[1][0]
+    assert results[1][1] == ""
+    assert f"{flag} is the form of the last version" in results[0][1]
+
+
+@pytest.mark.parametrize("flag", [one.flag for options in FORMER.values() for one in options])
+def test_a_warning_names_the_new_form(flag: str) -> None:
+    for options in FORMER.values():
+        for one in options:
+            if one.flag == flag:
+                new = re.findall(r"--[\w-]+(?: [a-z][\w.-]*)?|\?schema", PAIRS[flag][1])
+                assert any(part.split("=")[0].split(" ")[0] in one.warning for part in new), one.warning
+
+
+RELEASED = ("--missing", "--numeric", "--keyless", "--rows", "--pseudonyms", "--diversity", "-c", "--k-map", "--subset",
+            "--strata", "--refine", "--wished-k")  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", RELEASED)
+def test_a_former_option_makes_the_release_of_its_new_form(
+    flag: str, people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("all.csv").write_text(people.read_text())
+    lines = people.read_text().splitlines()
+    table = Path("people.csv")
+    table.write_text("\n".join([f"{lines[0]},own", *(f"{line},3" for line in lines[1:])]) + "\n")
+    person = ["--person", "id"] if flag in ("--keyless", "--rows", "--pseudonyms") else []
+    made = []
+    for number, words in enumerate(PAIRS[flag]):
+        out = Path(str(number))
+        code, _, err = run("anonymize", table, *ROLE_WORDS, *words.split(), *person, "--seed", 1, "--out", out)
+        assert code == 0, err
+        names = sorted(file.name for file in out.iterdir() if file.name != "release.json")
+        described = json.loads((out / "release.json").read_text())
+        made.append(({name: (out / name).read_bytes() for name in names}, described.get("tables")))
+    assert made[0] == made[1]
+
+
+def test_what_is_wrong_with_a_former_option_is_said_by_its_name(people: Path) -> None:
+    code, _, err = run(
+        "anonymize", people, *ROLE_WORDS, "--separator", ";;", "--threads", "0", "--unit", "x=€", "--out", "no"
+    )
+    assert code == 2
+    for line in ("--separator: must be one ASCII", "--threads: must be at least 1", "--unit: 'x' is not a quasi"):
+        assert line in err
+    for words, said in (
+        (("--unit", "€"), "--unit: write it as NAME=TEXT"),
+        (("--decimal", ",", "--decimal", "."), "--decimal: says two things of the same"),
+        (("--subset", "x"), "--subset: write it as COLUMN=VALUE"),
+        (("-c", "2"), "-c: belongs to recursive l-diversity"),
+        (("--written-by", "workers"), "--written-by: only Spark has workers"),
+        (("--schema", "r"), "--schema: says where a release lies in a database"),
+    ):
+        code, _, err = run("anonymize", people, *ROLE_WORDS, *words, "--out", "no")
+        assert (code, said in err) == (2, True), err
+
+
+@pytest.mark.parametrize("command", [name for name in FORMER if not name.startswith(("anonymize", "verify"))])
+def test_former_options_of_every_command_are_hidden_and_known(command: str) -> None:
+    _, out, _ = run(*command.split(), "--help")
+    for one in FORMER[command]:
+        assert not re.search(rf"(?<![\w-]){one.flag}(?![\w-])", out), one.flag
+
+
+@pytest.mark.parametrize("command", ["check", "correlation", "risk"])
+def test_tables_are_read_as_before(command: str, people: Path, tmp_path: Path) -> None:
+    table = tmp_path / "other.csv"
+    table.write_text(people.read_text().replace(",", ";"))
+    words = (command, table, "--quasi", "age,sex", "--json")
+    former, now = (
+        json.loads(run(*words, *said)[1]) for said in (("--separator", ";"), ("--set", "source.separator=;"))
+    )
+    assert {**former, "kernels": None} == {**now, "kernels": None}
