@@ -354,18 +354,18 @@ def _every(starrable: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _beam(distinct: DistinctRows, starrable: NDArray[np.bool_], k: int, width: int) -> NDArray[np.bool_]:
-    kept = [tuple(bool(flag) for flag in np.zeros(len(starrable), dtype=np.bool_))]
-    chosen = list(kept)
-    waiting = ~_satisfied(distinct, np.array(kept[0]), k)
+    beam = [tuple(bool(flag) for flag in np.zeros(len(starrable), dtype=np.bool_))]
+    chosen = list(beam)
+    waiting = ~_satisfied(distinct, np.array(beam[0]), k)
     for _ in range(int(starrable.sum())):
-        further = {pattern: _satisfied(distinct, np.array(pattern), k) for pattern in _one_more(kept, starrable)}
+        further = {pattern: _satisfied(distinct, np.array(pattern), k) for pattern in _one_more(beam, starrable)}
         gains = {
             pattern: (int(distinct.weights[satisfied & waiting].sum()), int(distinct.weights[satisfied].sum()))
             for pattern, satisfied in further.items()
         }
-        kept = sorted(gains, key=lambda pattern: (gains[pattern], pattern), reverse=True)[:width]
-        chosen += kept
-        for pattern in kept:
+        beam = sorted(gains, key=lambda pattern: (gains[pattern], pattern), reverse=True)[:width]
+        chosen += beam
+        for pattern in beam:
             waiting &= ~further[pattern]
     return np.array(chosen, dtype=np.bool_)
 
@@ -713,9 +713,9 @@ def _covering(situation: _StarringProblem, chosen: _Chosen, left_out: NDArray[np
 def _covered(situation: _StarringProblem, chosen: _Chosen, left_out: NDArray[np.unsignedinteger]) -> NDArray[np.bool_]:
     covered = np.zeros(len(left_out), dtype=np.bool_)
     for pattern in np.unique(chosen[chosen >= 0]):
-        kept = ~situation.patterns.starred[pattern]
-        published = {row.tobytes() for row in situation.table.codes[chosen == pattern][:, kept]}
-        covered |= np.array([row.tobytes() in published for row in left_out[:, kept]], dtype=np.bool_)
+        shown = ~situation.patterns.starred[pattern]
+        published = {row.tobytes() for row in situation.table.codes[chosen == pattern][:, shown]}
+        covered |= np.array([row.tobytes() in published for row in left_out[:, shown]], dtype=np.bool_)
     return covered
 
 

@@ -58,10 +58,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeasibleProblem:
-    """A problem whose records as one class satisfy every model.
-
-    All models of the library are monotone, so that a top-down search may start here.
-    """
+    """A problem whose records as one class satisfy every model; models are monotone, so a search may start there."""
 
     problem: Problem
     rules: CompiledRules  # compared with the kept records as the whole table

@@ -286,10 +286,10 @@ def shlosser(counts: SizeCounts, fraction: float) -> float:
 
 def _alpha(beta: float, fraction: float, ratio: float) -> float:
     """Return the α that makes the expected ratio of pairs to uniques in the sample the observed one."""
-    kept = (1 - beta) * (1 - fraction)
-    rest = 1 - kept
-    square = fraction * (1 - beta) * kept
-    linear = fraction * (1 - beta) * (2 - kept) - 2 * ratio * rest * kept
+    share = (1 - beta) * (1 - fraction)
+    rest = 1 - share
+    square = fraction * (1 - beta) * share
+    linear = fraction * (1 - beta) * (2 - share) - 2 * ratio * rest * share
     constant = -2 * ratio * rest * rest
     # The quadratic's positive root, in the form that loses no digits.
     root = sqrt(linear * linear - 4 * square * constant)
@@ -299,9 +299,9 @@ def _alpha(beta: float, fraction: float, ratio: float) -> float:
 def _excess(beta: float, classes: float, fraction: float, ones: int, twos: int) -> float:
     """Return the expected uniques of the sample over the observed ones, less one."""
     alpha = _alpha(beta, fraction, twos / ones)
-    kept = (1 - beta) * (1 - fraction)
-    rest = 1 - kept
-    return float(classes * fraction * (beta / rest) ** alpha * (1 + alpha * kept / rest) / ones - 1)
+    share = (1 - beta) * (1 - fraction)
+    rest = 1 - share
+    return float(classes * fraction * (beta / rest) ** alpha * (1 + alpha * share / rest) / ones - 1)
 
 
 def _roots(classes: float, fraction: float, ones: int, twos: int) -> list[float]:
@@ -316,14 +316,14 @@ def _roots(classes: float, fraction: float, ones: int, twos: int) -> list[float]
 
 def _grid_excess(classes: float, fraction: float, ones: int, twos: int) -> NDArray[np.float64]:
     """Return :func:`_excess` on the whole grid at once; what a root is looked for between, no more."""
-    kept = (1 - _GRID) * (1 - fraction)
-    rest, ratio = 1 - kept, twos / ones
-    square = fraction * (1 - _GRID) * kept
-    linear = fraction * (1 - _GRID) * (2 - kept) - 2 * ratio * rest * kept
+    shares = (1 - _GRID) * (1 - fraction)
+    rest, ratio = 1 - shares, twos / ones
+    square = fraction * (1 - _GRID) * shares
+    linear = fraction * (1 - _GRID) * (2 - shares) - 2 * ratio * rest * shares
     constant = -2 * ratio * rest * rest
     root = np.sqrt(linear * linear - 4 * square * constant)
     alpha = np.where(linear > 0, -2 * constant / (linear + root), (root - linear) / (2 * square))
-    excess: NDArray[np.float64] = classes * fraction * (_GRID / rest) ** alpha * (1 + alpha * kept / rest) / ones - 1
+    excess: NDArray[np.float64] = classes * fraction * (_GRID / rest) ** alpha * (1 + alpha * shares / rest) / ones - 1
     return excess
 
 
@@ -462,8 +462,8 @@ def _inside(counts: SizeCounts, alpha: float) -> tuple[float, float]:
 
 
 def _expected_uniques(theta: float, alpha: float, population: float) -> float:
-    kept = lgamma(theta + alpha + population - 1) - lgamma(theta + population)
-    return population * exp(lgamma(theta + 1) - lgamma(theta + alpha) + kept)
+    log_ratio = lgamma(theta + alpha + population - 1) - lgamma(theta + population)
+    return population * exp(lgamma(theta + 1) - lgamma(theta + alpha) + log_ratio)
 
 
 def _digamma_gain(start: float, way: float) -> float:

@@ -35,10 +35,7 @@ def brought_here(policy: Policy, *, to_database: bool, bound: bool) -> str | Non
 def goes_to_disk(choice: EngineChoice, source: str | Path, policy: Policy, *, bound: bool, quiet: bool) -> bool:
     """Tell whether the disk engine makes the release; if nobody asked for it, say why.
 
-    Raises
-    ------
-    PolicyError
-        When options contradict each other.
+    Raises ``PolicyError`` when options contradict each other.
     """
     if choice.engine == "memory":
         if choice.memory is not None:

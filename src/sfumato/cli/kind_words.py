@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import typer
 
-from sfumato.cli.options import COLUMNS, METHOD
+from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
 
@@ -29,31 +29,39 @@ class Checks(Protocol[Policy]):
 
 
 @dataclass(frozen=True)
+class KindWritten:
+    """What is written of a release of a kind of its own, and how."""
+
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+    ] = None
+    format: Annotated[
+        Literal["csv", "parquet"] | None,
+        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
+    ] = None
+    formulas: HowFormulas = "keep"
+    save_policy: SavePolicy = None
+    overwrite: Overwrite = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+    def problems(self) -> list[str]:
+        """Check, before the work, whether its results can be written."""
+        from sfumato.cli.anonymize import target_problems
+
+        return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
+
+
+@dataclass(frozen=True)
 class KindWords:
-    """What the options say; None means that they say nothing.
+    """What the options say; None means that they say nothing."""
 
-    Attributes
-    ----------
-    policy : Path or None
-        Policy file to start from.
-    top : mapping
-        Keys of the policy's top level.
-    parts : mapping of str to mapping
-        Keys of its other parts.
-    problems : sequence of str
-        Already found in the options.
-    meant : mapping or None
-        What the policy file says, if it was read before; None: it is read here.
-    settings : sequence of str or Setting
-        What ``--set`` sets.
-    """
-
-    policy: Path | None
-    top: Mapping[str, Any]
-    parts: Mapping[str, Mapping[str, Any]]
-    problems: Sequence[str] = field(default=())
-    meant: Mapping[str, Any] | None = None
-    settings: Sequence[str | Setting] = ()
+    policy: Path | None  # policy file to start from
+    top: Mapping[str, Any]  # keys of the policy's top level
+    parts: Mapping[str, Mapping[str, Any]]  # keys of its other parts
+    problems: Sequence[str] = field(default=())  # already found in the options
+    meant: Mapping[str, Any] | None = None  # what the policy file says, if it was read before; None: it is read here
+    settings: Sequence[str | Setting] = ()  # what ``--set`` sets
 
 
 def kind_policy_of(
@@ -64,22 +72,9 @@ def kind_policy_of(
 ) -> Policy:
     """Make the policy that the options mean.
 
-    Parameters
-    ----------
-    words
-    check
-        Makes the policy.
-    options
-        What messages call a key that an option set.
-    advice
-        What to say instead of certain problems.
-
-    Raises
-    ------
-    InputError
-        When the policy file cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    `options`: what messages call a key that an option set. `advice`: what to say instead of certain problems. Raises
+    ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options and in
+    the file.
     """
     from sfumato.policy.file import read_policy
 

@@ -84,10 +84,7 @@ def verify(
 def _refuse_audit_of_series(release: str) -> None:
     """Say that the ledger of a series does what the audit file of one release does.
 
-    Raises
-    ------
-    PolicyError
-        When the release is one of a series.
+    Raises ``PolicyError`` when the release is one of a series.
     """
     from sfumato.release.verify import mark_of
     from sfumato.series.description import SeriesPlace

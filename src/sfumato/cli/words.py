@@ -22,16 +22,8 @@ def hierarchy_files(folder: Path, columns: Sequence[str]) -> tuple[dict[str, Pat
     """Find the CSV of each column: named after it, or ending in ``_COLUMN``.
 
     A file that fits several columns belongs to the longest name; one named exactly after a column takes precedence.
-
-    Returns
-    -------
-    tuple of dict and list of str
-        The file of each column that has one, and the problems: a column with several files, or no file for any column.
-
-    Raises
-    ------
-    InputError
-        When the folder cannot be listed.
+    Returns: the file of each column that has one, and the problems: a column with several files, or no file for any
+    column. Raises ``InputError`` when the folder cannot be listed.
     """
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".csv")
@@ -78,75 +70,40 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class ModelWord:
-    """A privacy model that an option names.
+    """A privacy model that an option names."""
 
-    Attributes
-    ----------
-    option : str
-        The option, for messages.
-    name : str
-    settings : mapping
-    only_setting : str
-        The setting that the option itself gives, where it does.
-    """
-
-    option: str
+    option: str  # the option, for messages
     name: str
     settings: Mapping[str, Any]
-    only_setting: str = ""
+    only_setting: str = ""  # the setting that the option itself gives, where it does
 
 
 @dataclass(frozen=True)
 class Words:
-    """What the options say about the policy; None and empty mean that they say nothing.
+    """What the options say about the policy; None and empty mean that they say nothing."""
 
-    Attributes
-    ----------
-    policy : Path or None
-        Policy file to start from.
-    roles : mapping
-        For each role, the lists of names as they were typed.
-    publish : sequence of str
-        Lists of names, as they were typed, of columns that are published whatever they look like.
-    others : str or None
-    person : str or None
-    categorical : sequence of str
-        Lists of names, as they were typed, of columns of codes.
-    hierarchies : Path or None
-    models : sequence of ModelWord
-    anonymizer : str or None
-    suppression : float or None
-    settings : sequence of str or Setting
-        What ``--set`` sets, as it was typed; it counts before all others.
-    format : str or None
-    problems : sequence of str
-        Already found in the options.
-    """
-
-    policy: Path | None = None
+    policy: Path | None = None  # policy file to start from
+    # for each role, the lists of names as they were typed
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
+    # lists of names, as they were typed, of columns that are published whatever they look like
     publish: Sequence[str] = ()
     others: str | None = None
     person: str | None = None
-    categorical: Sequence[str] = ()
+    categorical: Sequence[str] = ()  # lists of names, as they were typed, of columns of codes
     hierarchies: Path | None = None
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
     suppression: float | None = None
-    settings: Sequence[str | Setting] = ()
+    settings: Sequence[str | Setting] = ()  # what ``--set`` sets, as it was typed; it counts before all others
     format: str | None = None
-    problems: Sequence[str] = ()
+    problems: Sequence[str] = ()  # already found in the options
 
 
 def policy_of(words: Words) -> Policy:
     """Make the policy that the options mean.
 
-    Raises
-    ------
-    InputError
-        When the policy file or the folder of hierarchies cannot be read.
-    PolicyError
-        With every mistake in the options and in the file.
+    Raises ``InputError`` when the policy file or the folder of hierarchies cannot be read. Raises ``PolicyError`` with
+    every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
     problems = list(words.problems)
@@ -345,10 +302,7 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
 def reading_words(settings: Sequence[str | Setting], what: str) -> dict[str, dict[str, Any]]:
     """Return how a table is read that is not written as a policy says: keys of the source, and settings of columns.
 
-    Raises
-    ------
-    PolicyError
-        When a setting says something else; `what` completes the sentence.
+    Raises ``PolicyError`` when a setting says something else; `what` completes the sentence.
     """
     problems: list[str] = []
     source: dict[str, Any] = {}

@@ -15,22 +15,9 @@ def written_words(
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Part what is said of the file from what is said of columns.
 
-    Parameters
-    ----------
-    said
-        For each key of a policy, the values as they were typed.
-    strays_missing
-        Lists of columns.
-
-    Returns
-    -------
-    tuple of dict
-        Keys of ``[source]``, and settings of each named column.
-
-    Raises
-    ------
-    PolicyError
-        When something is said twice, or a unit of no column.
+    `said`: for each key of a policy, the values as they were typed. `strays_missing`: lists of columns. Returns: keys
+    of ``[source]``, and settings of each named column. Raises ``PolicyError`` when something is said twice, or a unit
+    of no column.
     """
     of_file: dict[str, Any] = {}
     of_columns: dict[str, dict[str, Any]] = {}

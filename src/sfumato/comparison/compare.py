@@ -160,15 +160,17 @@ def compare(
         problems.append("people: 'both' is about people; name the column that says who they are (person)")
     raise_all(PolicyError, problems)
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    kept = None
+    run_store = None
     if folder is not None:
         identity = (table, laid, recoding, suppression_limit, queries, classifiers, seed)
-        kept = _RunStore(Path(folder), _identity(*identity))
+        run_store = _RunStore(Path(folder), _identity(*identity))
     used, holdout = hold_out(table, _HELD_OUT, seed=drawn) if classifiers else (table, None)
     if laid.vary == RECORDS:
         used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
-    outcomes = beating(progress, "comparing", lambda beat: _Runs(laid, ground, kept, beat).all(thread_count(threads)))
+    outcomes = beating(
+        progress, "comparing", lambda beat: _Runs(laid, ground, run_store, beat).all(thread_count(threads))
+    )
     notes = () if table.repeated is None else (table.repeated.sentence(),)
     beside = private_frame(private, ground, repetitions, progress)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)

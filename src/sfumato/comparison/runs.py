@@ -204,9 +204,9 @@ def _part(plan: Plan, run: Run) -> _Part:
 def _with_attributes(table: Table, count: int) -> Table:
     """Keep the first attributes that an attacker may know, in declared order."""
     schema = table.schema
-    kept = dict(list(schema.quasi_identifying.items())[:count])
-    gone = [name for name in schema.quasi_identifying if name not in kept]
+    quasi = dict(list(schema.quasi_identifying.items())[:count])
+    gone = [name for name in schema.quasi_identifying if name not in quasi]
     kinds = {name: kind for name, kind in table.kinds.items() if name not in gone}
-    fewer = replace(schema, quasi_identifying=kept)
+    fewer = replace(schema, quasi_identifying=quasi)
     kept_columns = [name for name in table.frame.columns if name not in gone]
     return replace(table, frame=table.frame[kept_columns], schema=fewer, kinds=kinds)

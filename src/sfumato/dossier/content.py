@@ -90,7 +90,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
     wishes.progress("losses", 2, 5)
     losses = _losses(subject)
     wishes.progress("utility", 3, 5)
-    kept = _kept(subject, wishes)
+    utility = _kept(subject, wishes)
     wishes.progress("attacks", 4, 5)
     attacks = _attacks(subject, wishes)
     wishes.progress("writing", 5, 5)
@@ -110,7 +110,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "attacks": attacks,
         "losses": losses,
         "bound": _bound(subject, losses, wishes),
-        "utility": kept,
+        "utility": utility,
         "described": _described(subject),
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),

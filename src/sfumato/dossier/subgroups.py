@@ -74,12 +74,12 @@ def suppressed_subgroups(
     vocabulary for the whole table they are exact. Nothing is said about class means, which cover nobody with certainty,
     nor about groups of fewer than `least` original records.
     """
-    kept = _kept(published)
-    if kept.data.height == original.frame.height or recoding.numeric is Form.MEAN:
+    complete = _kept(published)
+    if complete.data.height == original.frame.height or recoding.numeric is Form.MEAN:
         return ()
     left_out = np.ones(original.frame.height, dtype=np.bool_)
-    if kept.data.height:
-        left_out = place_people(kept, original.frame, original.schema, recoding).class_of == NOWHERE
+    if complete.data.height:
+        left_out = place_people(complete, original.frame, original.schema, recoding).class_of == NOWHERE
     domains = domains_of(encode(original))
     return tuple(
         group for name in published.quasi_identifying for group in _of_attribute(name, domains[name], left_out, least)
@@ -96,12 +96,12 @@ def subgroup_losses(
     fewer than `least` records whose class can be told. Raises ``InputError`` when the original is not the one that the
     release was made from.
     """
-    kept = _kept(published)
-    if not kept.data.height or recoding.numeric is Form.MEAN:
+    complete = _kept(published)
+    if not complete.data.height or recoding.numeric is Form.MEAN:
         return ()
     encoded = encode(original)
-    placed = place_people(kept, original.frame, original.schema, recoding)
-    found = generalize_published(kept.data, encoded, recoding)
+    placed = place_people(complete, original.frame, original.schema, recoding)
+    found = generalize_published(complete.data, encoded, recoding)
     of_class = np.mean([cell_penalties(column)[column.per_class] for column in found.columns], axis=0)
     firsts = first_records(placed.publication.class_of, len(placed.publication.sizes))
     # NOWHERE is the last place: what was left out has lost everything.

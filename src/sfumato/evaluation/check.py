@@ -107,9 +107,9 @@ def check(
     [4, 5]
     """
 
-    def work(told: Progress) -> CheckReport:
+    def work(beat: Progress) -> CheckReport:
         read = _opened(table, quasi_identifying, sensitive, person)
-        told("classes", 1, 2)
+        beat("classes", 1, 2)
         return _checked(read)
 
     return beating(progress, "reading", work)
@@ -220,10 +220,9 @@ def read_as_texts(source: object, schema: Schema, **reading: Any) -> Table:
     """Read a table whose quasi-identifying cells may be anything: ``[20-30)``, ``2*``, ``*``.
 
     Quasi-identifying values are kept as they are written, blanks included, since whoever holds the table can tell them
-    apart. Blanks around sensitive values are dropped: with them one disease would count as two.
-
-    `source`: As :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying
-    columns are not looked at; other roles are not read. `**reading`: Settings of a :class:`sfumato.Reading`.
+    apart. Blanks around sensitive values are dropped: with them one disease would count as two. `source`: As
+    :func:`sfumato.read_table` takes it. `schema`: Hierarchies, kinds and domains of quasi-identifying columns are not
+    looked at; other roles are not read. `**reading`: Settings of a :class:`sfumato.Reading`.
     """
     texts = dict.fromkeys(schema.quasi_identifying, Attribute(kind=Kind.CATEGORICAL))
     read = Schema(
@@ -273,13 +272,13 @@ def _narrowed(table: Table, quasi_identifying: Any, sensitive: Any) -> Table:
     private = table.schema.sensitive if sensitive is None else sensitive
     roles = {"quasi_identifying": _with_settings(quasi, known), "sensitive": _with_settings(private, known)}
     schema = Schema(**roles, others="drop", person=table.schema.person, key_form=table.schema.key_form)
-    wanted = [*schema.quasi_identifying, *schema.sensitive]
-    absent = [name for name in wanted if name not in table.frame.columns]
+    names = [*schema.quasi_identifying, *schema.sensitive]
+    absent = [name for name in names if name not in table.frame.columns]
     raise_all(InputError, [f"column {name!r} is not in the table" for name in absent])
     unread = [name for name in schema.sensitive if name not in known]
     raise_all(SchemaError, [f"column {name!r} was read as insensitive; read it as sensitive" for name in unread])
-    columns = pl.DataFrame([table.frame.get_column(name) for name in wanted])
-    kinds = {name: kind for name, kind in table.kinds.items() if name in wanted}
+    columns = pl.DataFrame([table.frame.get_column(name) for name in names])
+    kinds = {name: kind for name, kind in table.kinds.items() if name in names}
     return Table(columns, schema, kinds, table.source, table.people, table.repeated, keyless=table.keyless)
 
 
@@ -294,18 +293,11 @@ def _with_settings(given: Any, known: Mapping[str, Attribute]) -> Any:
 class CheckReport:
     """Which models a table satisfies, and how far. It is for the data steward: it names row numbers.
 
-    Attributes
-    ----------
-    keys : Keys
-        Classes of records with equal quasi-identifying values.
-    statistics : ClassStatistics
-        Who is counted in them.
-    findings : tuple of Finding
-        k first, then every model of each sensitive attribute.
-    prosecutor : Adversary
-        Risk of each record to be found by somebody who knows that it is in the table.
-    people : PeopleAtRisk or None
-        Where people may have several records. If they are declared, every finding counts people, else records.
+    * `keys`: classes of records with equal quasi-identifying values.
+    * `statistics`: who is counted in them.
+    * `findings`: k first, then every model of each sensitive attribute.
+    * `prosecutor`: risk of each record to be found by somebody who knows that it is in the table.
+    * `people`: where people may have several records. If they are declared, every finding counts people, else records.
     """
 
     keys: Keys
@@ -330,19 +322,9 @@ class CheckReport:
     def find(self, model: str, attribute: str | None = None, **given: Any) -> Finding:
         """Return what was found for a model.
 
-        Parameters
-        ----------
-        model
-            Its name, such as ``"t-closeness"``.
-        attribute
-            The sensitive column; needed if there are several.
-        **given
-            Other parameters: ``l=3`` of recursive diversity, which otherwise is 2.
-
-        Raises
-        ------
-        PolicyError
-            When nothing of the kind was measured.
+        `model`: its name, such as ``"t-closeness"``. `attribute`: the sensitive column; needed if there are several.
+        `given`: other parameters: ``l=3`` of recursive diversity, which otherwise is 2. Raises ``PolicyError`` when
+        nothing of the kind was measured.
         """
         named = [one for one in self.findings if one.model == model and attribute in (None, one.attribute)]
         found = [one for one in named if given.items() <= one.given.items()]

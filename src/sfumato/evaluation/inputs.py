@@ -57,10 +57,7 @@ def _refusal(kind: str) -> str:
 
 
 def positive_weights(column: pl.Series) -> NDArray[np.float64]:
-    """Read a column of sampling weights, float64 (n,).
-
-    Raises InputError when a record has no weight, or one that is not a finite number above 0.
-    """
+    """Read a column of sampling weights, float64 (n,); InputError unless each is a finite number above 0."""
     values = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     numbers = values.fill_null(math.nan).to_numpy()
     problems = []
@@ -77,10 +74,7 @@ def positive_weights(column: pl.Series) -> NDArray[np.float64]:
 
 
 def weights_in(frame: pl.DataFrame, name: str, where: str) -> NDArray[np.float64]:
-    """Read the weights of a frame's records.
-
-    Raises InputError when the frame has no such column, or not every record has a weight above 0.
-    """
+    """Read the weights of a frame's records; InputError without the column, or a weight above 0 for every record."""
     if name not in frame.columns:
         raise InputError(f"weights: column {name!r} is not in {where}; give it a role, such as insensitive")
     return positive_weights(frame[name])

@@ -28,14 +28,8 @@ class Mark:
 def missing_marks(texts: pl.Series, counts: NDArray[np.int64], *, numeric: bool) -> list[Mark]:
     """Find texts that stand for a missing value among distinct ones.
 
-    Parameters
-    ----------
-    texts
-        String (d,): distinct.
-    counts
-        int64 (d,): records that have each.
-    numeric
-        Whether all texts but such marks are numbers or dates: then a word among them can be nothing else.
+    `texts`: string (d,): distinct. `counts`: int64 (d,): records that have each. `numeric`: whether all texts but such
+    marks are numbers or dates: then a word among them can be nothing else.
     """
     found, marks = [], values_that_mean("missing")
     for text, count in zip(texts.to_list(), counts.tolist(), strict=True):

@@ -52,29 +52,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing about a table that a steward should hear, or answer.
+    """One thing about a table that a steward should hear, or answer."""
 
-    Attributes
-    ----------
-    name : str
-        What was found, such as ``"spellings"``; with a column it is what ``--accept`` names.
-    columns : tuple of str
-        Where it was found; empty for the rows of the table.
-    severity : Severity
-    question : str
-        A plain sentence or two, with counts and without values.
-    answers : tuple of Answer
-    counts : mapping of str to int
-    mark : str or None
-        The text that stands for a missing value; one of a list that is known before any table is read.
-    """
-
-    name: str
-    columns: tuple[str, ...]
+    name: str  # what was found, such as ``"spellings"``; with a column it is what ``--accept`` names
+    columns: tuple[str, ...]  # where it was found; empty for the rows of the table
     severity: Severity
-    question: str
+    question: str  # a plain sentence or two, with counts and without values
     answers: tuple[Answer, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    # the text that stands for a missing value; one of a list that is known before any table is read
     mark: str | None = None
 
     def __str__(self) -> str:
@@ -101,32 +87,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class ColumnReview:
-    """What one column seems to be.
-
-    Attributes
-    ----------
-    name : str
-    judgement : Judgement
-        What its values mean, why, and whether that is plain.
-    kind : Kind or None
-        As it would be read today; None where reading asks first.
-    role : RoleProposal or None
-        The role that it seems to have; None where nothing speaks for one.
-    distinct, missing : int
-        Different values, and records without one.
-    hierarchy : HierarchySpecification or None
-        For codes whose own characters carry a tree.
-    can_be_classed : bool
-        Whether classes can publish it: not a text of which most values differ, unless it has a hierarchy.
-    """
+    """What one column seems to be."""
 
     name: str
-    judgement: Judgement
-    kind: Kind | None
-    role: RoleProposal | None
+    judgement: Judgement  # what its values mean, why, and whether that is plain
+    kind: Kind | None  # as it would be read today; None where reading asks first
+    role: RoleProposal | None  # the role that it seems to have; None where nothing speaks for one
+    # `distinct`, `missing`: different values, and records without one
     distinct: int
     missing: int
-    hierarchy: HierarchySpecification | None = None
+    hierarchy: HierarchySpecification | None = None  # for codes whose own characters carry a tree
+    # whether classes can publish it: not a text of which most values differ, unless it has a hierarchy
     can_be_classed: bool = True
 
     @property

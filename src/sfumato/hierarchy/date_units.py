@@ -64,7 +64,7 @@ class Prefixes:
     def __post_init__(self) -> None:
         """Check the numbers and let them end in 0."""
         raise_all(HierarchyError, _keep_problems(self.keep))
-        object.__setattr__(self, "keep", (*(kept for kept in self.keep if kept), 0))
+        object.__setattr__(self, "keep", (*(digits for digits in self.keep if digits), 0))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
         """Build the hierarchy over the distinct texts of `values`; numbers and texts keep their order.
@@ -76,21 +76,23 @@ class Prefixes:
         """
         what = f"hierarchy of {name!r}"
         codes = text_of(listed_values(values, what)).to_list()
-        return hierarchy_from_paths([(code, *(_masked(code, kept) for kept in self.keep)) for code in codes], name=what)
+        return hierarchy_from_paths(
+            [(code, *(_masked(code, digits) for digits in self.keep)) for code in codes], name=what
+        )
 
     def to_policy(self) -> Mapping[str, Any]:
         """Return the description as plain values."""
         return {"kind": "prefixes", "keep": list(self.keep)}
 
 
-def _masked(code: str, kept: int) -> str:
-    return code[:kept] + _MASK * (len(code) - kept) if kept else ROOT
+def _masked(code: str, digits: int) -> str:
+    return code[:digits] + _MASK * (len(code) - digits) if digits else ROOT
 
 
 def _keep_problems(keep: object) -> list[str]:
     if not isinstance(keep, (list, tuple)) or not keep:
         return ["prefixes: name how many characters each level keeps, such as 3, 2, 0"]
-    if not all(isinstance(kept, int) and not isinstance(kept, bool) and kept >= 0 for kept in keep):
+    if not all(isinstance(digits, int) and not isinstance(digits, bool) and digits >= 0 for digits in keep):
         return ["prefixes: the numbers of characters kept must be whole numbers, 0 or more"]
     if any(fine <= coarse for fine, coarse in pairwise(keep)):
         return ["prefixes: the numbers of characters kept must fall, such as 3, 2, 0"]

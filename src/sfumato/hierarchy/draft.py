@@ -145,8 +145,8 @@ def _round_intervals(numbers: Sequence[Number], *, whole: bool) -> HierarchySpec
         return flat()
     digit, exponent = _round_up(rough)
     widths = [_power_of_ten(digit * multiple, exponent) for multiple in _MULTIPLES[digit]]
-    kept = [width for width in widths if not (whole and width <= 1)]
-    return intervals(*kept) if kept else flat()
+    useful = [width for width in widths if not (whole and width <= 1)]
+    return intervals(*useful) if useful else flat()
 
 
 def _round_up(number: float) -> tuple[int, int]:

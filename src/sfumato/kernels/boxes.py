@@ -165,10 +165,7 @@ def _distinct(
 def _slot(
     table: Int32s, hashes: Int64s, hashed: int, bounds: Int64s, members: Int32s, stamp: Int32s, owner: int, size: int
 ) -> int:
-    """Find the slot of the set that `stamp` marks for `owner`, or the empty slot where it belongs.
-
-    Ends: three slots of four are empty.
-    """
+    """Find the slot of the set that `stamp` marks for `owner`, or an empty one. Ends: three of four are empty."""
     slot = hashed & (len(table) - 1)
     while table[slot] >= 0:
         known = table[slot]

@@ -155,11 +155,11 @@ def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
 def first_records(class_of: Int32s, count: int) -> Int64s:
     """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance."""
     firsts = np.empty(count, dtype=np.int64)
-    seen = 0
+    groups = 0
     for record in range(len(class_of)):
-        if class_of[record] == seen:
-            firsts[seen] = record
-            seen += 1
+        if class_of[record] == groups:
+            firsts[groups] = record
+            groups += 1
     return firsts
 
 

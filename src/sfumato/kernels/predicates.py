@@ -149,10 +149,7 @@ def _holds_apart(size: int, counts: Int64s, rules: RuleArrays, scratch: Floats) 
 
 @borrowing
 def people_hold(shared: Shared, found: Int64s, rules: RuleArrays, scratch: Floats) -> bool:
-    """Tell whether a class of people whose records may lie in several satisfies every rule.
-
-    found : int64 (w,), how many of its people have each value.
-    """
+    """Tell whether people with records in several classes satisfy every rule. found : int64 (w,), of each value."""
     for rule in range(len(rules.codes)):
         code = rules.codes[rule]
         if code == LARGEST_SHARE:

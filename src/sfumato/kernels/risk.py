@@ -272,10 +272,7 @@ def _count_gathered(counts: Int64s, node: int, kinds: int, tally: Int64s, touche
 
 @inlined
 def _covered(entry: int, before: Int64s, bits: Int64s, chosen: int) -> bool:
-    """Tell whether one of a record's minimal uniques, the latest of which is `entry`, is a subset of `chosen`.
-
-    Ends: entries fall.
-    """
+    """Tell whether a minimal unique of a record, latest `entry`, is a subset of `chosen`. Ends: entries fall."""
     while entry >= 0:
         if bits[entry] & chosen == bits[entry]:
             return True

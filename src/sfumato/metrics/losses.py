@@ -41,8 +41,10 @@ def discernibility(generalized: GeneralizedTable, k: int = 1) -> int:
     ICDE 2005. Cost O(c).
     """
     sizes = generalized.sizes
-    kept = sizes[sizes >= k]
-    return int(np.sum(kept * kept)) + generalized.height * (generalized.height - int(kept.sum()))
+    large_enough = sizes[sizes >= k]
+    return int(np.sum(large_enough * large_enough)) + generalized.height * (
+        generalized.height - int(large_enough.sum())
+    )
 
 
 def average_class_size(generalized: GeneralizedTable, k: int = 1) -> float:
@@ -206,7 +208,7 @@ def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rul
     cells, records = sums.cells, sums.records
     penalties = {name: cell.ncp / UNIT / records for name, cell in cells.items()}
     penalty = records * sum(weights[name] * share for name, share in penalties.items())
-    kept = records - sums.suppressed
+    published = records - sums.suppressed
     return Losses(
         records=records,
         classes=sums.classes,
@@ -214,7 +216,7 @@ def losses_of(sums: LossSums, weights: Mapping[str, float], k: int, *, rule: Rul
         k=k,
         rule=rule,
         discernibility=sums.squares + records * (records - sums.counted),
-        average_class_size=kept / sums.classes / k if sums.classes else math.inf,
+        average_class_size=published / sums.classes / k if sums.classes else math.inf,
         changed={name: cell.changed for name, cell in cells.items()},
         attribute_ncp=penalties,
         ncp=penalty,

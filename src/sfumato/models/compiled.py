@@ -57,10 +57,12 @@ def of_people_apart(
     firsts = np.cumsum([0, *values], dtype=np.int64)
     counted, members = [], []
     for (codes, attribute), first in zip(columns, firsts, strict=False):
-        value_of, kept = number_values(attribute, np.bincount(codes, minlength=attribute.cardinality))
-        pairs, numbered = np.unique(people.numbers.astype(np.int64) * len(kept) + value_of[codes], return_inverse=True)
+        value_of, codes_of_values = number_values(attribute, np.bincount(codes, minlength=attribute.cardinality))
+        pairs, numbered = np.unique(
+            people.numbers.astype(np.int64) * len(codes_of_values) + value_of[codes], return_inverse=True
+        )
         counted.append(numbered)
-        members.append(pairs % len(kept) + first)
+        members.append(pairs % len(codes_of_values) + first)
     persons, numbered = np.unique(people.numbers, return_inverse=True)
     wishes = np.zeros(0, dtype=np.int64)
     if people.wishes is not None:
@@ -203,9 +205,15 @@ def _counted(codes: NDArray[np.unsignedinteger], sets: EncodedSets, attribute: E
     values, owner = sets.codes_of(occurring)
     people = np.bincount(numbered, minlength=len(occurring))
     totals = np.bincount(values, weights=people[owner], minlength=attribute.cardinality).astype(np.int64)
-    value_of, kept = number_values(attribute, totals)
+    value_of, codes_of_values = number_values(attribute, totals)
     starts = _offsets(np.bincount(owner, minlength=len(occurring)).tolist())
-    return _Counted(numbered, starts, value_of[values].astype(np.int64), totals[kept], np.zeros(len(kept), np.int64))
+    return _Counted(
+        numbered,
+        starts,
+        value_of[values].astype(np.int64),
+        totals[codes_of_values],
+        np.zeros(len(codes_of_values), np.int64),
+    )
 
 
 def _of_numbers(numbers: NDArray[np.int64]) -> _Counted:

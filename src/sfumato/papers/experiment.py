@@ -88,16 +88,13 @@ Curve = dict[float, float]
 
 def curve_of(frame: pl.DataFrame, across: str, up: str, **only: Any) -> Curve:
     """Return a column over another, averaged over everything that `only` does not fix; sorted by place."""
-    kept = frame.filter(*(pl.col(name) == value for name, value in only.items())).drop_nulls([across, up])
-    means = kept.group_by(across).agg(pl.col(up).mean()).sort(across)
+    rows = frame.filter(*(pl.col(name) == value for name, value in only.items())).drop_nulls([across, up])
+    means = rows.group_by(across).agg(pl.col(up).mean()).sort(across)
     return dict(zip(means[across].to_list(), means[up].to_list(), strict=True))
 
 
 def rises(curve: Mapping[float, float], *, slack: float = 0.0) -> bool | None:
-    """Tell whether a curve never falls by more than `slack` of its whole rise, and ends above its start.
-
-    None if it has fewer than two points.
-    """
+    """Tell whether a curve never falls by more than `slack` of its rise and ends above its start; None if too short."""
     heights = np.array([curve[place] for place in sorted(curve)])
     if len(heights) < 2:
         return None

@@ -231,9 +231,9 @@ def _warm_up(part: Ratings) -> None:
 def _part(frame: pl.DataFrame, percent: int, scale: Sequence[float], seed: int) -> Ratings:
     """Draw a percentage of the people at random."""
     people = frame["user"].unique(maintain_order=True)
-    kept = people.gather(np.sort(permutation(len(people), seed)[: max(2, len(people) * percent // 100)]))
+    part = people.gather(np.sort(permutation(len(people), seed)[: max(2, len(people) * percent // 100)]))
     chosen = SensitiveIssues(share=_SENSITIVE_SHARE, seed=seed)
-    return read_ratings(frame.filter(pl.col("user").is_in(kept.implode())), sensitive=chosen, scale=tuple(scale))
+    return read_ratings(frame.filter(pl.col("user").is_in(part.implode())), sensitive=chosen, scale=tuple(scale))
 
 
 def _films(setting: Setting) -> tuple[pl.DataFrame, str]:

@@ -266,8 +266,8 @@ class Panel:
         needed = {self.curves, self.across, self.up, *self.only}
         if not needed <= {*frame.columns}:
             return pl.DataFrame(schema={self.curves: pl.String, self.across: pl.Float64, self.up: pl.Float64})
-        kept = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
-        return kept.select(self.curves, self.across, self.up).drop_nulls()
+        rows = frame.filter(*(pl.col(name) == value for name, value in self.only.items()))
+        return rows.select(self.curves, self.across, self.up).drop_nulls()
 
 
 def _draw_panel(panel: Panel, frame: pl.DataFrame, printed: pl.DataFrame) -> str:

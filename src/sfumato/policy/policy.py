@@ -398,8 +398,8 @@ def _group(setting: Mapping[str, Any], required: bool) -> str:
 def _what(doc: str) -> str:
     """Return the docstring without the sections that properties and messages say again."""
     sections = _sections(doc)
-    kept = {title: text for title, text in sections.items() if title in ("Notes", "References")}
-    return "\n\n".join([sections[""].strip(), *(f"{title}: {text.strip()}" for title, text in kept.items())])
+    notes = {title: text for title, text in sections.items() if title in ("Notes", "References")}
+    return "\n\n".join([sections[""].strip(), *(f"{title}: {text.strip()}" for title, text in notes.items())])
 
 
 def _sections(doc: str) -> dict[str, str]:

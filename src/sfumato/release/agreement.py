@@ -49,10 +49,7 @@ class PublishedPolicy:
 
     @cached_property
     def content(self) -> Mapping[str, Any]:
-        """Plain values, unchecked: who receives a release may have been sent anything.
-
-        Raises ``PolicyError`` when the text is no TOML.
-        """
+        """Plain values, unchecked: anything may have been sent. ``PolicyError`` when the text is no TOML."""
         try:
             return tomllib.loads(self.text or "")
         except (tomllib.TOMLDecodeError, RecursionError):
@@ -60,10 +57,7 @@ class PublishedPolicy:
             raise PolicyError(f"{FILE}: is damaged; it is not valid TOML") from None
 
     def recoding(self) -> Recoding:
-        """Return how the release was published; other parts of the policy may be unknown here or withheld.
-
-        Raises ``PolicyError`` when it cannot be read.
-        """
+        """Return how the release was published, whatever other parts hold; ``PolicyError`` when it cannot be read."""
         damaged = PolicyError(f"{FILE}: is damaged; say how the table was published with recoding=")
         try:
             content = self.content

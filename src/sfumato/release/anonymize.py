@@ -679,10 +679,7 @@ def anonymize(
 
 
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:
-    """Read the population that a call hands in, or that its policy names; None where there is none.
-
-    Raises ``SfumatoError`` with what is wrong with it.
-    """
+    """Read the population of a call, or that its policy names; None without; ``SfumatoError`` with what is wrong."""
     source = policy.population if population is None else population
     if source is None:
         return None

@@ -29,10 +29,7 @@ _BEGINS = f'{{"format": {FORMAT}, "file": '.encode()
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """Pseudonyms of people, each valid in one class.
-
-    `pseudonyms`: int32 (m,): the number, from 1, of the person of each published row inside its class.
-    """
+    """Pseudonyms of people, int32 (m,): the number, from 1, of the person of each published row inside its class."""
 
     pseudonyms: NDArray[np.int32]
 

@@ -55,10 +55,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True)
 class SensitiveDescription:
-    """How a verifier compares the values of one sensitive attribute.
-
-    `hierarchy`: a table hierarchy over the published values alone, where the attribute has one.
-    """
+    """How a verifier compares the values of a sensitive attribute, by a hierarchy over published ones if any."""
 
     kind: Kind
     hierarchy: Mapping[str, Any] | None = None
@@ -476,10 +473,7 @@ def build_own_model(kind: type[Own], entry: Mapping[str, Any]) -> Own | None:
 
 
 def read_own_description(text: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
-    """Parse the ``release.json`` of a release of ratings or sets; `read` takes its content.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse the ``release.json`` of ratings or sets, content by `read`; ``VerificationError`` if it is none."""
     try:
         content = unambiguous(text)
         if not is_format(content["format"], FORMAT):

@@ -415,9 +415,9 @@ def without_unread_columns(problem: Problem) -> EncodedTable:
     """Return the table without the sensitive attributes that no model looks at."""
     table = problem.table
     names = {rule.attribute for rule in rules_of(problem.models, table)}
-    kept = [place for place, attribute in enumerate(table.sensitive) if attribute.name in names]
-    sensitive = tuple(table.sensitive[place] for place in kept)
-    return replace(table, sensitive=sensitive, sensitive_codes=table.sensitive_codes[:, kept])
+    places = [place for place, attribute in enumerate(table.sensitive) if attribute.name in names]
+    sensitive = tuple(table.sensitive[place] for place in places)
+    return replace(table, sensitive=sensitive, sensitive_codes=table.sensitive_codes[:, places])
 
 
 def _surely_suppressed(folded: FoldedTable, limit: int) -> int:

@@ -16,10 +16,7 @@ from sfumato.published.roles import named
 
 
 def occasion_lines(purpose: str | None, recipient: str | None) -> list[str]:
-    """Say what the release is for and who gets it, where the policy does.
-
-    On one line each, so that free text cannot pass for lines of the report.
-    """
+    """Say what the release is for and who gets it, on one line each: free text must not pass for report lines."""
     return [
         f"{name:<13}{' '.join(text.split())}"
         for name, text in (("Purpose", purpose), ("Recipient", recipient))

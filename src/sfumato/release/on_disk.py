@@ -145,10 +145,7 @@ class DealingTask:
         return self.deals.kind == BucketizedTables.kind
 
     def solved(self) -> SolvedDealing:
-        """Decide by the codes where everything goes.
-
-        Raises ``UnsatisfiableError`` as :meth:`~sfumato.anonymizers.protocol.Publisher.publish`.
-        """
+        """Decide by the codes where everything goes; ``UnsatisfiableError`` as of `Publisher.publish`."""
         source = ordered_columns(self.large, self.problem.seed, by_sensitive_alone=self.deals.by_sensitive_alone)
         dealing = self.deals.deal(replace(self.problem, table=source.encoded), source)
         rows = DealtParts(source, dealing.rows, self.folder)

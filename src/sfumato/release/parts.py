@@ -208,10 +208,7 @@ def parts_recount(
     scratch: Path | None = None,
     people: NDArray[np.int32] | None = None,
 ) -> Verification:
-    """Recount a table that :func:`counted_by_record`, and say the roles of its columns.
-
-    Parameters and errors are those of :func:`recounted_in_parts`.
-    """
+    """Recount a table that :func:`counted_by_record`, and say its roles; as :func:`recounted_in_parts`."""
     # Types do not matter for whether the columns are those of the structure.
     published = assemble_tables(description, {TABLE: pl.DataFrame({each: [""] for each in source.names})})
     if not isinstance(published, PublishedTable):

@@ -149,10 +149,7 @@ def _is_nearly_distinct(attribute: EncodedAttribute, height: int) -> bool:
 
 
 def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Problem:
-    """Return the problem of generalizing a table.
-
-    Raises ``PolicyError`` with every model and form that the columns do not fit.
-    """
+    """Return the problem of generalizing a table; ``PolicyError`` with every model and form that does not fit."""
     problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
     if task.people.rows == "household" and task.table.people is not None:
         problems += household_problems(task)

@@ -51,10 +51,7 @@ class SparkFolder:
         return PublishedPolicy(self.texts.get(FILE))
 
     def records(self) -> CountedRows:
-        """Return the table, to be counted by Spark.
-
-        Raises ``InputError`` when a file has other columns than ``release.json`` says.
-        """
+        """Return the table, for Spark to count; ``InputError`` for columns that ``release.json`` does not say."""
         names, files = self.facts.columns, each(self._file, self.facts.files, ASKED_AT_ONCE)
         with asking_spark():
             # By name: files may have their columns in another order.

@@ -159,10 +159,7 @@ class Shelf:
 
     @classmethod
     def of(cls, url: str, schema: str | None) -> Shelf:
-        """Read a URL; a schema that it names counts before `schema`.
-
-        Raises ``PolicyError`` when there is a password in it, or no schema is named.
-        """
+        """Read a URL; a schema that it names counts before `schema`. ``PolicyError`` for a password, or no schema."""
         address = address_of(url)
         name = address.schema or schema
         if not name or not name.isprintable():

@@ -450,10 +450,7 @@ class Task:
         return self.policy.to_people()
 
     def encoded(self) -> EncodedTable:
-        """Return the table's codes.
-
-        Raises ``SfumatoError`` with the problems of all columns; see :func:`~sfumato.table.encoding.encode`.
-        """
+        """Return the codes, as :func:`~sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
         encoded = self.read or self.engine.encode(self.table)
         return encoded if self.population is None else among_population(encoded, self.table, self.population)
 

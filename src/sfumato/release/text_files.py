@@ -31,10 +31,7 @@ from sfumato.whole_files import read_regular_text
 def wrong_types(
     release: object, kind: type, made_by: str, policy: object, policy_kind: type, format: object, formulas: object
 ) -> list[str]:
-    """Name the arguments of a call that writes a folder that are not what they must be.
-
-    made_by : the function of ``sfumato`` that makes such a release.
-    """
+    """Name the arguments that are not what they must be. made_by : the function of ``sfumato`` that makes it."""
     problems = []
     if not isinstance(release, kind):
         problems.append(f"release is not a {kind.__name__}; make one with sfumato.{made_by}(...)")
@@ -225,10 +222,12 @@ def _same_wishes(of_report: Sequence[Mapping[str, Any]], found: Sequence[Mapping
     def without_kept(wishes: Mapping[str, Any]) -> dict[str, Any]:
         return {name: figure for name, figure in wishes.items() if name != "classes_that_keep_it"}
 
-    kept = [
+    outcomes = [
         {wishes["classes_that_keep_it"] for wishes in pair} - {None} for pair in zip(of_report, found, strict=False)
     ]
-    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(len(each) < 2 for each in kept)
+    return list(map(without_kept, of_report)) == list(map(without_kept, found)) and all(
+        len(each) < 2 for each in outcomes
+    )
 
 
 def _sets(roles: Mapping[str, list[str]]) -> dict[str, set[str]]:

@@ -262,10 +262,7 @@ def _locked(holder: Path) -> Iterator[None]:
 
 @contextmanager
 def alone(*folders: Path) -> Iterator[None]:
-    """Wait until no other run puts something in place in some folders, and keep others out.
-
-    Raises ``InputError`` when the other run takes too long.
-    """
+    """Wait until no other run puts something in place in some folders (``InputError``), and keep others out."""
     until = time.monotonic() + PATIENCE
     with ExitStack() as stack:
         # In one order for all runs, so that no two wait for each other.

@@ -30,10 +30,7 @@ FROZEN = "not what the series was started with, which is frozen; take the change
 def key_of_series(policy: Policy, key: str | Sequence[str] | None, way: str = APPEND) -> str | tuple[str, ...]:
     """Return the column that says who a record is about, or the columns: what is named, the person, or identifying.
 
-    Raises
-    ------
-    PolicyError
-        When it is not clear which.
+    Raises ``PolicyError`` when it is not clear which.
     """
     columns, named = policy.columns, (key,) if isinstance(key, str) else tuple(key or ())
     if WAYS[way].people and columns.person is not None and named and {*named} != {*columns.key_columns}:
@@ -225,10 +222,7 @@ def _held(attributes: Mapping[str, Attribute]) -> dict[str, Attribute]:
 def policy_changes(kept: Policy, given: Policy) -> Iterator[str]:
     """Name every part in which a policy differs from that of a series; how tables are read and written is not compared.
 
-    Raises
-    ------
-    SfumatoError
-        When a hierarchy cannot be read.
+    Raises ``SfumatoError`` when a hierarchy cannot be read.
     """
     several = kept.columns.person is not None
     before, after = kept.to_mapping(), stored_policy(given, several=several).to_mapping()

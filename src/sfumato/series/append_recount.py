@@ -32,8 +32,6 @@ Rows = NDArray[np.int64]
 def recount_append(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount an appended release from its folder and that of the one before; see :mod:`sfumato.series.append_recount`.
 
-    Notes
-    -----
     *Guarantee.* If all checks hold, then for whoever was in the older release nothing new is published; and who came
     with the newer one is in a class of newcomers that satisfies every model, whatever is known of the others. That
     nobody came twice is not in the folders: the steward attests it. Cost O(n · q + n log n).
@@ -81,21 +79,9 @@ def _number(release: ReadRelease) -> int:
 def new_rows(older: pl.DataFrame, newer: pl.DataFrame) -> tuple[int, Rows]:
     """Take the rows of one table out of another, equal ones as often as they occur.
 
-    Parameters
-    ----------
-    older, newer
-        Tables with the same columns, in any order, of published values.
-
-    Returns
-    -------
-    missing : int
-        Rows of the older table that the newer one does not have.
-    fresh : numpy.ndarray
-        int64, rising: the rows of the newer table that are left. Of equal rows the first ones are taken out.
-
-    Notes
-    -----
-    Cost O(n · q + n log n).
+    `older`, `newer`: tables with the same columns, in any order, of published values. Returns: `missing`: Rows of the
+    older table that the newer one does not have; `fresh`: int64, rising: the rows of the newer table that are left. Of
+    equal rows the first ones are taken out. Cost O(n · q + n log n).
     """
     both = [_one_below_the_other(older[name], newer[name]) for name in newer.columns]
     group_of, count = group_rows(both)
@@ -221,8 +207,6 @@ LEFT = "whoever is in a class that is gone has left, and nobody else"
 def recount_withdrawal(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount a withdrawal from its folder and that of the release before; see :mod:`sfumato.series.append_recount`.
 
-    Notes
-    -----
     *Guarantee.* If all checks hold, the release can be computed from the one before and from which labels are gone. So
     it adds nothing about anybody but this: somebody of these classes withdrew. Whoever did is hidden in the class as
     before, and so are all others of it. Cost O(n · q + n log n).

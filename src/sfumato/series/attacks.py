@@ -60,19 +60,12 @@ Came = tuple[Numbers, tuple[Numbers, Numbers]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Covering:
-    """The classes of a release that cover each person.
+    """The classes of a release that cover each person."""
 
-    Attributes
-    ----------
-    person, class_of : numpy.ndarray
-        int64 (p,): sorted by person, then class.
-    count : int
-        People n.
-    """
-
+    # `person`, `class_of`: int64 (p,): sorted by person, then class
     person: Numbers
     class_of: Numbers
-    count: int
+    count: int  # people n
 
     @classmethod
     def of(cls, marks: Marks) -> Covering:
@@ -91,10 +84,7 @@ class Covering:
         return Covering(owner, self.class_of[at], len(people))
 
     def of_all_records(self, owner_of: Numbers) -> Covering:
-        """Return the classes that cover all records of an owner, where people are records; owners from 0, each there.
-
-        owner_of : int64 (n,)
-        """
+        """Return the classes that cover all records of an owner, int64 (n,) from 0, where people are records."""
         records = np.bincount(owner_of)
         width = int(self.class_of.max(initial=0)) + 1
         keys, times = np.unique(owner_of[self.person] * width + self.class_of, return_counts=True)
@@ -130,25 +120,11 @@ def covering(
 ) -> Covering:
     """Find the classes that cover each person, whose values are text in columns named like labels.
 
-    Parameters
-    ----------
-    labels
-        What each class publishes.
-    people
-        A row for each.
-    kinds
-        How to read the columns.
-    trees
-        The values under each node of hierarchies.
-    came
-        With which release each person came, int64 (n,), and the first and the last one that each class names; None
-        where that is not said.
-
-    Notes
-    -----
-    Space is halved as for classes that meet (:func:`~sfumato.series.recount.meeting`): a person is a class of
-    one value. People with equal values are looked up once. Cost O(q c log c) for c classes and different people, where
-    few classes cover a person.
+    `labels`: what each class publishes. `people`: a row for each. `kinds`: how to read the columns. `trees`: the values
+    under each node of hierarchies. `came`: with which release each person came, int64 (n,), and the first and the last
+    one that each class names; None where that is not said. Space is halved as for classes that meet
+    (:func:`~sfumato.series.recount.meeting`): a person is a class of one value. People with equal values are looked up
+    once. Cost O(q c log c) for c classes and different people, where few classes cover a person.
     """
     table = people.select(list(kinds))
     if came is not None:
@@ -247,20 +223,12 @@ class _Step(NamedTuple):
 class Traces:
     """The ways that rows can have gone through all releases.
 
-    Notes
-    -----
     A row goes on only where some world lets it: no value changes, classes meet, and every older row has a place in the
     newer release. Whoever came with a release has none of the rows there that are old in every world.
     """
 
     def __init__(self, releases: Sequence[Released]) -> None:
-        """Work out each step.
-
-        Raises
-        ------
-        InputError
-            When two neighbours do not belong together.
-        """
+        """Work out each step. Raises ``InputError`` when two neighbours do not belong together."""
         self.places = [each.places for each in releases]
         self.steps = [_step(older, newer) for older, newer in pairwise(releases)]
         self.width = 1 + max(int(each.value_of.max(initial=0)) for each in self.places)
@@ -268,18 +236,10 @@ class Traces:
     def left(self, covers: Sequence[Covering], came: int) -> Left:
         """Return the rows of each value that are left to people who came with one release; float64 (n, v).
 
-        Parameters
-        ----------
-        covers
-            For each release, which of its classes cover each person.
-        came
-            The release, from 0.
-
-        Notes
-        -----
-        Of each value as many rows as in the release that leaves fewest: those on some way through all releases, from
-        the one with which the person came, along classes that cover the person. Cost O(n v), and the edges between the
-        classes that cover a person.
+        `covers`: for each release, which of its classes cover each person. `came`: the release, from 0. Of each value
+        as many rows as in the release that leaves fewest: those on some way through all releases, from the one with
+        which the person came, along classes that cover the person. Cost O(n v), and the edges between the classes that
+        cover a person.
         """
         found = np.zeros((covers[0].count, self.width))
         if not len(self._release_of):
@@ -346,36 +306,20 @@ class _Known(NamedTuple):
 
 @dataclass(frozen=True)
 class Played:
-    """What one attack left to people.
-
-    Attributes
-    ----------
-    attack : str
-    cases : int
-        Cases: people, once for each two releases where two are compared.
-    least_rows, least_values : int or None
-        The fewest rows, and different values of all that rows publish beside their class, that are left to somebody.
-        No rows where sensitive values are counted.
-    below : int
-        Cases in which fewer rows, or values, are left than the releases promise.
-    alone : int
-        Cases in which one is left, or none.
-    unplayed : str or None
-        Why it could not be played.
-    by_one_release : int or None
-        People whom one release alone leaves fewer than promised, where that is counted; they are not in `below`.
-    by_chance : int or None
-        People who would be left fewer if the attacker took the class of somebody else; a control.
-    """
+    """What one attack left to people."""
 
     attack: str
-    cases: int
+    cases: int  # cases: people, once for each two releases where two are compared
+    # `least_rows`, `least_values`: The fewest rows, and different values of all that rows publish beside their class,
+    # that are left to somebody. No rows where sensitive values are counted.
     least_rows: int | None = None
     least_values: int | None = None
-    below: int = 0
-    alone: int = 0
-    unplayed: str | None = None
+    below: int = 0  # cases in which fewer rows, or values, are left than the releases promise
+    alone: int = 0  # cases in which one is left, or none
+    unplayed: str | None = None  # why it could not be played
+    # people whom one release alone leaves fewer than promised, where that is counted; they are not in `below`
     by_one_release: int | None = None
+    # people who would be left fewer if the attacker took the class of somebody else; a control
     by_chance: int | None = None
 
     def __str__(self) -> str:
@@ -394,25 +338,13 @@ class Played:
 
 @dataclass(frozen=True)
 class SeriesAttacks:
-    """What several releases tell of people together.
-
-    Attributes
-    ----------
-    releases : int
-    promised : int
-        Rows, or different sensitive values, that every single release leaves to everybody.
-    alone : tuple of int
-        The fewest that each release leaves to somebody by itself: the control.
-    played : tuple of Played
-    counts : str
-        What is counted, ``"row"`` or ``"value"``.
-    """
+    """What several releases tell of people together."""
 
     releases: int
-    promised: int
-    alone: tuple[int, ...]
+    promised: int  # rows, or different sensitive values, that every single release leaves to everybody
+    alone: tuple[int, ...]  # the fewest that each release leaves to somebody by itself: the control
     played: tuple[Played, ...]
-    counts: Literal["row", "value"] = "row"
+    counts: Literal["row", "value"] = "row"  # what is counted, ``"row"`` or ``"value"``
 
     @property
     def ok(self) -> bool:
@@ -442,39 +374,23 @@ def attack_releases(
 ) -> SeriesAttacks:
     """Play attacks on releases whose people are known.
 
-    Parameters
-    ----------
-    releases
-        Folders, the oldest first; at least two.
-    originals
-        Tables of the people who came with the first release, with the second one, and so on; with one table everybody
-        is in all of them.
-    reading
-        How to read these tables; None: as files of commas in UTF-8.
-    key_form
-        Which spellings of a key are one person's, where people may have several records; None: as `reading` says.
+    `releases`: folders, the oldest first; at least two. `originals`: tables of the people who came with the first
+    release, with the second one, and so on; with one table everybody is in all of them. `reading`: how to read these
+    tables; None: as files of commas in UTF-8. `key_form`: which spellings of a key are one person's, where people may
+    have several records; None: as `reading` says. Raises ``InputError`` when tables and releases do not fit each other,
+    or keys may be spellings of each other. Raises ``VerificationError`` when the releases cannot be compared. Raises
+    ``PolicyError`` for releases with counterfeits, and from which people withdrew.
 
-    Raises
-    ------
-    InputError
-        When tables and releases do not fit each other, or keys may be spellings of each other.
-    VerificationError
-        When the releases cannot be compared.
-    PolicyError
-        For releases with counterfeits, and from which people withdrew.
-
-    Notes
-    -----
     The attacker knows the quasi-identifying values of one person and with which release the person came, and that
     people stay. Several classes may cover a person; the rows of all of them are counted. Where the releases are about
     people with several records, the attacker knows all of a person's, which one class has to cover; rows are counted
     for each record of the person, so that one row of ten is left to whoever has two of twenty. Records that come with a
-    later table than the first of the person are taken for left out. *Intersection*: of each value
-    as many rows as the release has that has fewest. *Difference*: rows that one release has more than the one
-    before. *Forward and cross*, *backward*: :func:`~sfumato.series.recount.recount_pair`, for each two releases;
-    rows that can be traced from one release to the other are excluded there. *Record tracing*: rows are followed
-    through all releases (:class:`~sfumato.series.attacks.Traces`). Cost, for each two releases, O(n v), and
-    what the classes that cover a person have in common with each other.
+    later table than the first of the person are taken for left out. *Intersection*: of each value as many rows as the
+    release has that has fewest. *Difference*: rows that one release has more than the one before. *Forward and cross*,
+    *backward*: :func:`~sfumato.series.recount.recount_pair`, for each two releases; rows that can be traced from one
+    release to the other are excluded there. *Record tracing*: rows are followed through all releases
+    (:class:`~sfumato.series.attacks.Traces`). Cost, for each two releases, O(n v), and what the classes that cover a
+    person have in common with each other.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -531,9 +447,9 @@ def read_people(path: Path, names: Sequence[str], reading: Policy | None = None,
     if reading is None:
         return read_table(path, Schema(quasi_identifying={**dict.fromkeys(names), **keys}, others="drop")).frame
     schema = reading.to_schema()
-    said = {**schema.quasi_identifying, **schema.sensitive}
-    wanted = {**{name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
-    columns = policy_columns(Schema(quasi_identifying=wanted, others="drop"))
+    settings = {**schema.quasi_identifying, **schema.sensitive}
+    attributes = {**{name: replace(settings.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
+    columns = policy_columns(Schema(quasi_identifying=attributes, others="drop"))
     return read_table(path, reading.model_copy(update={"columns": columns})).frame
 
 
@@ -757,34 +673,17 @@ def attack_present(
 ) -> SeriesAttacks:
     """Play the intersection of sensitive values on releases of whoever was there at the time.
 
-    Parameters
-    ----------
-    releases
-        Folders, the oldest first; at least two, each with one sensitive column.
-    originals
-        For each release the table of everybody who is in it.
-    key
-        The column of these tables that says who a record is about.
-    reading
-        How to read these tables; None: as files of commas in UTF-8.
-    key_form
-        Which spellings of a key are one person's; None: as `reading` says.
+    `releases`: folders, the oldest first; at least two, each with one sensitive column. `originals`: for each release
+    the table of everybody who is in it. `key`: the column of these tables that says who a record is about. `reading`:
+    how to read these tables; None: as files of commas in UTF-8. `key_form`: which spellings of a key are one person's;
+    None: as `reading` says. Raises ``InputError`` when tables and releases do not fit each other, somebody is in a
+    table twice, or keys may be other spellings. Raises ``VerificationError`` when a release cannot be read. Raises
+    ``PolicyError`` when a release promises no number of different values, or has several sensitive columns.
 
-    Raises
-    ------
-    InputError
-        When tables and releases do not fit each other, somebody is in a table twice, or keys may be other spellings.
-    VerificationError
-        When a release cannot be read.
-    PolicyError
-        When a release promises no number of different values, or has several sensitive columns.
-
-    Notes
-    -----
-    The attacker knows the quasi-identifying values of one person, and in which releases the person is. In each of
-    these the sensitive value is one of those of the classes that cover the person, counterfeits among them; it is one
-    that all of them have. The attack falls short of somebody who knows everybody's values and so everybody's class.
-    Cost O(n · c · v) for each release.
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. In each of these
+    the sensitive value is one of those of the classes that cover the person, counterfeits among them; it is one that
+    all of them have. The attack falls short of somebody who knows everybody's values and so everybody's class. Cost O(n
+    · c · v) for each release.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -807,12 +706,12 @@ def _promised_values(release: ReadRelease) -> int:
     if len(release.published.sensitive) != 1:
         raise PolicyError(f"{release.path.name}: has not one sensitive column; without --key, attacks count rows")
     models = [model for entry in release.description.models if (model := build_model(entry)) is not None]
-    told = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
-    if not told:
+    promises = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
+    if not promises:
         raise PolicyError(
             f"{release.path.name}: promises no number of different sensitive values; without --key, attacks count rows"
         )
-    return int(max(told))
+    return int(max(promises))
 
 
 def people_of(
@@ -820,10 +719,7 @@ def people_of(
 ) -> list[pl.DataFrame]:
     """Read keys and quasi-identifying values of each release as text; the key comes first, in a column :data:`KEY`.
 
-    Raises
-    ------
-    InputError
-        When the key is published, is missing, is there twice, or may be a spelling of another.
+    Raises ``InputError`` when the key is published, is missing, is there twice, or may be a spelling of another.
     """
     shown = [Labelled.read(each).labels.columns for each in read]
     columns = key_columns(key)
@@ -882,15 +778,9 @@ def attack_with_keys(
 ) -> SeriesAttacks:
     """Play what can be played where people are told apart by a key, and may leave.
 
-    Parameters
-    ----------
-    releases, originals, key, reading, key_form
-        As :func:`attack_present`; releases that are of no common series may have other columns.
-
-    Raises
-    ------
-    InputError, VerificationError, PolicyError
-        As of :func:`~sfumato.series.attacks.attack_present`.
+    `releases`, `originals`, `key`, `reading`, `key_form`: as :func:`attack_present`; releases that are of no common
+    series may have other columns. Raises ``InputError`` or ``VerificationError`` or ``PolicyError`` as of
+    :func:`~sfumato.series.attacks.attack_present`.
     """
     if of_one_series([ReadRelease.of(path) for path in releases]):
         found = attack_present(releases, originals, key, reading, key_form=key_form)
@@ -909,32 +799,17 @@ def compose(
 ) -> SeriesAttacks:
     """Intersect the sensitive values of the classes that somebody can be in, over releases made independently.
 
-    Parameters
-    ----------
-    releases
-        At least two folders of generalized tables. Quasi-identifying columns may differ; some sensitive column must be
-        in all of them.
-    originals
-        For each release the table of everybody who is in it.
-    key
-        The column of these tables that says who a record is about.
-    reading
-        How to read these tables.
-    key_form
-        Which spellings of a key are one person's; None: as `reading` says.
+    `releases`: at least two folders of generalized tables. Quasi-identifying columns may differ; some sensitive column
+    must be in all of them. `originals`: for each release the table of everybody who is in it. `key`: the column of
+    these tables that says who a record is about. `reading`: how to read these tables. `key_form`: which spellings of a
+    key are one person's; None: as `reading` says. Returns: `promised` is the smallest number of different values that
+    the releases promise, and 2 where none promises any. People count whom no release alone leaves fewer than that.
+    `by_one_release` counts those whom one does, and `by_chance` those who would be left fewer if everybody's class in
+    the last release were that of the next person: a control, as an attacker who took somebody else's class would find
+    no more than that.
 
-    Returns
-    -------
-    SeriesAttacks
-        `promised` is the smallest number of different values that the releases promise, and 2 where none promises any.
-        People count whom no release alone leaves fewer than that. `by_one_release` counts those whom one does, and
-        `by_chance` those who would be left fewer if everybody's class in the last release were that of the next person:
-        a control, as an attacker who took somebody else's class would find no more than that.
-
-    Notes
-    -----
-    The attacker knows the quasi-identifying values of one person, and in which releases the person is. Cost
-    O(n · c · v) for each release.
+    The attacker knows the quasi-identifying values of one person, and in which releases the person is. Cost O(n · c ·
+    v) for each release.
 
     *Source.* S. R. Ganta, S. P. Kasiviswanathan, A. Smith, "Composition attacks and auxiliary information in data
     privacy", KDD 2008.

@@ -48,36 +48,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch:
-    """Newcomers, and those who have waited for them.
+    """Newcomers, and those who have waited for them."""
 
-    Attributes
-    ----------
-    table : Table
-        Their records: one each, unless the series counts people who may have several.
-    encoded : EncodedTable
-        On the grids of the series.
-    tags : polars.Series of Binary
-        Who each record is about.
-    policy : Policy
-        With which the table was read.
-    frozen : Frozen
-        What the series fixes from now on.
-    newcomers : int
-        How many people did not wait.
-    notes : tuple of str
-        What the steward should know of the table.
-    spellings : Spellings or None
-        Everybody's, theirs among them, where the ledger keeps them.
-    """
-
-    table: Table
-    encoded: EncodedTable
-    tags: pl.Series
-    policy: Policy
-    frozen: Frozen
-    newcomers: int
-    notes: tuple[str, ...] = ()
-    spellings: Spellings | None = None
+    table: Table  # their records: one each, unless the series counts people who may have several
+    encoded: EncodedTable  # on the grids of the series
+    tags: pl.Series  # who each record is about
+    policy: Policy  # with which the table was read
+    frozen: Frozen  # what the series fixes from now on
+    newcomers: int  # how many people did not wait
+    notes: tuple[str, ...] = ()  # what the steward should know of the table
+    spellings: Spellings | None = None  # Everybody's, theirs among them, where the ledger keeps them
 
     @property
     def people(self) -> int:
@@ -100,25 +80,12 @@ def read_batch(
 ) -> Batch:
     """Read the newcomers, and put those who wait beside them.
 
-    Parameters
-    ----------
-    source
-        As :func:`sfumato.read_table` takes it.
-    ledger
-        Of the series.
-    everybody
-        Whether people of earlier releases belong into the table, too.
-    leave_out_known
-        Whether records of people who are in a release already are left out. Else they are refused.
-    key_form
-        What is answered about spellings of keys, from this table on.
-
-    Raises
-    ------
-    SfumatoError
-        With everything that is wrong, at once: columns, types, values outside a hierarchy or domain, people without a
-        key, with two records where the series has one of each, or who are in a release already. Counts and column names
-        are shown, no value.
+    `source`: as :func:`sfumato.read_table` takes it. `ledger`: of the series. `everybody`: whether people of earlier
+    releases belong into the table, too. `leave_out_known`: whether records of people who are in a release already are
+    left out. Else they are refused. `key_form`: what is answered about spellings of keys, from this table on. Raises
+    ``SfumatoError`` with everything that is wrong, at once: columns, types, values outside a hierarchy or domain,
+    people without a key, with two records where the series has one of each, or who are in a release already. Counts and
+    column names are shown, no value.
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
     policy = ledger.policy if known is None else known.settled(ledger.policy)
@@ -177,17 +144,9 @@ def _without_known(
 def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Policy:
     """Return a policy that reads one table as it is written, where it is not written like the first one.
 
-    Parameters
-    ----------
-    policy
-        Of the series.
-    words
-        ``source``: keys of the policy's ``[source]``; ``written``: settings of columns, such as their form of dates.
-
-    Raises
-    ------
-    PolicyError
-        When a column that is named is none of the quasi-identifying or sensitive ones, or a setting is wrong.
+    `policy`: of the series. `words`: ``source``: keys of the policy's ``[source]``; ``written``: settings of columns,
+    such as their form of dates. Raises ``PolicyError`` when a column that is named is none of the quasi-identifying or
+    sensitive ones, or a setting is wrong.
     """
     source, written = words.get("source", {}), words.get("written", {})
     if not source and not written:
@@ -198,7 +157,7 @@ def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Po
     unknown = [name for name in written if not any(name in columns for columns in roles.values())]
     raise_all(PolicyError, [f"column {name!r}: is none that the series reads values of" for name in unknown])
     for role, columns in roles.items():
-        mapping["columns"][role] = {name: {**said, **written.get(name, {})} for name, said in columns.items()}
+        mapping["columns"][role] = {name: {**setting, **written.get(name, {})} for name, setting in columns.items()}
     return Policy.from_mapping(mapping)
 
 
@@ -246,10 +205,7 @@ def _key_of(source: object, policy: Policy, key: PersonKey) -> tuple[Header | No
 def key_read(opened: TableSource, key: PersonKey, reading: ValueReading) -> pl.Series:
     """Read the key of people out of a source, null where there is none; of several columns as one.
 
-    Raises
-    ------
-    InputError
-        When it cannot be read.
+    Raises ``InputError`` when it cannot be read.
     """
     parts = opened.read(key_columns(key))
     return one_key([with_missing(kept_column(part, reading), reading) for part in parts])

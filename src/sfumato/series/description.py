@@ -34,24 +34,12 @@ def ledger_of(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class SeriesDescription:
-    """The content of ``series.json``, written once.
+    """The content of ``series.json``, written once."""
 
-    Attributes
-    ----------
-    id : str
-        Drawn at random when the series was started.
-    ledger : str
-        What only whoever holds the ledger could have written: a keyed hash of the id.
-    policy : mapping
-        The published edition of the policy of all releases, as plain values.
-    way : str
-        How every release is made, a name in :data:`sfumato.series.ways.WAYS`.
-    """
-
-    id: str
-    ledger: str
-    policy: Mapping[str, Any]
-    way: str = APPEND
+    id: str  # drawn at random when the series was started
+    ledger: str  # what only whoever holds the ledger could have written: a keyed hash of the id
+    policy: Mapping[str, Any]  # the published edition of the policy of all releases, as plain values
+    way: str = APPEND  # how every release is made, a name in :data:`sfumato.series.ways.WAYS`
 
     def text(self) -> str:
         """Return the content of the file."""
@@ -60,13 +48,7 @@ class SeriesDescription:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """Read the file.
-
-        Raises
-        ------
-        VerificationError
-            When it is damaged or of a later format.
-        """
+        """Read the file. Raises ``VerificationError`` when it is damaged or of a later format."""
         try:
             content = unambiguous(text)
             if content["kind"] != KIND:
@@ -85,47 +67,28 @@ class SeriesDescription:
 
 @dataclass(frozen=True)
 class SeriesPlace:
-    """The place of a release in a series.
-
-    Attributes
-    ----------
-    id : str
-        Of the series.
-    number : int
-        From 1 on.
-    way : str
-        How it was made of its predecessor, a name in :data:`sfumato.series.ways.WAYS`.
-    previous : str
-        sha256 of the ``release.json`` of the release before; of ``series.json`` for the first one.
-    covers : mapping of str to mapping
-        For each column that publishes nodes of a hierarchy, where recipients compare labels: the labels, published up
-        to this release, that lie under each other one. Empty elsewhere.
-    """
+    """The place of a release in a series."""
 
     id: str
-    number: int
-    way: str
-    previous: str
+    number: int  # from 1 on
+    way: str  # how it was made of its predecessor, a name in :data:`sfumato.series.ways.WAYS`
+    previous: str  # sha256 of the ``release.json`` of the release before; of ``series.json`` for the first one
+    # For each column that publishes nodes of a hierarchy, where recipients compare labels: the labels, published up to
+    # this release, that lie under each other one. Empty elsewhere.
     covers: Covers = field(default_factory=dict)
 
     @classmethod
     def of(cls, mark: str) -> SeriesPlace | None:
-        """Read it from the text of a ``release.json``; None where the release is of no series.
-
-        Raises
-        ------
-        VerificationError
-            When it cannot be read.
-        """
+        """Read it from a ``release.json``; None for a release of no series; ``VerificationError`` if damaged."""
         try:
-            said = unambiguous(mark).get(KEY)
-            if said is None:
+            content = unambiguous(mark).get(KEY)
+            if content is None:
                 return None
-            number = said["number"]
+            number = content["number"]
             if type(number) is not int or number < 1:
                 raise ValueError
-            covers = _covers(said.get("covers", {}))
-            return cls(_text(said["id"]), number, _text(said["way"]), _text(said["previous"]), covers)
+            covers = _covers(content.get("covers", {}))
+            return cls(_text(content["id"]), number, _text(content["way"]), _text(content["previous"]), covers)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise VerificationError(_DAMAGED.format("release.json")) from None
 
@@ -156,13 +119,7 @@ _UNFINISHED = re.compile(r"\.\d{4,}\.[0-9a-f]{8}\.(part|old)")
 
 @dataclass(frozen=True)
 class SeriesFolder:
-    """A folder of releases.
-
-    Attributes
-    ----------
-    path : Path
-    description : SeriesDescription
-    """
+    """A folder of releases."""
 
     path: Path
     description: SeriesDescription
@@ -171,19 +128,17 @@ class SeriesFolder:
     def open(cls, path: Path) -> SeriesFolder:
         """Read what a folder says of itself.
 
-        Raises
-        ------
-        InputError
-            When it is no folder of a series.
-        VerificationError
-            When its ``series.json`` is damaged.
+        Raises ``InputError`` when it is no folder of a series. Raises ``VerificationError`` when its ``series.json`` is
+        damaged.
         """
         if not path.is_dir():
             begun = interrupted(path)
             raise InputError(begun or f"{path}: no such folder; start a series there with sfumato series start")
         if not (path / FILE).is_file():
-            told = "it is a single release" if (path / MARK).is_file() else "it is not a series"
-            raise InputError(f"{path}: holds no {FILE}, so {told}; give the folder that holds the numbered releases")
+            sentence = "it is a single release" if (path / MARK).is_file() else "it is not a series"
+            raise InputError(
+                f"{path}: holds no {FILE}, so {sentence}; give the folder that holds the numbered releases"
+            )
         text = read_regular_text(path / FILE, errors="replace")
         return cls(path, SeriesDescription.of(text))
 

@@ -25,25 +25,13 @@ _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 @dataclass(frozen=True)
 class Frozen:
-    """What every later table has to have in common with the first one.
+    """What every later table has to have in common with the first one."""
 
-    Attributes
-    ----------
-    header : tuple of str
-        All columns of the first table, those that were dropped, too.
-    kinds : mapping of str to str
-        Of every quasi-identifying and sensitive column.
-    types : mapping of str to str
-        Of every published column of the table, with ``"text"`` for any text.
-    insensitive : tuple of str
-    grids : mapping of str to Rounding
-        On which intervals of numbers and dates end; others join when they are first rounded.
-    """
-
-    header: tuple[str, ...]
-    kinds: Mapping[str, str]
-    types: Mapping[str, str]
+    header: tuple[str, ...]  # all columns of the first table, those that were dropped, too
+    kinds: Mapping[str, str]  # of every quasi-identifying and sensitive column
+    types: Mapping[str, str]  # of every published column of the table, with ``"text"`` for any text
     insensitive: tuple[str, ...]
+    # on which intervals of numbers and dates end; others join when they are first rounded
     grids: Mapping[str, IntervalGrid] = field(default_factory=dict)
 
     @classmethod
@@ -76,22 +64,16 @@ class Frozen:
         return {name: replace(attribute, kind=Kind(self.kinds[name])) for name, attribute in attributes.items()}
 
     def typed(self, table: Table) -> Table:
-        """Return a table whose columns have the types of the first one.
-
-        Raises
-        ------
-        InputError
-            With every column that cannot have it.
-        """
+        """Return a table with the column types of the first; ``InputError`` with every column that cannot have it."""
         raise_all(InputError, self._of_other_types(table))
         return replace(table, frame=pl.DataFrame([_as(column, self.types[column.name]) for column in table.frame]))
 
     def _of_other_types(self, table: Table) -> Iterator[str]:
         for column in table.frame:
-            found, wanted = _type(column), self.types[column.name]
-            if found != wanted and not _fits(column, wanted):
+            found, expected = _type(column), self.types[column.name]
+            if found != expected and not _fits(column, expected):
                 yield (
-                    f"column {column.name!r} holds {_in_words(found)}, and {_in_words(wanted)} in the series so far; "
+                    f"column {column.name!r} holds {_in_words(found)}, and {_in_words(expected)} in the series so far; "
                     "convert it"
                 )
 
@@ -127,18 +109,18 @@ def _type(column: pl.Series) -> str:
     return TEXT if isinstance(column.dtype, _TEXTS) else str(column.dtype)
 
 
-def _fits(column: pl.Series, wanted: str) -> bool:
+def _fits(column: pl.Series, dtype: str) -> bool:
     """Tell whether values may be written as the first table has them: whole numbers as others, anything as text."""
-    empty = column.null_count() == len(column) and wanted in _NAMED
-    return empty or wanted == TEXT or (wanted == str(pl.Float64) and column.dtype.is_integer())
+    empty = column.null_count() == len(column) and dtype in _NAMED
+    return empty or dtype == TEXT or (dtype == str(pl.Float64) and column.dtype.is_integer())
 
 
-def _as(column: pl.Series, wanted: str) -> pl.Series:
-    if _type(column) == wanted:
+def _as(column: pl.Series, dtype: str) -> pl.Series:
+    if _type(column) == dtype:
         return column
-    if wanted == TEXT:
+    if dtype == TEXT:
         return text_of(column).alias(column.name)
-    return column.cast(_NAMED[wanted])
+    return column.cast(_NAMED[dtype])
 
 
 _NAMED: dict[str, pl.DataType] = {str(dtype): dtype() for dtype in (pl.Int64, pl.Float64, pl.Boolean, pl.Date)}

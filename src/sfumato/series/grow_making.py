@@ -72,35 +72,22 @@ _DAMAGED = "the ledger is damaged: what it keeps of the growing classes cannot b
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GrowingState:
-    """How a growing series stands after a release.
+    """How a growing series stands after a release. Letters: n people, c classes, t nodes."""
 
-    Letters: n people, c classes, t nodes.
-
-    Attributes
-    ----------
-    records : polars.DataFrame
-        Everybody who is published, with their tags.
-    tree : CutTree
-        How they were cut.
-    node_of : numpy.ndarray
-        int64 (c,): the node where each class stands; classes are numbered as the recipient numbers them.
-    codes : mapping of str to list of str
-        For each quasi-identifying attribute the texts of its codes, in the order of the tree.
-    """
-
-    records: pl.DataFrame
-    tree: CutTree
-    node_of: Numbers
+    records: pl.DataFrame  # everybody who is published, with their tags
+    tree: CutTree  # how they were cut
+    node_of: Numbers  # int64 (c,): the node where each class stands; classes are numbered as the recipient numbers them
+    # for each quasi-identifying attribute the texts of its codes, in the order of the tree
     codes: Mapping[str, Sequence[str]]
 
     def content(self) -> bytes:
         """Return the content of a file."""
         records, file = io.BytesIO(), io.BytesIO()
         self.records.write_parquet(records)
-        said = json.dumps({"format": FORMAT, "codes": {name: list(texts) for name, texts in self.codes.items()}})
+        content = json.dumps({"format": FORMAT, "codes": {name: list(texts) for name, texts in self.codes.items()}})
         np.savez(
             file,
-            said=np.frombuffer(said.encode(), dtype=np.uint8),
+            said=np.frombuffer(content.encode(), dtype=np.uint8),
             records=np.frombuffer(records.getvalue(), dtype=np.uint8),
             attribute=self.tree.attribute,
             left=self.tree.left,
@@ -111,13 +98,7 @@ class GrowingState:
 
     @classmethod
     def read(cls, content: bytes) -> GrowingState:
-        """Read the content of a file.
-
-        Raises
-        ------
-        VerificationError
-            When it is damaged or of a later format.
-        """
+        """Read the content of a file. Raises ``VerificationError`` when it is damaged or of a later format."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 said: dict[str, Any] = json.loads(file["said"].tobytes())
@@ -179,21 +160,12 @@ _DIFFER = "the releases and the ledger do not say the same of everybody; nothing
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Everybody:
-    """All people: those of the releases before, and after them those who come.
-
-    Attributes
-    ----------
-    table : Table
-    encoded : EncodedTable
-    tags : polars.Series of Binary
-    frozen : Frozen
-        With the grids that everybody's values ask for.
-    """
+    """All people: those of the releases before, and after them those who come."""
 
     table: Table
     encoded: EncodedTable
     tags: pl.Series
-    frozen: Frozen
+    frozen: Frozen  # with the grids that everybody's values ask for
 
     @classmethod
     def of(cls, batch: Batch, state: GrowingState | None) -> _Everybody:
@@ -212,12 +184,8 @@ class _Everybody:
 def grow_release(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     """Make a release of everybody, whose classes took newcomers in; see :func:`~sfumato.series.grow_moves.grow`.
 
-    Raises
-    ------
-    UnsatisfiableError
-        When the newcomers alone cannot satisfy the models.
-    InputError
-        For newcomers with numbers that two releases cannot be compared by.
+    Raises ``UnsatisfiableError`` when the newcomers alone cannot satisfy the models. Raises ``InputError`` for
+    newcomers with numbers that two releases cannot be compared by.
     """
     _refuse_huge(batch)
     refuse_too_few(batch)

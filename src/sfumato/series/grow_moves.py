@@ -67,23 +67,11 @@ NO_CHAINS = ChainArrays(_NO_LIST, _NO_LIST, _NO_TABLE, _NO_TABLE, np.zeros((0, 0
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KnownChains:
-    """Chains of classes to the last release, in codes of the table.
+    """Chains of classes to the last release, h of them, in codes of the table; n people, c classes."""
 
-    Letters: n people, c classes of the last release, h chains.
-
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int64 (n,): class in the last release, −1 newcomers.
-    starts : numpy.ndarray
-        int64 (c + 1,): where the chains to each class start.
-    boxes : Boxes
-        What each covers, h of them.
-    """
-
-    class_of: Numbers
-    starts: Numbers
-    boxes: Boxes
+    class_of: Numbers  # int64 (n,): class in the last release, −1 newcomers
+    starts: Numbers  # int64 (c + 1,): where the chains to each class start
+    boxes: Boxes  # what each covers, h of them
 
     @classmethod
     def of(
@@ -91,18 +79,8 @@ class KnownChains:
     ) -> KnownChains:
         """Read chains in codes.
 
-        Parameters
-        ----------
-        chains
-            To the last release.
-        class_of
-            See the class.
-        points
-            What some people would publish alone.
-        holders
-            int64 (attributes, codes): which of them has the code, −1 nobody.
-        attributes
-            Of the table.
+        `chains`: to the last release. `class_of`: see the class. `points`: what some people would publish alone.
+        `holders`: int64 (attributes, codes): which of them has the code, −1 nobody. `attributes`: of the table.
         """
         order = np.argsort(chains.class_of, kind="stable")
         starts = np.searchsorted(chains.class_of[order], np.arange(int(class_of.max(initial=-1)) + 2))
@@ -141,8 +119,8 @@ class KnownChains:
 def holders_of(table: EncodedTable) -> tuple[Numbers, NDArray[np.int32]]:
     """Choose somebody for each code of each attribute.
 
-    Returns which of those who were chosen has the code, int64 (attributes, codes), −1 nobody; and a class for each
-    of them alone, int32 (n,), −1 for all others.
+    Returns which of those who were chosen has the code, int64 (attributes, codes), −1 nobody; and a class for each of
+    them alone, int32 (n,), −1 for all others.
     """
     width = 1 + max((attribute.size for attribute in table.attributes), default=0)
     holders = np.full((len(table.attributes), width), -1, dtype=np.int64)
@@ -167,45 +145,22 @@ Marks = NDArray[np.bool_]
 
 @dataclass(eq=False)
 class Standing:
-    """A class while the next release is made.
+    """A class while the next release is made."""
 
-    Attributes
-    ----------
-    rows : numpy.ndarray
-        int64: its people.
-    origin : int
-        One of the classes, of the last release or of newcomers alone, that it was made of.
-    """
-
-    rows: Numbers
-    origin: int
+    rows: Numbers  # int64: its people
+    origin: int  # one of the classes, of the last release or of newcomers alone, that it was made of
 
 
 @dataclass(eq=False)
 class Node:
-    """A node of the tree.
+    """A node of the tree."""
 
-    Attributes
-    ----------
-    attribute : int
-        Which attribute is cut here; −1 at a leaf.
-    left : numpy.ndarray
-        bool: which codes of it go left.
-    children : tuple of Node
-        Left and right, or none.
-    classes : list of Standing
-    cut_by : int
-        An origin for which the node was cut in this month, −1.
-    touched : bool
-        Whether a class came to it in this month.
-    """
-
-    attribute: int = -1
-    left: Marks = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    children: tuple[Node, ...] = ()
+    attribute: int = -1  # which attribute is cut here; −1 at a leaf
+    left: Marks = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))  # bool: which codes of it go left
+    children: tuple[Node, ...] = ()  # left and right, or none
     classes: list[Standing] = field(default_factory=list)
-    cut_by: int = -1
-    touched: bool = False
+    cut_by: int = -1  # an origin for which the node was cut in this month, −1
+    touched: bool = False  # whether a class came to it in this month
 
     def receive(self, standing: Standing) -> None:
         """Take in a class."""
@@ -230,20 +185,11 @@ class CutTree:
     """The tree as arrays, to be kept in the private ledger: it tells how the table was cut.
 
     Letters: t nodes, w codes of the attribute that has most. Nodes are numbered as :meth:`Node.below` yields them.
-
-    Attributes
-    ----------
-    attribute : numpy.ndarray
-        int64 (t,): which attribute is cut, −1 at leaves.
-    left : numpy.ndarray
-        bool (t, w): which codes go left.
-    right_child : numpy.ndarray
-        int64 (t,): the right child; the left one is the next node. −1 at leaves.
     """
 
-    attribute: Numbers
-    left: Marks
-    right_child: Numbers
+    attribute: Numbers  # int64 (t,): which attribute is cut, −1 at leaves
+    left: Marks  # bool (t, w): which codes go left
+    right_child: Numbers  # Int64 (t,): the right child; the left one is the next node. −1 at leaves.
 
 
 def frozen(root: Node, width: int) -> tuple[CutTree, list[Node]]:
@@ -286,18 +232,9 @@ def common_tree_node(tree: CutTree, first: Numbers, last: Numbers) -> Numbers:
 def tree_of_cuts(cuts: Numbers, members: Sequence[Numbers], codes: Numbers, ranged: Marks, width: int) -> Node:
     """Return the tree of cuts that a search made of a whole table.
 
-    Parameters
-    ----------
-    cuts
-        int64 (b, 4): see :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve_with_cuts`.
-    members
-        The people of each class; their numbers become origins.
-    codes
-        int64 (n, q)
-    ranged
-        bool (q,): attributes whose codes have an order, so that what neither side has goes to the nearer one.
-    width
-        Codes of an attribute, at most.
+    `cuts`: int64 (b, 4): see :meth:`~sfumato.anonymizers.mondrian.Mondrian.solve_with_cuts`. `members`: the people of
+    each class; their numbers become origins. `codes`: int64 (n, q). `ranged`: bool (q,): attributes whose codes have an
+    order, so that what neither side has goes to the nearer one. `width`: codes of an attribute, at most.
     """
     by_range = {(first, end): (attribute, middle) for attribute, first, middle, end in cuts.tolist()}
     root = Node()
@@ -343,46 +280,23 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ground:
-    """The table, and what was published of it before.
-
-    Letters: n people, q attributes, a attributes that rules look at.
-
-    Attributes
-    ----------
-    attributes : sequence of EncodedAttribute
-    axes : Axes
-    codes, sensitive : numpy.ndarray
-        int64 (n, q) and (n, a).
-    value_of : numpy.ndarray
-        int64 (n,): all that a row publishes beside its class.
-    group_of : numpy.ndarray
-        int64 (n,): people with one history, −1 newcomers.
-    left : Places
-        What is left to each group.
-    rules : RuleArrays
-    smallest : int
-    known : KnownChains or None
-        What every part has to meet, where all releases are counted together.
-    joined : list of int
-        For each origin one that it was mixed with, itself if none: what must be taken back together.
-    moved : set of int
-        Origins that were mixed, divided or sent down.
-    cut : list of (Node, Node)
-        The nodes that were cut, each with a copy from before, in order.
-    """
+    """The table of n people, and what was published of it before; q attributes, of which rules look at a."""
 
     attributes: Sequence[EncodedAttribute]
     axes: Axes
+    # `codes`, `sensitive`: int64 (n, q) and (n, a)
     codes: Numbers
     sensitive: Numbers
-    value_of: Numbers
-    group_of: Numbers
-    left: Places
+    value_of: Numbers  # int64 (n,): all that a row publishes beside its class
+    group_of: Numbers  # int64 (n,): people with one history, −1 newcomers
+    left: Places  # what is left to each group
     rules: RuleArrays
     smallest: int
-    known: KnownChains | None = None
+    known: KnownChains | None = None  # what every part has to meet, where all releases are counted together
+    # for each origin one that it was mixed with, itself if none: what must be taken back together
     joined: list[int] = field(default_factory=list)
-    moved: set[int] = field(default_factory=set)
+    moved: set[int] = field(default_factory=set)  # origins that were mixed, divided or sent down
+    # the nodes that were cut, each with a copy from before, in order
     cut: list[tuple[Node, Node]] = field(default_factory=list)
 
     @property
@@ -552,10 +466,7 @@ def _climb(attribute: EncodedAttribute, low: Numbers, high: Numbers) -> None:
 
 
 def alike(boxes: Boxes) -> tuple[Numbers, Numbers]:
-    """Give equal boxes one number, in order of first occurrence; also return where each occurs first.
-
-    int64 (c,) and (distinct,).
-    """
+    """Give equal boxes one number, by first occurrence, int64 (c,); also return where each occurs first."""
     everything = np.column_stack([boxes.low, boxes.high, *boxes.sets.values()]).astype(np.float64)
     everything[:, [index + side for index in boxes.sets for side in (0, boxes.width)]] = 0
     _, firsts, label_of = np.unique(everything, axis=0, return_index=True, return_inverse=True)
@@ -599,29 +510,16 @@ _UNCOVERED = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistoryGuard:
-    """What a candidate is recounted with.
-
-    Attributes
-    ----------
-    earlier : sequence of Released
-    models : sequence of PrivacyModel
-    values : SensitiveValues
-    classes : numpy.ndarray
-        int32 (n, releases): the class of everybody in each of them, −1 for who was not published.
-    before : Followed
-        Up to the last release.
-    chains : Chains or None
-        Those to the last release, where all releases are counted together; None: each two of them are.
-    released : callable
-        Makes the candidate of a tree: as recipients will hold it, and the class of everybody.
-    """
+    """What a candidate is recounted with."""
 
     earlier: Sequence[Released]
     models: Sequence[PrivacyModel]
     values: SensitiveValues
-    classes: NDArray[np.int32]
-    before: Followed
+    classes: NDArray[np.int32]  # (n, releases): the class of everybody in each of them, −1 for who was not published
+    before: Followed  # up to the last release
+    # those to the last release, where all releases are counted together; None: each two of them are
     chains: Chains | None
+    # makes the candidate of a tree: as recipients will hold it, and the class of everybody
     released: Callable[[Node], tuple[Released, NDArray[np.int32]]]
 
     def broken(self, left: Places) -> Marks:
@@ -640,12 +538,8 @@ def taken_back(
     """Recount a candidate against every earlier release, and take back what fails somebody until nothing does.
 
     `all_pairs`: False where the candidate is still to be changed, so that the last release is enough. Returns how many
-    mixed groups were taken back, and where everybody is in the end.
-
-    Raises
-    ------
-    InputError
-        When too little is left though nothing is mixed: the earlier releases leave too little together themselves.
+    mixed groups were taken back, and where everybody is in the end. Raises ``InputError`` when too little is left
+    though nothing is mixed: the earlier releases leave too little together themselves.
     """
     count = 0
     for number in range(ROUNDS):
@@ -899,27 +793,13 @@ def _push(ground: Ground, node: Node) -> None:
 
 
 class _Trial(NamedTuple):
-    """A subtree that may be made anew.
+    """A subtree that may be made anew."""
 
-    Attributes
-    ----------
-    node : Node
-        Its root.
-    below : list of Node
-        Of the subtree.
-    classes : list of Standing
-        In it, all nodes together.
-    free : Node
-        The root of the new subtree.
-    leaves : list of numpy.ndarray
-        People of each new class.
-    """
-
-    node: Node
+    node: Node  # its root
     below: list[Node]
-    classes: list[Standing]
-    free: Node
-    leaves: list[Numbers]
+    classes: list[Standing]  # in it, all nodes together
+    free: Node  # the root of the new subtree
+    leaves: list[Numbers]  # people of each new class
 
 
 def make_anew(ground: Ground, root: Node) -> None:
@@ -1000,32 +880,16 @@ Labels = Callable[[NDArray[np.int32], int], Boxes]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Roster:
-    """Everybody who is in the table now: those of the last release, unchanged, and newcomers.
+    """Everybody who is in the table now: those of the last release, unchanged, and newcomers. Letters: n people."""
 
-    Letters: n people.
-
-    Attributes
-    ----------
-    table : EncodedTable
-        Codes must mean the same in every month: domains are frozen when the series starts.
-    value_of : numpy.ndarray
-        Integers (n,), from 0, the same in every month: all that a row publishes beside its class.
-    values : SensitiveValues
-        What these numbers say of sensitive attributes.
-    classes : numpy.ndarray
-        int32 (n, releases): class in each earlier release, the oldest first, −1 where a person was not published.
-    came : numpy.ndarray
-        int64 (n,): number of the release with which each person was first published, from 0; −1 before.
-    history_of : numpy.ndarray
-        int64 (n,): what was returned of it for the last release; −1 before.
-    """
-
-    table: EncodedTable
+    table: EncodedTable  # codes must mean the same in every month: domains are frozen when the series starts
+    # integers (n,), from 0, the same in every month: all that a row publishes beside its class
     value_of: NDArray[np.integer]
-    values: SensitiveValues
+    values: SensitiveValues  # what these numbers say of sensitive attributes
+    # (n, releases): class in each earlier release, the oldest first, −1 where a person was not published
     classes: NDArray[np.int32]
-    came: Numbers
-    history_of: Numbers
+    came: Numbers  # int64 (n,): number of the release with which each person was first published, from 0; −1 before
+    history_of: Numbers  # int64 (n,): what was returned of it for the last release; −1 before
 
     @property
     def class_of(self) -> NDArray[np.int32]:
@@ -1037,39 +901,18 @@ class Roster:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GrownClasses:
-    """The next release, and what the ledger keeps for the one after it.
+    """The next release, and what the ledger keeps for the one after it."""
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each person, −1 who waits for more newcomers.
-    count : int
-        Classes c.
-    came : numpy.ndarray
-        int64 (n,): as in the roster, with this release.
-    boxes : Boxes
-        What each class publishes, and as a last attribute the first and last release with which somebody in it came.
-    tree : CutTree
-        How the table was cut; private.
-    node_of : numpy.ndarray
-        int64 (c,): the node of the tree where each class stands; private.
-    history_of : numpy.ndarray
-        int64 (n,): people who were always in one class with each other have one number; private.
-    left : Places
-        What all releases together leave to the people of each such history; private.
-    taken_back : int
-        Moves that the recount did not bear; what they had mixed stands as it was.
-    """
-
-    class_of: NDArray[np.int32]
-    count: int
-    came: Numbers
+    class_of: NDArray[np.int32]  # (n,): class of each person, −1 who waits for more newcomers
+    count: int  # classes c
+    came: Numbers  # int64 (n,): as in the roster, with this release
+    # what each class publishes, and as a last attribute the first and last release with which somebody in it came
     boxes: Boxes
-    tree: CutTree
-    node_of: Numbers
-    history_of: Numbers
-    left: Places
-    taken_back: int = 0
+    tree: CutTree  # how the table was cut; private
+    node_of: Numbers  # int64 (c,): the node of the tree where each class stands; private
+    history_of: Numbers  # int64 (n,): people who were always in one class with each other have one number; private
+    left: Places  # what all releases together leave to the people of each such history; private
+    taken_back: int = 0  # moves that the recount did not bear; what they had mixed stands as it was
 
 
 def grow(
@@ -1083,40 +926,25 @@ def grow(
 ) -> GrownClasses:
     """Make the next release of a growing table.
 
-    Parameters
-    ----------
-    roster
-        Everybody.
-    models
-        Every class must satisfy them, and so must what all releases together leave of a class.
-    earlier
-        All earlier releases as recipients hold them, the oldest first, boxes with the months of arrival as their last
-        attribute; classes of the last one are numbered as `last` numbers them.
-    last
-        What was returned for the last release; None: this is the first.
-    labels
-        Makes the boxes that classes will publish, months of arrival apart; None: tight ones.
-    exact_months
-        Classes publish the first and the last release with which somebody in them came. Only where rows publish
-        nothing beside their class: with values the months would tell more than is counted. Else every class says the
-        same, from the first release to this one, which tells nothing.
+    * `roster`: everybody.
+    * `models`: every class must satisfy them, and so must what all releases together leave of a class.
+    * `earlier`: all earlier releases as recipients hold them, the oldest first, boxes with the months of arrival as
+      their last attribute; classes of the last one are numbered as `last` numbers them.
+    * `last`: what was returned for the last release; None: this is the first.
+    * `labels`: makes the boxes that classes will publish, months of arrival apart; None: tight ones.
+    * `exact_months`: classes publish the first and the last release with which somebody in them came. Only where rows
+      publish nothing beside their class: with values the months would tell more than is counted. Else every class says
+      the same, from the first release to this one, which tells nothing.
 
-    Raises
-    ------
-    PolicyError
-        For models that mean nothing for a series, and tables in which people have several records.
-    UnsatisfiableError
-        When not even all people of the first release satisfy the models.
-    InputError
-        When the earlier releases do not belong together, or not with the roster.
+    Raises ``PolicyError`` for models that mean nothing for a series, and tables in which people have several records.
+    Raises ``UnsatisfiableError`` when not even all people of the first release satisfy the models. Raises
+    ``InputError`` when the earlier releases do not belong together, or not with the roster.
 
-    Notes
-    -----
     *Guarantee.* Every class satisfies every model, and every pair of an earlier release and this one is recounted: to
     nobody remain fewer rows than k, or rows that break a model, against an attacker who knows the person's
     quasi-identifying values and the month in which the person came (decision 35 on the months that classes publish).
-    The same holds along everybody's history. Counted are pairs and histories of classes in which somebody is, which
-    the ledger knows; folders alone tell as much where rows publish nothing beside their class. If the recount fails
+    The same holds along everybody's history. Counted are pairs and histories of classes in which somebody is, which the
+    ledger knows; folders alone tell as much where rows publish nothing beside their class. If the recount fails
     somewhere, what was mixed there is taken back; in the end newcomers are appended, which always holds. Against
     somebody who knows the values of *everybody*, only classes that are never divided stand: append (explanation *What
     two releases tell*). What refused cuts tell is not hidden (decision record 11).

@@ -46,20 +46,12 @@ FITS = "the releases can be compared"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Recounting:
-    """All releases up to the newest one, and what was promised of them.
-
-    Attributes
-    ----------
-    releases : sequence of Released
-    models : sequence of PrivacyModel
-    values : SensitiveValues
-    exact_months : bool
-        Whether somebody came with the first and with the last release that a class names; else there may be nobody.
-    """
+    """All releases up to the newest one, and what was promised of them."""
 
     releases: Sequence[Released]
     models: Sequence[PrivacyModel]
     values: SensitiveValues
+    # whether somebody came with the first and with the last release that a class names; else there may be nobody
     exact_months: bool
     _pairs: dict[int, PairRecount] = field(default_factory=dict)
 
@@ -85,13 +77,7 @@ class _Recounting:
         return cls(releases, models, SensitiveValues(rows.sensitive, codes), not labelled[-1].values)
 
     def pair(self, older: int) -> PairRecount:
-        """Return the recount of an earlier release and the newest one.
-
-        Raises
-        ------
-        InputError
-            When they do not belong together.
-        """
+        """Return the recount of an earlier release and the newest; ``InputError`` when they do not belong together."""
         if older not in self._pairs:
             self._pairs[older] = recount_pair(self.releases[older], self.releases[-1])
         return self._pairs[older]
@@ -108,21 +94,19 @@ _KNOWN: WeakKeyDictionary[ReadRelease, tuple[tuple[ReadRelease, ...], _Recountin
 def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount a release of a growing series from its folder and those of all before it.
 
-    Notes
-    -----
     *Guarantee.* A pair of releases holds where every pair of their classes that meet leaves rows that satisfy every
-    model, to who is in both and to who came between them. Where rows publish values, nobody may be in a pair of
-    classes that leaves less: what is certain is told as broken (a class all of whose pairs fail, or whose newcomers
-    are left too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
+    model, to who is in both and to who came between them. Where rows publish values, nobody may be in a pair of classes
+    that leaves less: what is certain is told as broken (a class all of whose pairs fail, or whose newcomers are left
+    too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
     """
     try:
-        told = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
+        checks = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
         if not earlier:
-            return told
+            return checks
         recounting = _Recounting.of(earlier, newer)
     except SfumatoError as error:
         return tuple(Check(FITS, Outcome.BROKEN, detail=problem) for problem in error.problems)
-    return (*told, *(_beside(recounting, number) for number in range(len(earlier))))
+    return (*checks, *(_beside(recounting, number) for number in range(len(earlier))))
 
 
 def _months(newer: Labelled, number: int) -> tuple[Check, ...]:

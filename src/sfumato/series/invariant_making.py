@@ -61,17 +61,9 @@ Newcomers = dict[int, list[int]]
 
 @dataclass(eq=False)
 class Bucket:
-    """People of one signature.
+    """People of one signature."""
 
-    Attributes
-    ----------
-    signature : tuple of int
-        Rising codes of values.
-    rows : dict of int to list of int
-        The people of each value of the signature.
-    """
-
-    signature: tuple[int, ...]
+    signature: tuple[int, ...]  # rising codes of values
     rows: dict[int, list[int]]
 
     @classmethod
@@ -191,24 +183,10 @@ def _step(counts: list[int], m: int) -> tuple[int, int]:
 def split(matrix: Numbers, codes: Numbers, axes: Axes) -> Iterator[Numbers]:
     """Cut a bucket in halves until one person of each value is left.
 
-    Parameters
-    ----------
-    matrix
-        int64 (values, height): the people of each value, −1 for counterfeits, at the end of a line.
-    codes
-        int64 (n, q)
-    axes
-        What codes lose.
-
-    Yields
-    ------
-    numpy.ndarray
-        int64 (values,): a class, −1 for a counterfeit. At least one of it is real, as one line has no counterfeits.
-
-    Notes
-    -----
-    Every line is sorted along the attribute with which both halves lose least, the first of equal ones; counterfeits
-    go right, where they lose nothing. Cost O(q n log n) for each halving.
+    `matrix`: int64 (values, height): the people of each value, −1 for counterfeits, at the end of a line. `codes`:
+    int64 (n, q). `axes`: what codes lose. Yields: int64 (values,): a class, −1 for a counterfeit. At least one of it is
+    real, as one line has no counterfeits. Every line is sorted along the attribute with which both halves lose least,
+    the first of equal ones; counterfeits go right, where they lose nothing. Cost O(q n log n) for each halving.
     """
     waiting = [matrix]
     while waiting:
@@ -240,54 +218,28 @@ Signature = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Present:
-    """Everybody who is in the table now.
+    """Everybody who is in the table now. Letters: n people."""
 
-    Letters: n people.
-
-    Attributes
-    ----------
-    table : EncodedTable
-        For what classes lose by their quasi-identifying values.
-    value_of : numpy.ndarray
-        Integers (n,): code of the sensitive value, the same in every release.
-    signature_of : numpy.ndarray
-        int64 (n,): number of the signature that a person was ever published with, −1 for none. Who left and came back
-        has it still.
-    signatures : tuple of tuple of int
-        All signatures so far: rising codes of values.
-    """
-
-    table: EncodedTable
-    value_of: NDArray[np.integer]
+    table: EncodedTable  # for what classes lose by their quasi-identifying values
+    value_of: NDArray[np.integer]  # integers (n,): code of the sensitive value, the same in every release
+    # Int64 (n,): number of the signature that a person was ever published with, −1 for none. Who left and came back has
+    # it still.
     signature_of: Numbers
-    signatures: tuple[Signature, ...] = ()
+    signatures: tuple[Signature, ...] = ()  # all signatures so far: rising codes of values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Invariant:
-    """The next release of a series that is m-invariant, and what the ledger keeps.
+    """The next release of a series that is m-invariant, and what the ledger keeps."""
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int32 (n,): class of each person, −1 who waits.
-    count : int
-        Classes c; each has every value of its signature once, counterfeits among them.
-    counterfeit_class, counterfeit_value : numpy.ndarray
-        int64 (z,): class and value of each counterfeit. Published are the rows, and how many counterfeits each class
-        has; never which rows they are.
-    signature_of : numpy.ndarray
-        int64 (n,): as before, −1 still who waits; private, kept for ever.
-    signatures : tuple of tuple of int
-        The old ones, and new ones after them; private.
-    """
-
-    class_of: NDArray[np.int32]
-    count: int
+    class_of: NDArray[np.int32]  # (n,): class of each person, −1 who waits
+    count: int  # classes c; each has every value of its signature once, counterfeits among them
+    # `counterfeit_class`, `counterfeit_value`: Int64 (z,): class and value of each counterfeit. Published are the rows,
+    # and how many counterfeits each class has; never which rows they are.
     counterfeit_class: Numbers
     counterfeit_value: Numbers
-    signature_of: Numbers
-    signatures: tuple[Signature, ...]
+    signature_of: Numbers  # int64 (n,): as before, −1 still who waits; private, kept for ever
+    signatures: tuple[Signature, ...]  # the old ones, and new ones after them; private
 
     @property
     def counterfeits(self) -> Numbers:
@@ -298,26 +250,12 @@ class Invariant:
 def keep_invariant(present: Present, m: int, *, most_counterfeits: float = 0.05) -> Invariant:
     """Make the next release so that everybody keeps the signature of the class.
 
-    Parameters
-    ----------
-    present
-        Everybody, with what the ledger knows.
-    m
-        Every class has at least m rows, with different sensitive values.
-    most_counterfeits
-        Counterfeits allowed, as a share of the rows of the release.
+    `present`: everybody, with what the ledger knows. `m`: every class has at least m rows, with different sensitive
+    values. `most_counterfeits`: counterfeits allowed, as a share of the rows of the release. Raises ``PolicyError``
+    when m is below 2. Raises ``InputError`` when somebody's value is not in the own signature: it was changed. Raises
+    ``UnsatisfiableError`` when counterfeits beyond the limit would be needed, or the first release has no m people of
+    different values.
 
-    Raises
-    ------
-    PolicyError
-        When m is below 2.
-    InputError
-        When somebody's value is not in the own signature: it was changed.
-    UnsatisfiableError
-        When counterfeits beyond the limit would be needed, or the first release has no m people of different values.
-
-    Notes
-    -----
     *Guarantee.* Whoever knows the quasi-identifying values of everybody, and who is in each release, knows nobody's
     value with more than 1/m, from all releases and numbers of counterfeits together. For any exchange of the values of
     a signature, made for all people who have it, turns a possible world into another one, as every class has all values
@@ -415,26 +353,15 @@ _BYTES = 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Known:
-    """Everybody who was ever published.
+    """Everybody who was ever published."""
 
-    Attributes
-    ----------
-    people : polars.DataFrame
-        One row each: keyed hash of the key; the sensitive values of the class, sorted; hashes of the quasi-identifying
-        values and of the sensitive one.
-    """
-
+    # one row each: keyed hash of the key; the sensitive values of the class, sorted; hashes of the quasi-identifying
+    # values and of the sensitive one
     people: pl.DataFrame
 
     @classmethod
     def read(cls, content: bytes | None) -> Known:
-        """Read what the release before left; nobody for None.
-
-        Raises
-        ------
-        VerificationError
-            When it is damaged.
-        """
+        """Read what the release before left; nobody for None. Raises ``VerificationError`` when it is damaged."""
         if content is None:
             return cls(pl.DataFrame(schema=_SCHEMA))
         try:
@@ -483,14 +410,9 @@ MODELS = (KAnonymity, DistinctLDiversity, ProbabilisticLDiversity)
 def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
     """Make a release of everybody who is in now; see :func:`sfumato.series.invariant_making.keep_invariant`.
 
-    Raises
-    ------
-    PolicyError
-        When the policy cannot be that of such a series.
-    InputError
-        When the sensitive value of somebody who was there before has changed, or is missing.
-    UnsatisfiableError
-        When some could only wait because of their value, or more counterfeits would be needed than are allowed.
+    Raises ``PolicyError`` when the policy cannot be that of such a series. Raises ``InputError`` when the sensitive
+    value of somebody who was there before has changed, or is missing. Raises ``UnsatisfiableError`` when some could
+    only wait because of their value, or more counterfeits would be needed than are allowed.
     """
     _refuse(batch.policy, batch.table, work.how.most_counterfeits)
     if earlier and work.kept is None:
@@ -509,10 +431,10 @@ def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         pl.Series(SIGNATURE, [signatures[number] for number in found.signature_of.tolist()], dtype=pl.List(pl.String))
     )
     made = _made(_Rows.of(found, batch, name, values), batch, work.how)
-    told = _told(found, batch, before, known) + _told_of_changes(_changed(now, before, QUASI))
+    sentence = _sentence(found, batch, before, known) + _told_of_changes(_changed(now, before, QUASI))
     formulas = formula_lines(formula_cells(made.published)) if work.format == "csv" else ()
     return replace(
-        made, kept=known.with_people(people).content(), notes=(told, *(f"{line}: kept" for line in formulas))
+        made, kept=known.with_people(people).content(), notes=(sentence, *(f"{line}: kept" for line in formulas))
     )
 
 
@@ -687,7 +609,7 @@ def _charged(release: Release, rows: _Rows, generalized: GeneralizedTable, task:
     return replace(release.report, anonymizer=anonymizer, original=people, losses=losses)
 
 
-def _told(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) -> str:
+def _sentence(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) -> str:
     """Say who came and how many counterfeits there are."""
     new, fakes = before[SIGNATURE].null_count(), len(found.counterfeit_class)
     rows = batch.table.height + fakes

@@ -44,8 +44,6 @@ def m_of(models: Iterable[PrivacyModel]) -> int:
 def recount_invariant(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[Check, ...]:
     """Recount a release of a series that is m-invariant, from its folder.
 
-    Notes
-    -----
     *Guarantee.* If all checks hold, every class has at least m rows with different sensitive values, counterfeits among
     them. That people kept the signature of their class cannot be recounted from folders, as nobody knows who is who: it
     is attested. Cost O(n log n).
@@ -71,11 +69,11 @@ def _check(promise: str, holds: bool, detail: str) -> Check:
     return Check(promise, Outcome.HOLDS) if holds else Check(promise, Outcome.BROKEN, detail=detail)
 
 
-def _of_classes(promise: str, holds: pl.Series, told: str = "") -> Check:
+def _of_classes(promise: str, holds: pl.Series, detail: str = "") -> Check:
     wrong = len(holds) - int(holds.fill_null(False).sum())
     if wrong:
         return Check(promise, Outcome.BROKEN, detail=f"not in {counted(wrong, 'class')} of {len(holds):,}")
-    return Check(promise, Outcome.HOLDS, detail=told)
+    return Check(promise, Outcome.HOLDS, detail=detail)
 
 
 def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:

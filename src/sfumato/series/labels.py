@@ -40,27 +40,14 @@ _INTERVAL = r"^\[.+\.\..+[\])]$"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelled:
-    """A release as text.
+    """A release as text."""
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int64 (n,): the class of each row, numbered from 0 in the order of the labels.
-    labels : polars.DataFrame of String
-        What each class publishes; c rows, q columns, those of the table alone.
-    arrived : polars.Series or None
-        String (c,): the releases with which the people of each class came, where that is published.
-    others : polars.DataFrame of String
-        All that a row says beside it; n rows.
-    covers : mapping of str to mapping
-        See :class:`~sfumato.series.description.SeriesPlace`.
-    """
-
-    class_of: Numbers
-    labels: pl.DataFrame
+    class_of: Numbers  # int64 (n,): the class of each row, numbered from 0 in the order of the labels
+    labels: pl.DataFrame  # what each class publishes; c rows, q columns, those of the table alone
+    # string (c,): the releases with which the people of each class came, where that is published
     arrived: pl.Series | None
-    others: pl.DataFrame
-    covers: Covers = field(default_factory=dict)
+    others: pl.DataFrame  # all that a row says beside it; n rows
+    covers: Covers = field(default_factory=dict)  # see :class:`~sfumato.series.description.SeriesPlace`
 
     @property
     def values(self) -> bool:
@@ -97,10 +84,7 @@ _READ: WeakKeyDictionary[ReadRelease, Labelled] = WeakKeyDictionary()
 
 
 def values_of(tables: Sequence[pl.DataFrame]) -> list[Numbers]:
-    """Give equal rows of several tables of texts one number; int64 each.
-
-    The numbers are those of first appearance. Columns are told apart by their names.
-    """
+    """Give equal rows of several tables of texts one number, int64 each, by first appearance; columns go by name."""
     names = tables[0].columns
     heights = np.cumsum([table.height for table in tables])[:-1]
     if not names:
@@ -130,21 +114,13 @@ def _kind(labels: pl.Series) -> Kind:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelReader:
-    """Reads labels of all releases of a series alike.
+    """Reads labels of all releases of a series alike."""
 
-    Attributes
-    ----------
-    kinds : mapping of str to Kind
-        Of every quasi-identifying column: numbers and dates are read as ranges, all others as sets of texts.
-    members : mapping of str to mapping
-        For columns of sets, the number of every text.
-    under : mapping of str to mapping
-        For columns of nodes of a hierarchy, the texts that stand for each label: two labels have some in common where
-        one lies under the other.
-    """
-
+    # of every quasi-identifying column: numbers and dates are read as ranges, all others as sets of texts
     kinds: Mapping[str, Kind]
-    members: Mapping[str, Mapping[str | None, int]]
+    members: Mapping[str, Mapping[str | None, int]]  # for columns of sets, the number of every text
+    # for columns of nodes of a hierarchy, the texts that stand for each label: two labels have some in common where one
+    # lies under the other
     under: Covers = field(default_factory=dict)
 
     @classmethod
@@ -176,13 +152,7 @@ class LabelReader:
         return cls(kinds, members, trees)
 
     def boxes(self, labels: pl.DataFrame) -> Boxes:
-        """Return what classes cover.
-
-        Raises
-        ------
-        VerificationError
-            When a label is not in the notation.
-        """
+        """Return what classes cover. Raises ``VerificationError`` when a label is not in the notation."""
         low, high = (np.zeros((labels.height, len(self.kinds))) for _ in range(2))
         sets = {}
         for index, (name, kind) in enumerate(self.kinds.items()):
@@ -231,10 +201,7 @@ def _ranges(labels: pl.Series, kind: Kind) -> tuple[NDArray[np.float64], NDArray
 def arrivals(arrived: pl.Series | None, release: int) -> tuple[Numbers, Numbers]:
     """Return the first and the last release with which the people of each class came, from 0; int64 (c,) twice.
 
-    Raises
-    ------
-    VerificationError
-        When they are not said, or are later than the release.
+    Raises ``VerificationError`` when they are not said, or are later than the release.
     """
     if arrived is None:
         raise VerificationError(f"the column {ARRIVED!r} is missing; a series whose classes grow needs it")
@@ -254,11 +221,11 @@ def arrival_labels(low: NDArray[np.number], high: NDArray[np.number]) -> pl.Seri
 
 def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequence[Numbers]) -> list[Released]:
     """Return releases as the recount takes them, the oldest first; with arrivals where all of them say these."""
-    told = all(each.arrived is not None for each in releases)
+    has_months = all(each.arrived is not None for each in releases)
     found = []
     for number, (each, value_of) in enumerate(zip(releases, values, strict=True), 1):
         boxes = reader.boxes(each.labels)
-        boxes = dated(boxes, arrivals(each.arrived, number)) if told else boxes
+        boxes = dated(boxes, arrivals(each.arrived, number)) if has_months else boxes
         found.append(Released(each.class_of, value_of, boxes))
     return found
 
@@ -279,10 +246,7 @@ def nodes_under(tree: Hierarchy) -> dict[str, Sequence[str]]:
 
 
 def covered_labels(tree: Hierarchy, labels: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Return which of some labels lie under each other one, in a tree that has them all.
-
-    Cost O(labels · height).
-    """
+    """Return which of some labels lie under each other one, in a tree that has them all. Cost O(labels · height)."""
     spans = {
         label: span for level in tree.levels for label, span in zip(level.labels, pairwise(level.starts), strict=True)
     }
@@ -299,10 +263,7 @@ def covered_labels(tree: Hierarchy, labels: Sequence[str]) -> dict[str, Sequence
 def recipients(releases: Sequence[Labelled]) -> list[Released]:
     """Return releases of one series, or of the same people, as whoever has nothing but them reads them.
 
-    Raises
-    ------
-    VerificationError
-        When they cannot be compared.
+    Raises ``VerificationError`` when they cannot be compared.
     """
     if len({tuple(sorted((*each.labels.columns, "|", *each.others.columns))) for each in releases}) > 1:
         raise VerificationError("the releases have other columns; they cannot be compared")

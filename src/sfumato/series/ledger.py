@@ -74,13 +74,7 @@ class PrivateFile:
         return cls(name, hashlib.sha256(files.write(name, content)).hexdigest())
 
     def read(self, files: PrivateFolder) -> bytes:
-        """Return the content.
-
-        Raises
-        ------
-        VerificationError
-            When the file is missing or was changed.
-        """
+        """Return the content. Raises ``VerificationError`` when the file is missing or was changed."""
         try:
             stored = read_regular(files.path / self.name)
         except OSError:
@@ -96,29 +90,16 @@ class PrivateFile:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What the ledger says of one release.
+    """What the ledger says of one release."""
 
-    Attributes
-    ----------
-    release : str
-        sha256 of its ``release.json``.
-    way : str
-    newcomers, classes : int
-        People who came with it, and their classes; everybody's classes where these grow.
-    loss : float
-        Normalized NCP of the newcomers' records; of everybody's where classes grow.
-    people : PrivateFile
-    rows : PrivateFile or None
-        Which of the rows that came are of one person, where people have several.
-    """
-
-    release: str
+    release: str  # sha256 of its ``release.json``
     way: str
+    # `newcomers`, `classes`: people who came with it, and their classes; everybody's classes where these grow
     newcomers: int
     classes: int
-    loss: float
+    loss: float  # normalized NCP of the newcomers' records; of everybody's where classes grow
     people: PrivateFile
-    rows: PrivateFile | None = None
+    rows: PrivateFile | None = None  # which of the rows that came are of one person, where people have several
 
     def files(self) -> list[PrivateFile]:
         """Return its files."""
@@ -212,40 +193,18 @@ class State:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ledger:
-    """A ledger that was read.
-
-    Attributes
-    ----------
-    folder : Path
-    series : str
-        Id of the series.
-    key : bytes
-        With which keys of people are hashed.
-    column : str or tuple of str
-        The column that says who a record is about, or those that do so together.
-    policy : Policy
-        As it was when the series was started, hierarchies of files included.
-    state : State
-    next : State or None
-        What the state will be once a release that is being written has taken its place.
-    way : str
-        How its releases are made.
-    cipher : LedgerCipher or None
-        With which its files are encrypted.
-    key_rule : str or None
-        How keys of people are compared; None: as ledgers of the first format do.
-    """
+    """A ledger that was read."""
 
     folder: Path
-    series: str
-    key: bytes
-    column: str | tuple[str, ...]
-    policy: Policy
+    series: str  # id of the series
+    key: bytes  # with which keys of people are hashed
+    column: str | tuple[str, ...]  # the column that says who a record is about, or those that do so together
+    policy: Policy  # as it was when the series was started, hierarchies of files included
     state: State
-    next: State | None = None
-    way: str = APPEND
-    cipher: LedgerCipher | None = None
-    key_rule: str | None = None
+    next: State | None = None  # what the state will be once a release that is being written has taken its place
+    way: str = APPEND  # how its releases are made
+    cipher: LedgerCipher | None = None  # with which its files are encrypted
+    key_rule: str | None = None  # how keys of people are compared; None: as ledgers of the first format do
 
     @property
     def files(self) -> PrivateFolder:
@@ -256,12 +215,8 @@ class Ledger:
     def open(cls, folder: Path, series: SeriesFolder, cipher: LedgerCipher | None = None) -> Ledger:
         """Read the ledger that belongs to a series.
 
-        Raises
-        ------
-        InputError
-            When there is none, it is that of another series, or the key is missing or another one.
-        VerificationError
-            When it is damaged.
+        Raises ``InputError`` when there is none, it is that of another series, or the key is missing or another one.
+        Raises ``VerificationError`` when it is damaged.
         """
         if not (folder / FILE).is_file():
             raise InputError(
@@ -280,12 +235,8 @@ class Ledger:
     def read(cls, folder: Path, cipher: LedgerCipher | None = None) -> Ledger:
         """Read ``ledger.json``.
 
-        Raises
-        ------
-        InputError
-            When it is encrypted and the key is missing or another one; or when it is not, and there is a key.
-        VerificationError
-            When it is damaged, or of a later format.
+        Raises ``InputError`` when it is encrypted and the key is missing or another one; or when it is not, and there
+        is a key. Raises ``VerificationError`` when it is damaged, or of a later format.
         """
         damaged = VerificationError(f"{folder}: {FILE} is damaged; {STILL_POSSIBLE}")
         try:
@@ -341,15 +292,7 @@ class Ledger:
     def recovered(self, folder: Path) -> Ledger:
         """Finish or take back what a killed run had begun, and take away the files that belong to neither state.
 
-        Parameters
-        ----------
-        folder
-            Of the series.
-
-        Raises
-        ------
-        VerificationError
-            When the folder has other releases than the ledger.
+        `folder`: of the series. Raises ``VerificationError`` when the folder has other releases than the ledger.
         """
         series = SeriesFolder.open(folder)
         number = len((self.next or self.state).entries) + (self.next is None)
@@ -402,12 +345,8 @@ class Ledger:
     def tags(self, keys: pl.Series, answer: str | None = None) -> tuple[pl.Series, Spellings | None]:
         """Return who keys are about, and everybody's spellings with theirs, where the ledger keeps them.
 
-        Raises
-        ------
-        PolicyError
-            When the answer is another one than was given before, or this series asks nothing.
-        InputError
-            When keys may be other spellings of each other's, or of somebody's who is known.
+        Raises ``PolicyError`` when the answer is another one than was given before, or this series asks nothing. Raises
+        ``InputError`` when keys may be other spellings of each other's, or of somebody's who is known.
         """
         form = self.policy.columns.key_form
         if self.key_rule is not None:
@@ -452,12 +391,8 @@ def _decrypted(folder: Path, cipher: LedgerCipher | None, damaged: VerificationE
 def ledger_kept(series: Series) -> Ledger:
     """Read the ledger of a series.
 
-    Raises
-    ------
-    InputError
-        When there is none, it is that of another series, or its key is missing or another one.
-    VerificationError
-        When it is damaged.
+    Raises ``InputError`` when there is none, it is that of another series, or its key is missing or another one. Raises
+    ``VerificationError`` when it is damaged.
     """
     return Ledger.open(series.ledger, SeriesFolder.open(series.folder), cipher_of(series.ledger_key))
 
@@ -494,10 +429,7 @@ def new_ledger(
 ) -> Iterator[Ledger]:
     """Make the folder of a new ledger, for its owner alone; its lock is held for a block, and tells of a kill in it.
 
-    Raises
-    ------
-    InputError
-        When it cannot be made, or something is there that is no ledger without releases.
+    Raises ``InputError`` when it cannot be made, or something is there that is no ledger without releases.
     """
     if not folder.parent.is_dir():
         raise InputError(f"{folder.parent}: there is no such folder; make it first")
@@ -532,10 +464,7 @@ def _make_room(folder: Path, cipher: LedgerCipher | None) -> None:
 def take_back_start(folder: Path, series: Path, cipher: LedgerCipher | None) -> None:
     """Take away the ledger of a start that was killed before its series was there.
 
-    Raises
-    ------
-    InputError
-        When it is the ledger of a series that lies elsewhere, or none.
+    Raises ``InputError`` when it is the ledger of a series that lies elsewhere, or none.
     """
     names = {path.name for path in folder.iterdir()}
     if FILE in names:

@@ -64,18 +64,10 @@ _TIMES = " times"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecountedRows:
-    """Rows of a published table without its insensitive columns, each once.
+    """Rows of a published table without its insensitive columns, each once."""
 
-    Attributes
-    ----------
-    rows : polars.DataFrame
-        (d, columns); labels as text.
-    times : numpy.ndarray
-        int64 (d,): how often each stands in the table.
-    """
-
-    rows: pl.DataFrame
-    times: NDArray[np.int64]
+    rows: pl.DataFrame  # (d, columns); labels as text
+    times: NDArray[np.int64]  # (d,): how often each stands in the table
 
     @classmethod
     def of(cls, published: PublishedTable) -> RecountedRows:
@@ -116,8 +108,8 @@ class RecountedRows:
         The ledger knows the hash of the file, so that damage is found before.
         """
         with suppress(OSError, pl.exceptions.PolarsError):
-            said = pl.read_parquet_metadata(io.BytesIO(content))
-            if all(said.get(name) == value for name, value in _described(sha256).items()):
+            metadata = pl.read_parquet_metadata(io.BytesIO(content))
+            if all(metadata.get(name) == value for name, value in _described(sha256).items()):
                 found = pl.read_parquet(io.BytesIO(content))
                 return cls(found.drop(_TIMES), found[_TIMES].to_numpy())
         return None
@@ -141,29 +133,16 @@ def _described(sha256: str) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CarriedOver:
-    """The file of a release, and what it was made of.
-
-    Attributes
-    ----------
-    format : str
-    older, new : bytes
-        Files with the rows of the release before alone, and with newcomers alone.
-    is_new : numpy.ndarray
-        bool (n,): which rows are of newcomers.
-    newcomers : PublishedTable
-        As they are written.
-    counted : CountedRows
-        Of all rows.
-    people : numpy.ndarray or None
-        int32: a number for the person of each new row, valid in its class, where people may have several.
-    """
+    """The file of a release, and what it was made of."""
 
     format: Format
+    # `older`, `new`: files with the rows of the release before alone, and with newcomers alone
     older: bytes
     new: bytes
-    is_new: NDArray[np.bool_]
-    newcomers: PublishedTable
+    is_new: NDArray[np.bool_]  # (n,): which rows are of newcomers
+    newcomers: PublishedTable  # as they are written
     counted: RecountedRows
+    # int32: a number for the person of each new row, valid in its class, where people may have several
     people: NDArray[np.int32] | None = None
 
     @cached_property
@@ -185,17 +164,9 @@ class CarriedOver:
     def recount(self, newer: ReadRelease) -> tuple[Verification, tuple[Check, ...]]:
         """Recount a release that was written beside its place: newcomers as their recipient will, all by their counts.
 
-        Returns
-        -------
-        Verification
-            Of the release by itself.
-        tuple of Check
-            Of the release beside the one before.
-
-        Notes
-        -----
-        Every cell of newcomers is read from what was written. The rows of the older release are compared byte by byte:
-        they were recounted when it was published, and its file has the hash that it had then.
+        Returns: of the release by itself; of the release beside the one before. Every cell of newcomers is read from
+        what was written. The rows of the older release are compared byte by byte: they were recounted when it was
+        published, and its file has the hash that it had then.
         """
         facts = newer.opened.files["data"]
         path, alone = newer.path / facts.file, replace(self.newcomers, data=self._as_read(newer))
@@ -236,13 +207,7 @@ def first_of(
 
 
 def series_content(older: ReadRelease, format: Format) -> bytes:
-    """Return the file of a release as it was published.
-
-    Raises
-    ------
-    VerificationError
-        When it was changed since.
-    """
+    """Return the file of a release as it was published. Raises ``VerificationError`` when it was changed since."""
     facts = older.opened.files["data"]
     path, content = older.path / facts.file, b""
     with suppress(OSError):
@@ -257,20 +222,8 @@ def put_among(
 ) -> CarriedOver:
     """Put newcomers among the rows of the release before, at random places.
 
-    Parameters
-    ----------
-    older
-    content
-        Of its file.
-    newcomers
-        As :func:`first_of` returns them.
-    kept
-        What the ledger says that was counted of it; what it does not say is counted now.
-    seed
-        For tests and studies; None draws from the operating system.
-
-    Notes
-    -----
+    `content`: of its file. `newcomers`: as :func:`first_of` returns them. `kept`: what the ledger says that was counted
+    of it; what it does not say is counted now. `seed`: for tests and studies; None draws from the operating system.
     Both come in random order, and every choice of places is as likely as any other: so the whole is in random order.
     """
     facts, labels = older.opened.files["data"], newcomers.newcomers.quasi_identifying
@@ -294,67 +247,34 @@ class Running:
 
 @dataclass(frozen=True)
 class Work:
-    """What a release is made with, beside people.
+    """What a release is made with, beside people."""
 
-    Attributes
-    ----------
-    format : str
-        Of the files that hold the tables.
-    how : Running
-    kept : bytes or None
-        What the maker of the release before wanted the ledger to keep for this one.
-    people : sequence of PeopleOfRelease
-        What the ledger says of each earlier release.
-    """
-
-    format: Format
+    format: Format  # of the files that hold the tables
     how: Running = Running()
-    kept: bytes | None = None
-    people: Sequence[PeopleOfRelease] = ()
+    kept: bytes | None = None  # what the maker of the release before wanted the ledger to keep for this one
+    people: Sequence[PeopleOfRelease] = ()  # what the ledger says of each earlier release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Made:
-    """A release that can be written.
+    """A release that can be written."""
 
-    Attributes
-    ----------
-    published : PublishedTable
-        Everybody, in random order.
-    description : Description
-    report : Report
-        Of the newcomers alone, for the steward.
-    class_of : numpy.ndarray
-        Integers (n,): the class of each newcomer, from 0 in the order of the labels.
-        −1 for who has to wait.
-    kept : bytes or None
-        What the ledger is to keep for the next release: private.
-    notes : tuple of str
-        What the steward should know.
-    people : PeopleOfRelease or None
-        Everybody, where the way has to know the class of all people; None: newcomers are written down alone.
-    frozen : Frozen or None
-        What the series fixes from now on, where that hangs on everybody; None: as the newcomers have it.
-    carried : CarriedOver or None
-        The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
-        `published`.
-    covers : mapping
-        See :class:`~sfumato.series.description.SeriesPlace`.
-    pseudonyms : numpy.ndarray or None
-        See :class:`~sfumato.series.people.PeopleOfRelease`.
-    """
-
-    published: PublishedTable
+    published: PublishedTable  # everybody, in random order
     description: Description
-    report: Report
+    report: Report  # of the newcomers alone, for the steward
+    # Integers (n,): the class of each newcomer, from 0 in the order of the labels. −1 for who has to wait.
     class_of: NDArray[np.integer]
-    kept: bytes | None = None
-    notes: tuple[str, ...] = ()
+    kept: bytes | None = None  # what the ledger is to keep for the next release: private
+    notes: tuple[str, ...] = ()  # what the steward should know
+    # everybody, where the way has to know the class of all people; None: newcomers are written down alone
     people: PeopleOfRelease | None = None
+    # what the series fixes from now on, where that hangs on everybody; None: as the newcomers have it
     frozen: Frozen | None = None
+    # The file of the release, where it is ready; `published` are newcomers alone then. None: all of its table is in
+    # `published`.
     carried: CarriedOver | None = None
-    covers: Covers = field(default_factory=dict)
-    pseudonyms: NDArray[np.int32] | None = None
+    covers: Covers = field(default_factory=dict)  # see :class:`~sfumato.series.description.SeriesPlace`
+    pseudonyms: NDArray[np.int32] | None = None  # see :class:`~sfumato.series.people.PeopleOfRelease`
 
     def write(self, folder: Path, place: SeriesPlace, policy: str, format: Format) -> None:
         """Write the files of a release folder, which says which place it has in its series."""
@@ -393,12 +313,8 @@ class Maker(Protocol):
     def __call__(self, work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         """Return the release, with everybody's class.
 
-        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.ways.Recount` has them.
-
-        Raises
-        ------
-        UnsatisfiableError
-            When these people cannot be published yet; they wait.
+        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.ways.Recount` has them. Raises
+        ``UnsatisfiableError`` when these people cannot be published yet; they wait.
         """
         ...
 

@@ -84,23 +84,14 @@ def mark_of_series(series: str, key: bytes) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleOfRelease:
-    """The newcomers of one release.
+    """The newcomers of one release."""
 
-    Attributes
-    ----------
-    tags : polars.Series of Binary
-        Length n, rising.
-    class_of : numpy.ndarray
-        uint32 (n,): the class of each among those of the newcomers, which are numbered from 0 in the order of their
-        labels.
-    pseudonyms : numpy.ndarray or None
-        int32: where people have several records, a number of the person of each row that came, in the order of
-        :func:`~sfumato.series.append_recount.order_of_content`. As in an audit file it is valid in one class, and
-        drawn: it does not say who of the class it is. None: everybody has one row.
-    """
-
-    tags: pl.Series
+    tags: pl.Series  # length n, rising
+    # (n,): the class of each among those of the newcomers, which are numbered from 0 in the order of their labels
     class_of: NDArray[np.uint32]
+    # Int32: where people have several records, a number of the person of each row that came, in the order of
+    # :func:`~sfumato.series.append_recount.order_of_content`. As in an audit file it is valid in one class, and drawn:
+    # it does not say who of the class it is. None: everybody has one row.
     pseudonyms: NDArray[np.int32] | None = None
 
     @classmethod
@@ -123,13 +114,7 @@ class PeopleOfRelease:
 
     @classmethod
     def read(cls, content: bytes, rows: bytes | None = None) -> PeopleOfRelease:
-        """Read the content of a file, and of that with the pseudonyms where there is one.
-
-        Raises
-        ------
-        VerificationError
-            When it is damaged.
-        """
+        """Read a file's content, and that with pseudonyms if any; ``VerificationError`` when it is damaged."""
         try:
             frame = pl.read_parquet(io.BytesIO(content))
             numbered = None if rows is None else pl.read_parquet(io.BytesIO(rows))["pseudonym"].to_numpy()
@@ -140,18 +125,11 @@ class PeopleOfRelease:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Spellings:
-    """Everybody whom a series knows, by hashes of all spellings of their keys that are still open, or fold.
+    """Everybody whom a series knows, by hashes of all spellings of their keys that are still open, or fold."""
 
-    Attributes
-    ----------
-    form : str or None
-        What was answered so far about spellings.
-    people : polars.DataFrame
-        ``tag``, rising: who it is, forever. Every other column has the hashes of keys with some kinds folded, whose
-        names are its own, and null where the tag is it. Kinds that change nobody's key have no column.
-    """
-
-    form: str | None
+    form: str | None  # what was answered so far about spellings
+    # ``tag``, rising: who it is, forever. Every other column has the hashes of keys with some kinds folded, whose names
+    # are its own, and null where the tag is it. Kinds that change nobody's key have no column.
     people: pl.DataFrame
 
     @classmethod
@@ -174,12 +152,8 @@ class Spellings:
     def answered(self, answer: str | None) -> Spellings:
         """Take an answer: of all kinds for those that are open, of a kind by name for it alone.
 
-        It stays: people who were told apart or put together by it are in releases.
-
-        Raises
-        ------
-        PolicyError
-            When something else was answered before.
+        It stays: people who were told apart or put together by it are in releases. Raises ``PolicyError`` when
+        something else was answered before.
         """
         if answer is None:
             return self
@@ -205,12 +179,8 @@ class Spellings:
     def with_keys(self, keys: pl.Series, key: bytes) -> tuple[pl.Series, Spellings]:
         """Return the tags of people, null where there is no key; and everybody, with those who are new.
 
-        Who is known by another spelling that counts as the same has the tag from before.
-
-        Raises
-        ------
-        InputError
-            When keys may be other spellings of each other's, or of somebody's who is known; says how many.
+        Who is known by another spelling that counts as the same has the tag from before. Raises ``InputError`` when
+        keys may be other spellings of each other's, or of somebody's who is known; says how many.
         """
         already, folds = kinds_that(self.form)
         texts = person_keys(keys, whole_form(self.form))

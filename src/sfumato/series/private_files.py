@@ -33,24 +33,12 @@ HOW = f"with ledger_key= (on the command line --ledger-key FILE), or in the sett
 
 @dataclass(frozen=True)
 class LedgerCipher:
-    """Encrypts and decrypts the files of a ledger.
+    """Encrypts and decrypts the files of a ledger."""
 
-    Attributes
-    ----------
-    secret : bytes
-        32 random ones; never shown.
-    """
-
-    secret: bytes = field(repr=False)
+    secret: bytes = field(repr=False)  # 32 random ones; never shown
 
     def __post_init__(self) -> None:
-        """Check that the library is there.
-
-        Raises
-        ------
-        InputError
-            When it is not.
-        """
+        """Check that the library is there. Raises ``InputError`` when it is not."""
         try:
             import cryptography  # noqa: F401
         except ImportError:
@@ -64,13 +52,7 @@ class LedgerCipher:
         return hashlib.blake2b(key=self.secret, digest_size=NAME_BYTES, person=b"sfumato key").digest()
 
     def seal(self, name: str, content: bytes) -> bytes:
-        """Encrypt the content of a file.
-
-        Raises
-        ------
-        InputError
-            When it is larger than the library takes.
-        """
+        """Encrypt the content of a file. Raises ``InputError`` when it is larger than the library takes."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         if len(content) > LARGEST - 16:
@@ -81,12 +63,8 @@ class LedgerCipher:
     def opened(self, path: Path, stored: bytes) -> bytes:
         """Decrypt what a file holds.
 
-        Raises
-        ------
-        InputError
-            When it is not encrypted, or with another key.
-        VerificationError
-            When it was changed.
+        Raises ``InputError`` when it is not encrypted, or with another key. Raises ``VerificationError`` when it was
+        changed.
         """
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -113,10 +91,7 @@ def is_encrypted(stored: bytes) -> bool:
 def cipher_of(key_file: str | os.PathLike[str] | None = None) -> LedgerCipher | None:
     """Return the cipher of the key that was given: in a file, or by the settings; None where there is none.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be read, what is given is no key, or the library is missing.
+    Raises ``InputError`` when the file cannot be read, what is given is no key, or the library is missing.
     """
     named = key_file or os.environ.get(KEY_FILE_SETTING) or None
     if named is not None:
@@ -149,13 +124,7 @@ def _secret(text: str, where: str) -> bytes:
 
 
 def write_new_key(path: Path) -> None:
-    """Write a new random key into a file for its owner alone.
-
-    Raises
-    ------
-    InputError
-        When the file is there, or cannot be written.
-    """
+    """Write a new random key into a file for its owner alone; ``InputError`` when it is there, or cannot be written."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
     except FileExistsError:
@@ -182,17 +151,10 @@ PRIVATE_FOLDER = 0o700
 
 @dataclass(frozen=True)
 class PrivateFolder:
-    """A folder of private files, and with what they are encrypted.
-
-    Attributes
-    ----------
-    path : Path
-    cipher : LedgerCipher or None
-        None: they are written as they are.
-    """
+    """A folder of private files, and with what they are encrypted."""
 
     path: Path
-    cipher: LedgerCipher | None = None
+    cipher: LedgerCipher | None = None  # None: they are written as they are
 
     def write(self, name: str, content: bytes) -> bytes:
         """Write a file, and return what it holds now."""
@@ -203,12 +165,8 @@ class PrivateFolder:
     def content(self, name: str, stored: bytes) -> bytes:
         """Return the content of what a file holds.
 
-        Raises
-        ------
-        InputError
-            When the key is missing or is another one; or when there is one and the file is not encrypted.
-        VerificationError
-            When an encrypted file was changed.
+        Raises ``InputError`` when the key is missing or is another one; or when there is one and the file is not
+        encrypted. Raises ``VerificationError`` when an encrypted file was changed.
         """
         if self.cipher is not None:
             return self.cipher.opened(self.path / name, stored)
@@ -218,13 +176,7 @@ class PrivateFolder:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file whole, or not at all, and have it put on the disk.
-
-    Raises
-    ------
-    InputError
-        When it cannot be written.
-    """
+    """Write a file whole, or not at all, and have it put on the disk; ``InputError`` when it cannot be written."""
     with said_plainly(path):
         write_whole(path, content, PRIVATE)
 
@@ -251,11 +203,7 @@ def locked(ledger: Path) -> Iterator[str | None]:
 
     The system takes the lock from a program that ends, however it ends, so that no lock is left behind. Windows has
     none of this kind; there the file itself is the lock, and a killed run leaves it: the refusal says what to do.
-
-    Raises
-    ------
-    InputError
-        When another program holds it.
+    Raises ``InputError`` when another program holds it.
     """
     path = ledger / FILE
     alone = os.O_EXCL if sys.platform == "win32" else 0
@@ -263,9 +211,9 @@ def locked(ledger: Path) -> Iterator[str | None]:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | alone, PRIVATE)
         except FileExistsError:
-            raise InputError(_busy(ledger, _said(path), f"; if none is, delete {path}")) from None
+            raise InputError(_busy(ledger, _sentence(path), f"; if none is, delete {path}")) from None
     try:
-        before = _said(path)
+        before = _sentence(path)
         if not _taken(descriptor):
             raise InputError(_busy(ledger, before, ""))
         _say(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
@@ -281,15 +229,9 @@ def locked(ledger: Path) -> Iterator[str | None]:
 
 @contextmanager
 def unchanged(ledger: Path) -> Iterator[bool]:
-    """Keep runs out while somebody reads; nothing is written. Give whether a run was killed that held the lock.
-
-    Raises
-    ------
-    InputError
-        When a run holds it.
-    """
+    """Keep runs out while somebody reads (``InputError`` if one is in); give whether one was killed with the lock."""
     path = ledger / FILE
-    before = _said(path)
+    before = _sentence(path)
     if not path.exists():
         yield False
         return
@@ -300,7 +242,7 @@ def unchanged(ledger: Path) -> Iterator[bool]:
     try:
         if not _taken(descriptor, alone=False):
             raise InputError(_busy(ledger, before, ""))
-        yield bool(_said(path))
+        yield bool(_sentence(path))
     finally:
         os.close(descriptor)
 
@@ -310,7 +252,7 @@ def _busy(ledger: Path, owner: str, cure: str) -> str:
     return f"{ledger}: another run is working on this series{named}; start again when it has ended{cure}"
 
 
-def _said(path: Path) -> str:
+def _sentence(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()[:200]
     except OSError:

@@ -68,21 +68,8 @@ def as_written(rows: pl.DataFrame, format: Format, labels: Sequence[str]) -> pl.
 def mixed(older: bytes, newer: bytes, is_new: Flags, format: Format) -> memoryview:
     """Put the rows of two files with the same columns into one; each keeps the order of its own.
 
-    Parameters
-    ----------
-    older, newer
-    is_new
-        bool (n,): from which file each row is.
-    format
-
-    Raises
-    ------
-    VerificationError
-        When the older file has other columns, or not as many rows.
-
-    Notes
-    -----
-    Cost O(bytes); of CSV no cell is read.
+    `is_new`: bool (n,): from which file each row is. Raises ``VerificationError`` when the older file has other
+    columns, or not as many rows. Cost O(bytes); of CSV no cell is read.
     """
     if format != "csv":
         return memoryview(_mixed_parquet(older, newer, is_new))
@@ -136,32 +123,16 @@ def _header(content: bytes) -> bytes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReadRelease:
-    """A release of a series that was read from its folder.
-
-    Attributes
-    ----------
-    path : Path
-    place : Place or None
-        None where it says that it is of no series.
-    opened : ReleaseFolder
-    mark : str
-        The text of its ``release.json``.
-    """
+    """A release of a series that was read from its folder."""
 
     path: Path
-    place: SeriesPlace | None
+    place: SeriesPlace | None  # None where it says that it is of no series
     opened: ReleaseFolder
-    mark: str
+    mark: str  # the text of its ``release.json``
 
     @classmethod
     def of(cls, path: Path) -> ReadRelease:
-        """Read a release folder.
-
-        Raises
-        ------
-        SfumatoError
-            When it cannot be read, or is no generalized table.
-        """
+        """Read a release folder. Raises ``SfumatoError`` when it cannot be read, or is no generalized table."""
         release = cls.unread(path)
         _ = release.published
         return release
@@ -170,10 +141,7 @@ class ReadRelease:
     def unread(cls, path: Path) -> ReadRelease:
         """Read what a release folder says of itself; its table is read when it is asked for.
 
-        Raises
-        ------
-        SfumatoError
-            When it cannot be read, or is no release of tables.
+        Raises ``SfumatoError`` when it cannot be read, or is no release of tables.
         """
         mark = mark_of(path)
         if kind := own_kind(mark):
@@ -217,13 +185,7 @@ class ReadRelease:
 
     @cached_property
     def verification(self) -> Verification:
-        """The recount of the release by itself.
-
-        Raises
-        ------
-        SfumatoError
-            When it is damaged so that nothing can be counted.
-        """
+        """The recount of the release by itself; ``SfumatoError`` when it is damaged so that nothing can be counted."""
         return recounted(self.opened, self.mark, self.published, self.integrity)
 
     def refuse_if_changed(self) -> None:

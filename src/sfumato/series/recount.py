@@ -35,31 +35,18 @@ class Boxes:
 
     Letters: c classes, q attributes, v values of an attribute.
 
-    Attributes
-    ----------
-    low, high : numpy.ndarray
-        Numbers (c, q), closed: an interval's ends; for a hierarchy with leaves numbered in depth-first order, the first
-        and the last leaf of the node; both the same number for labels that only meet when they are equal.
-    sets : mapping of int to numpy.ndarray
-        bool (c, v) for each attribute that is published as value sets; `low` and `high` are not read there.
-
-    Notes
-    -----
     Where a release says in which months the people of a class came, that is one more attribute.
     """
 
+    # `low`, `high`: numbers (c, q), closed: an interval's ends; for a hierarchy with leaves numbered in depth-first
+    # order, the first and the last leaf of the node; both the same number for labels that only meet when they are equal
     low: NDArray[np.number]
     high: NDArray[np.number]
+    # bool (c, v) for each attribute that is published as value sets; `low` and `high` are not read there
     sets: Mapping[int, NDArray[np.bool_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the shapes and that no box is empty.
-
-        Raises
-        ------
-        InputError
-            When they do not fit.
-        """
+        """Check the shapes and that no box is empty. Raises ``InputError`` when they do not fit."""
         shapes = {self.low.shape, self.high.shape, *((len(each), self.low.shape[-1]) for each in self.sets.values())}
         if self.low.ndim != 2 or len(shapes) != 1:
             raise InputError("the boxes of a release need one row for each class and one column for each attribute")
@@ -129,31 +116,17 @@ def any_month(number: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.in
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Released:
-    """The rows of one release.
+    """The rows of one release."""
 
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        Integers (n,): the class that each row shows, ``0 .. c-1``.
-    value_of : numpy.ndarray
-        Integers (n,), from 0: a number for **all** that the row publishes beside its class, the same in all releases:
-        sensitive values and every other column that is not generalized. Whatever is left out of it is
-        something by which an attacker recognises rows and the recount does not.
-    boxes : Boxes
-    """
-
-    class_of: NDArray[np.integer]
+    class_of: NDArray[np.integer]  # Integers (n,): the class that each row shows, ``0 .. c-1``.
+    # Integers (n,), from 0: a number for **all** that the row publishes beside its class, the same in all releases:
+    # sensitive values and every other column that is not generalized. Whatever is left out of it is something by which
+    # an attacker recognises rows and the recount does not.
     value_of: NDArray[np.integer]
     boxes: Boxes
 
     def __post_init__(self) -> None:
-        """Check that rows and classes fit.
-
-        Raises
-        ------
-        InputError
-            When they do not.
-        """
+        """Check that rows and classes fit. Raises ``InputError`` when they do not."""
         if self.class_of.ndim != 1 or self.class_of.shape != self.value_of.shape:
             raise InputError("a release needs a class and a value for each row")
         if len(self.class_of) and (
@@ -182,22 +155,13 @@ class Released:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Places:
-    """The values of classes: a place is a class and a value that it has.
+    """The values of classes: a place is a class and a value that it has. Letters: z places."""
 
-    Letters: z places.
-
-    Attributes
-    ----------
-    class_of, value_of, rows : numpy.ndarray
-        int64 (z,): sorted by class, then value; `rows` ≥ 1.
-    count : int
-        Number of classes c.
-    """
-
+    # `class_of`, `value_of`, `rows`: (z,): sorted by class, then value; `rows` ≥ 1
     class_of: NDArray[np.int64]
     value_of: NDArray[np.int64]
     rows: NDArray[np.int64]
-    count: int
+    count: int  # number of classes c
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -209,9 +173,9 @@ class Places:
         if not len(self.class_of):
             return np.full(len(classes), -1, dtype=np.int64)
         width = int(max(self.value_of.max(), values.max(initial=0))) + 1
-        keys, wanted = self.class_of * width + self.value_of, classes * width + values
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[at] == wanted, at, -1)
+        keys, targets = self.class_of * width + self.value_of, classes * width + values
+        at = np.minimum(np.searchsorted(keys, targets), len(keys) - 1)
+        return np.where(keys[at] == targets, at, -1)
 
 
 def row_runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -231,22 +195,12 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Edges:
-    """The edges between the places of two releases.
+    """The e edges between the places of two releases, z of the older and y of the newer, in g groups."""
 
-    Letters: z, y places of the older and the newer release, e edges, g groups.
-
-    Attributes
-    ----------
-    older, newer : numpy.ndarray
-        int64 (e,): the places that each edge joins.
-    pair : numpy.ndarray
-        int64 (e,): the pair of classes that each edge is of.
-    older_places, newer_places : Places
-    """
-
+    # `older`, `newer`: int64 (e,): the places that each edge joins
     older: Numbers
     newer: Numbers
-    pair: Numbers
+    pair: Numbers  # int64 (e,): the pair of classes that each edge is of
     older_places: Places
     newer_places: Places
 
@@ -290,15 +244,8 @@ def edges_between(older: Places, newer: Places, pairs: tuple[Numbers, Numbers]) 
 def meeting(older: Boxes, newer: Boxes) -> tuple[Numbers, Numbers]:
     """Return the pairs of classes that meet, in every attribute; int64 (p,) twice, sorted by newer, then older class.
 
-    Raises
-    ------
-    InputError
-        When the releases differ in their attributes.
-
-    Notes
-    -----
-    Space is halved where that leaves fewest pairs, until few are left to be compared. Cost O(q c log c) where classes
-    of a release hardly overlap, O(q c²) at worst.
+    Raises ``InputError`` when the releases differ in their attributes. Space is halved where that leaves fewest pairs,
+    until few are left to be compared. Cost O(q c log c) where classes of a release hardly overlap, O(q c²) at worst.
     """
     if older.width != newer.width or {index: sets.shape[1] for index, sets in older.sets.items()} != {
         index: sets.shape[1] for index, sets in newer.sets.items()
@@ -321,33 +268,18 @@ STRANGERS = (
 
 
 class AtOnce(NamedTuple):
-    """What all worlds have in common.
+    """What all worlds have in common."""
 
-    Attributes
-    ----------
-    together : numpy.ndarray
-        int64 (e,): most rows of an edge in one world.
-    fixed : numpy.ndarray
-        int64 (y,): rows of a newer place that are old in every world.
-    flows : int
-        Groups that were counted by flows.
-    """
-
-    together: Numbers
-    fixed: Numbers
-    flows: int
+    together: Numbers  # int64 (e,): most rows of an edge in one world
+    fixed: Numbers  # int64 (y,): rows of a newer place that are old in every world
+    flows: int  # groups that were counted by flows
 
 
 def at_once(edges: Edges) -> AtOnce:
     """Count over all worlds.
 
-    Raises
-    ------
-    InputError
-        When there is no world: the releases do not belong together.
+    Raises ``InputError`` when there is no world: the releases do not belong together.
 
-    Notes
-    -----
     *Closed form.* In a group with an edge between any two places of different releases, older rows may stand anywhere.
     So an edge can carry ``min(e, f)`` rows: the others fit, as the group has at least as many newer rows as older ones.
     And of the f rows of a newer place, all are old but those that the group's ``G_2 − f`` other rows leave over:
@@ -417,14 +349,9 @@ def _starts(sorted_or_not: Numbers, count: int) -> Numbers:
 
 
 class Narrowed(NamedTuple):
-    """To what somebody is narrowed down.
+    """To what somebody is narrowed down."""
 
-    Attributes
-    ----------
-    rows, values : numpy.ndarray
-        int64: how many rows, and how many different values, are left.
-    """
-
+    # `rows`, `values`: int64: how many rows, and how many different values, are left
     rows: Numbers
     values: Numbers
 
@@ -432,21 +359,10 @@ class Narrowed(NamedTuple):
 def intersect(releases: Sequence[Released], classes: NDArray[np.integer]) -> Narrowed:
     """Intersect the classes that a person is known to be in: the values that all of them have.
 
-    Parameters
-    ----------
-    releases
-        Any number, of one table or of several that share people; no order is assumed.
-    classes
-        Integers (p, releases): the class of each person in each release, −1 where the person is not in it.
-
-    Returns
-    -------
-    Narrowed
-        For each person, (p,): of each value as many rows as the class that has fewest of it. 0 for who is nowhere.
-
-    Notes
-    -----
-    Cost O(releases · distinct histories · values of a class).
+    `releases`: any number, of one table or of several that share people; no order is assumed. `classes`: integers (p,
+    releases): the class of each person in each release, −1 where the person is not in it. Returns: for each person,
+    (p,): of each value as many rows as the class that has fewest of it. 0 for who is nowhere. Cost O(releases ·
+    distinct histories · values of a class).
     """
     histories, history_of = np.unique(classes, axis=0, return_inverse=True)
     owner = value = rows = np.zeros(0, dtype=np.int64)
@@ -471,28 +387,16 @@ def intersect(releases: Sequence[Released], classes: NDArray[np.integer]) -> Nar
 
 
 class Differences(NamedTuple):
-    """What a newer release has more than an older one, in each group of classes that meet.
+    """What a newer release has more than an older one, in each group of classes that meet."""
 
-    Attributes
-    ----------
-    group_of : numpy.ndarray
-        int64 (c,): the group of each newer class.
-    narrowed : Narrowed
-        (g,): the rows that are new in each group, and their different values. Whoever came with the newer release and
-        belongs there has one of them.
-    """
-
-    group_of: Numbers
+    group_of: Numbers  # int64 (c,): the group of each newer class
+    # (g,): the rows that are new in each group, and their different values. Whoever came with the newer release and
+    # belongs there has one of them.
     narrowed: Narrowed
 
 
 def subtract(older: Released, newer: Released) -> Differences:
-    """Subtract an older release from a newer one that holds all its people.
-
-    Notes
-    -----
-    Classes are put together until nobody can have moved from one group to another.
-    """
+    """Subtract an older release from a newer one that holds its people; classes that people moved between are one."""
     first, second = meeting(older.boxes, newer.boxes)
     group = _groups(first, second, older.boxes.count, newer.boxes.count)
     old_group, new_group = group[: older.boxes.count], group[older.boxes.count :]
@@ -523,27 +427,17 @@ def _groups(first: Numbers, second: Numbers, older: int, newer: int) -> Numbers:
 
 
 class Traced(NamedTuple):
-    """To how many classes rows can be traced.
+    """To how many classes rows can be traced."""
 
-    Attributes
-    ----------
-    onward : numpy.ndarray
-        int64 (n,): classes of the newer release in which each row of the older one can be.
-    back : numpy.ndarray
-        int64 (m,): classes of the older release in which each row of the newer one can have been; 0: it is new.
-    """
-
-    onward: Numbers
+    onward: Numbers  # int64 (n,): classes of the newer release in which each row of the older one can be
+    # int64 (m,): classes of the older release in which each row of the newer one can have been; 0: it is new
     back: Numbers
 
 
 def trace(older: Released, newer: Released) -> Traced:
     """Trace rows from release to release by their values: a row that can go to one class alone shows both its boxes.
 
-    Raises
-    ------
-    InputError
-        When the releases do not belong together.
+    Raises ``InputError`` when the releases do not belong together.
     """
     edges = edges_between(older.places, newer.places, meeting(older.boxes, newer.boxes))
     open_edges = at_once(edges).together > 0
@@ -558,30 +452,15 @@ def _places_of(release: Released) -> Numbers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairRecount:
-    """What two releases together leave of each other's classes.
+    """What two releases together leave of each other's classes: p pairs that meet, c classes of the newer."""
 
-    Letters: p pairs of classes that meet, c classes of the newer release.
-
-    Attributes
-    ----------
-    older, newer : numpy.ndarray
-        int64 (p,): the classes of each pair, sorted by newer, then older class.
-    both : Places
-        Of each pair, the rows that remain to a person who is in both, by value; its classes are the p pairs.
-    new : Places
-        Of each newer class, the rows that remain to a person who came with it, by value.
-    nested : bool
-        Whether every newer class meets at most one older class.
-    flows : int
-        Groups of classes and values that no closed form decides; they were counted by flows.
-    """
-
+    # `older`, `newer`: int64 (p,): the classes of each pair, sorted by newer, then older class
     older: Numbers
     newer: Numbers
-    both: Places
-    new: Places
-    nested: bool
-    flows: int
+    both: Places  # of each pair, the rows that remain to a person who is in both, by value; its classes are the p pairs
+    new: Places  # of each newer class, the rows that remain to a person who came with it, by value
+    nested: bool  # whether every newer class meets at most one older class
+    flows: int  # groups of classes and values that no closed form decides; they were counted by flows
 
     @property
     def both_rows(self) -> Numbers:
@@ -603,24 +482,15 @@ class PairRecount:
 def recount_pair(older: Released, newer: Released, pairs: tuple[Numbers, Numbers] | None = None) -> PairRecount:
     """Count what two releases together leave, exactly: by closed forms, and by flows where these are not exact.
 
-    Parameters
-    ----------
-    older, newer
-    pairs
-        The pairs of classes between which rows may go, sorted by newer, then older class; None: all that meet.
+    `pairs`: the pairs of classes between which rows may go, sorted by newer, then older class; None: all that meet.
+    Raises ``InputError`` when not every row of the older release can be in the newer one: the releases do not belong
+    together.
 
-    Raises
-    ------
-    InputError
-        When not every row of the older release can be in the newer one: the releases do not belong together.
-
-    Notes
-    -----
-    *Guarantee.* The counts are those of all worlds (see :mod:`sfumato.series.recount`), for every person that
-    the releases do not exclude: pairs of classes in which nobody really is only make the least number smaller. What is
+    *Guarantee.* The counts are those of all worlds (see :mod:`sfumato.series.recount`), for every person that the
+    releases do not exclude: pairs of classes in which nobody really is only make the least number smaller. What is
     counted are rows that remain, against an attacker who knows one person. Values that remain in different numbers are
-    no chances. Who knows the quasi-identifying values of everybody in the table may exclude more
-    (explanation *What two releases tell*).
+    no chances. Who knows the quasi-identifying values of everybody in the table may exclude more (explanation *What two
+    releases tell*).
 
     *Complexity.* O((n + e) log n) time for n rows and e pairs of a value and two classes that meet and have it, where
     closed forms do; beyond, one flow for each of them.
@@ -672,20 +542,10 @@ def history_steps(before: Classes, now: Classes) -> ClassPairs:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Chains:
-    """What the labels of all chains of steps to the classes of a release cover together.
+    """What the labels of all h chains of steps to the classes of a release cover together; those alike are one."""
 
-    Letters: h chains; those that cover the same are one.
-
-    Attributes
-    ----------
-    class_of : numpy.ndarray
-        int64 (h,): the class in which each ends.
-    boxes : Boxes
-        What its labels have in common; not empty.
-    """
-
-    class_of: Numbers
-    boxes: Boxes
+    class_of: Numbers  # int64 (h,): the class in which each ends
+    boxes: Boxes  # what its labels have in common; not empty
 
     @classmethod
     def first(cls, release: Released) -> Chains:
@@ -695,19 +555,9 @@ class Chains:
     def onward(self, steps: ClassPairs, newer: Boxes, newcomers: Numbers) -> tuple[Chains, NDArray[np.bool_]]:
         """Follow the chains into one more release; also tell of which steps some chain has nothing in common.
 
-        Parameters
-        ----------
-        steps
-            See :func:`history_steps`.
-        newer
-            The labels of the newer release.
-        newcomers
-            The classes of it in which somebody is who was in no release before.
-
-        Returns
-        -------
-        (Chains, numpy.ndarray)
-            The chains that have something in common, and bool (p,).
+        `steps`: see :func:`history_steps`. `newer`: the labels of the newer release. `newcomers`: the classes of it in
+        which somebody is who was in no release before. Returns: the chains that have something in common, and bool
+        (p,).
         """
         older, into = steps
         order = np.argsort(self.class_of, kind="stable")
@@ -725,10 +575,7 @@ class Chains:
 
 
 def chains_to(releases: Sequence[Released], classes: Classes) -> Chains:
-    """Follow all chains to the last of some releases; chains that break are dropped.
-
-    classes : int32 (n, releases)
-    """
+    """Follow all chains to the last of some releases; those that break are dropped. classes : int32 (n, releases)."""
     return follow_chains(releases, classes)[0]
 
 
@@ -797,12 +644,6 @@ class SensitiveValues:
     """What the numbers of values say of each sensitive attribute.
 
     Letters: v values (combinations of all that a row publishes beside its class), s sensitive attributes.
-
-    Attributes
-    ----------
-    attributes : sequence of EncodedAttribute
-    codes : numpy.ndarray
-        Integers (v, s): code of each value in each attribute.
     """
 
     attributes: Sequence[EncodedAttribute]
@@ -810,13 +651,7 @@ class SensitiveValues:
 
 
 def check_models(models: Sequence[PrivacyModel], attributes: Sequence[str]) -> None:
-    """Refuse models that mean nothing for the rows that several releases leave.
-
-    Raises
-    ------
-    PolicyError
-        With every such model and the reason.
-    """
+    """Refuse, with ``PolicyError`` and the reason, every model that means nothing for rows that releases leave."""
     problems = []
     for model in models:
         try:
@@ -836,23 +671,9 @@ def check_models(models: Sequence[PrivacyModel], attributes: Sequence[str]) -> N
 def holds_on(places: Places, models: Sequence[PrivacyModel], values: SensitiveValues) -> NDArray[np.bool_]:
     """Tell of which lists of rows every model holds; of empty ones it does, as they are nobody's.
 
-    Parameters
-    ----------
-    places
-        Rows that remain: :attr:`~sfumato.series.recount.PairRecount.both`, `new`, or those
-        that several releases leave.
-    models, values
-        What was promised of every class, and what the numbers of values mean.
-
-    Returns
-    -------
-    numpy.ndarray
-        bool (c,)
-
-    Raises
-    ------
-    PolicyError
-        See :func:`check_models`.
+    `places`: rows that remain: :attr:`~sfumato.series.recount.PairRecount.both`, `new`, or those that several releases
+    leave. `models`, `values`: what was promised of every class, and what the numbers of values mean. Returns: bool
+    (c,). Raises ``PolicyError``: see :func:`check_models`.
     """
     check_models(models, [attribute.name for attribute in values.attributes])
     verdict = np.ones(places.count, dtype=np.bool_)
@@ -886,19 +707,12 @@ def _counted(
 
 
 class Followed(NamedTuple):
-    """Where everybody is, and what was left to them on the way.
+    """Where everybody is, and what was left to them on the way."""
 
-    Attributes
-    ----------
-    history_of, class_of : numpy.ndarray
-        Integers (n,): people with one history, and their class; −1 for who is not published.
-    left : Places
-        Rows that remain to each history.
-    """
-
+    # `history_of`, `class_of`: integers (n,): people with one history, and their class; −1 for who is not published
     history_of: Numbers
     class_of: NDArray[np.int32]
-    left: Places
+    left: Places  # rows that remain to each history
 
 
 def follow_all(
@@ -910,16 +724,9 @@ def follow_all(
 ) -> Followed:
     """Follow everybody from the first release to the last one.
 
-    Parameters
-    ----------
-    releases
-        At least one.
-    classes
-        int32 (n, releases): the class of everybody in each, −1 for who was not published.
-    newest
-        The recount of the last two releases, where it is at hand.
-    as_they_went
-        Rows go only where somebody really went; see :mod:`sfumato.series.recount`.
+    `releases`: at least one. `classes`: int32 (n, releases): the class of everybody in each, −1 for who was not
+    published. `newest`: the recount of the last two releases, where it is at hand. `as_they_went`: rows go only where
+    somebody really went; see :mod:`sfumato.series.recount`.
     """
     now = Followed(classes[:, 0].astype(np.int64), classes[:, 0], releases[0].places)
     for number in range(1, len(releases)):
@@ -930,10 +737,7 @@ def follow_all(
 
 
 def follow(before: Followed, step: PairRecount, class_of: NDArray[np.int32]) -> Followed:
-    """Follow everybody from the last release into the candidate.
-
-    Of a history of classes, value for value, no more rows remain than of any step of it.
-    """
+    """Follow everybody from the last release into the candidate; of a history, no more rows remain than of any step."""
     old = before.history_of >= 0
     width = int(class_of.max(initial=0)) + 1
     keys = np.where(old, before.history_of + 1, 0) * width + class_of

@@ -60,10 +60,10 @@ def started(
     A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
     """
     refuse_unknown(way, first=table is not None)
-    meant = _policy(policy, models)
-    refuse(meant, way)
-    column = key_of_series(meant, key, way)
-    stored = stored_policy(meant, several=WAYS[way].people)
+    whole_policy = _policy(policy, models)
+    refuse(whole_policy, way)
+    column = key_of_series(whole_policy, key, way)
+    stored = stored_policy(whole_policy, several=WAYS[way].people)
     # The ledger is read by the checks of a policy file, which see more than those of a call.
     Policy.from_mapping(stored.to_mapping())
     _check_places(series)
@@ -125,14 +125,8 @@ WAITS = "nobody who waits is in a release"
 def attest_series(series: Series, *, head: str | None = None) -> SeriesVerification:
     """Recount a series, and check what its ledger attests; nothing is written, also where a run was killed.
 
-    `head` is as of :func:`~sfumato.series.verify.verify_series`.
-
-    Raises
-    ------
-    InputError
-        When there is no ledger, or it is that of another series.
-    VerificationError
-        When it is damaged, or knows other releases than the folder.
+    `head` is as of :func:`~sfumato.series.verify.verify_series`. Raises ``InputError`` when there is no ledger, or it
+    is that of another series. Raises ``VerificationError`` when it is damaged, or knows other releases than the folder.
     """
     ledger_kept(series)
     with unchanged(series.ledger):
@@ -166,12 +160,8 @@ def interrupted_series(series: Series) -> str | None:
 def settle_series(series: Series) -> list[str]:
     """Bring the folder of a series and its ledger to one state after a killed run; say what became of it.
 
-    Raises
-    ------
-    InputError
-        When a run is working on the series, or the ledger is of a series that lies elsewhere.
-    VerificationError
-        When folder and ledger do not belong together, or one of them is damaged.
+    Raises ``InputError`` when a run is working on the series, or the ledger is of a series that lies elsewhere. Raises
+    ``VerificationError`` when folder and ledger do not belong together, or one of them is damaged.
     """
     line, where = interrupted_series(series), series.folder
     settle(where)
@@ -209,28 +199,17 @@ def _of_ways(series: SeriesFolder, ledger: Ledger, people: list[PeopleOfRelease]
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """What is known of one release.
-
-    Attributes
-    ----------
-    number, records : int
-        Its number, and all of its records.
-    way : str or None
-    newcomers, classes : int or None
-        Who came with it, and their classes; who left with it, and 0, where people withdrew; None without the ledger.
-    loss : float or None
-        Normalized NCP of the newcomers' records; of everybody's where classes grow.
-    loss_of_all : float or None
-        The mean over all records so far; None once people have left.
-    """
+    """What is known of one release."""
 
     number: int
     records: int
     way: str | None = None
+    # `newcomers`, `classes`: who came with it, and their classes; who left with it, and 0, where people withdrew; None
+    # without the ledger
     newcomers: int | None = None
     classes: int | None = None
-    loss: float | None = None
-    loss_of_all: float | None = None
+    loss: float | None = None  # normalized NCP of the newcomers' records; of everybody's where classes grow
+    loss_of_all: float | None = None  # the mean over all records so far; None once people have left
 
     def __str__(self) -> str:
         """Write it as one line."""
@@ -251,19 +230,11 @@ class ReleaseLine:
 
 @dataclass(frozen=True)
 class Overview:
-    """A series at a glance.
-
-    Attributes
-    ----------
-    id : str
-    releases : tuple of ReleaseLine
-    waiting : int or None
-        People who wait for the next release; None without the ledger.
-    """
+    """A series at a glance."""
 
     id: str
     releases: tuple[ReleaseLine, ...]
-    waiting: int | None
+    waiting: int | None  # people who wait for the next release; None without the ledger
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -279,10 +250,7 @@ class Overview:
 def overview_of(series: Series) -> Overview:
     """Look at a series without recounting it; what the ledger says is left out where there is none.
 
-    Raises
-    ------
-    SfumatoError
-        When the folder is no series, or the ledger is damaged or that of another one.
+    Raises ``SfumatoError`` when the folder is no series, or the ledger is damaged or that of another one.
     """
     folder = SeriesFolder.open(series.folder)
     records = [open_folder(path).files["data"].rows for path in folder.releases]

@@ -38,42 +38,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """What became of newcomers.
+    """What became of newcomers."""
 
-    Attributes
-    ----------
-    number : int or None
-        Of the release that was published; None when everybody waits.
-    folder : Path or None
-        Where it lies.
-    newcomers : int
-        People in the table that was handed in, and did not wait before.
-    published : int
-        People who came with the release: newcomers, and who had waited.
-    waiting : int
-        People who wait now.
-    reason : str or None
-        Why they wait.
-    report : Report or None
-        Of those who came with the release, for the steward; of everybody where classes grow.
-    notes : tuple of str
-        What else the steward should know.
-    everybody : bool
-        Whether the table held everybody who is in now, not newcomers alone.
-    left : int
-        People who are not in the release any more, because they or others of their class withdrew.
-    """
-
-    number: int | None
-    folder: Path | None
-    newcomers: int
-    published: int
-    waiting: int
-    reason: str | None = None
-    report: Report | None = None
-    notes: tuple[str, ...] = ()
-    everybody: bool = False
-    left: int = 0
+    number: int | None  # of the release that was published; None when everybody waits
+    folder: Path | None  # where it lies
+    newcomers: int  # people in the table that was handed in, and did not wait before
+    published: int  # people who came with the release: newcomers, and who had waited
+    waiting: int  # people who wait now
+    reason: str | None = None  # why they wait
+    report: Report | None = None  # of those who came with the release, for the steward; of everybody where classes grow
+    notes: tuple[str, ...] = ()  # what else the steward should know
+    everybody: bool = False  # whether the table held everybody who is in now, not newcomers alone
+    left: int = 0  # people who are not in the release any more, because they or others of their class withdrew
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -120,11 +96,7 @@ def next_step(
 
     `reading` says how this table is written where that is not as the policy says, see
     :func:`~sfumato.series.batch.read_otherwise`. `key_form` answers for spellings of keys; so does that of `policy`.
-
-    Raises
-    ------
-    UnsatisfiableError
-        When they cannot be published by themselves and may not wait.
+    Raises ``UnsatisfiableError`` when they cannot be published by themselves and may not wait.
     """
     raise_all(PolicyError, seed_problems(how.seed))
     ledger_kept(series)
@@ -207,12 +179,8 @@ def write_next(
     """Write a release and the ledger; return its place, and what the ledger says from now on.
 
     The ledger says what will be while the release is written beside its place, and what is once it stands there.
-    `next_state` gives it for the hash of the release.
-
-    Raises
-    ------
-    VerificationError
-        When the release does not stand up to its recount; nothing is published then.
+    `next_state` gives it for the hash of the release. Raises ``VerificationError`` when the release does not stand up
+    to its recount; nothing is published then.
     """
     number = len(ledger.state.entries) + 1
     place = SeriesPlace(ledger.series, number, way, series.hash_of(number - 1) or "", made.covers)
@@ -244,13 +212,7 @@ def _next_state(ledger: Ledger, batch: Batch, made: Made, release: str, way: str
 
 
 def _recount(newer: ReadRelease, made: Made, earlier: Sequence[ReadRelease], way: str) -> None:
-    """Recount what was written as its recipient will.
-
-    Raises
-    ------
-    VerificationError
-        Never expected: nothing is published then.
-    """
+    """Recount what was written as its recipient will; ``VerificationError``, never expected, publishes nothing."""
     if made.carried is not None and earlier and not WAYS[way].history:
         found, beside = made.carried.recount(newer)
     else:
@@ -262,10 +224,7 @@ def _recount(newer: ReadRelease, made: Made, earlier: Sequence[ReadRelease], way
 def _attest(newer: ReadRelease, earlier: Sequence[ReadRelease], way: str, people: Sequence[PeopleOfRelease]) -> None:
     """Recount what was written with everybody in their classes, as who knows them could.
 
-    Raises
-    ------
-    VerificationError
-        Never expected: nothing is published then.
+    Raises ``VerificationError``: never expected: nothing is published then.
     """
     attest: Attest = loaded(WAYS[way].attest)
     _refuse(attest(earlier, newer, people))

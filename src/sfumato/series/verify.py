@@ -35,30 +35,15 @@ ENDING = "the last release here is the last one of the series (compare its sha25
 
 @dataclass(frozen=True)
 class Head:
-    """Where a head that somebody noted stands in a series: the sha256 of the release that was the last one then.
-
-    Attributes
-    ----------
-    sha256 : str
-    release : int or None
-        Whose head it is; 0 before the first release; None where it is in this series nowhere.
-    before : int or None
-        The release that follows here; None where it is the last.
-    """
+    """Where a head that somebody noted stands in a series: the sha256 of the release that was the last one then."""
 
     sha256: str
-    release: int | None
-    before: int | None
+    release: int | None  # whose head it is; 0 before the first release; None where it is in this series nowhere
+    before: int | None  # the release that follows here; None where it is the last
 
     @classmethod
     def of(cls, text: str, series: SeriesFolder) -> Head:
-        """Look for a head in a folder.
-
-        Raises
-        ------
-        PolicyError
-            When it is no sha256.
-        """
+        """Look for a head in a folder. Raises ``PolicyError`` when it is no sha256."""
         found = text.strip().lower().removeprefix("sha256").strip(" :")
         if not re.fullmatch(r"[0-9a-f]{64}", found):
             raise PolicyError(
@@ -149,23 +134,12 @@ PEOPLE = "which rows of a class are of one person, so that every class keeps in 
 
 @dataclass(frozen=True)
 class RecountedRelease:
-    """What was recounted of one release of a series.
-
-    Attributes
-    ----------
-    number : int
-    way : str
-        How it was made of its predecessor; empty where it does not say so.
-    verification : Verification or None
-        Of the release by itself; None where it cannot be read.
-    beside : tuple of Check
-        Of the release beside the one before.
-    """
+    """What was recounted of one release of a series."""
 
     number: int
-    way: str
-    verification: Verification | None
-    beside: tuple[Check, ...]
+    way: str  # how it was made of its predecessor; empty where it does not say so
+    verification: Verification | None  # of the release by itself; None where it cannot be read
+    beside: tuple[Check, ...]  # of the release beside the one before
 
     @property
     def ok(self) -> bool:
@@ -186,8 +160,8 @@ class RecountedRelease:
             counts = f": {counted(found.records, 'record')} in {counted(found.classes, 'equivalence class')}"
         alone, wishes = ((), ()) if self.verification is None else (self.verification.checks, self.verification.wishes)
         by_way = f" ({self.way})" if self.way else ""
-        told = (*alone, *wishes, *self.beside)
-        return [f"release {self.number}{by_way}{counts}", *(f"  {line}" for line in told)]
+        lines = (*alone, *wishes, *self.beside)
+        return [f"release {self.number}{by_way}{counts}", *(f"  {line}" for line in lines)]
 
 
 @dataclass(frozen=True)
@@ -276,31 +250,13 @@ class SeriesVerification:
 def verify_series(folder: str | os.PathLike[str], *, head: str | None = None) -> SeriesVerification:
     """Recount a series from its public folder alone.
 
-    Parameters
-    ----------
-    folder
-        That of the series, which holds the numbered releases.
-    head
-        The sha256 that somebody noted when a release was the last one. It must be that of a release here.
+    `folder`: that of the series, which holds the numbered releases. `head`: the sha256 that somebody noted when a
+    release was the last one. It must be that of a release here. Returns: ``ok`` is False when a release or a pair of
+    neighbours breaks a promise; when a release is missing, was exchanged, changed or is of another series; when one has
+    another policy, other columns or other types; or when the head is of no release here. Raises ``InputError`` when it
+    is no folder of a series. Raises ``PolicyError`` when the head is no sha256. Raises ``VerificationError`` when
+    ``series.json`` is damaged.
 
-    Returns
-    -------
-    SeriesVerification
-        ``ok`` is False when a release or a pair of neighbours breaks a promise; when a release is missing, was
-        exchanged, changed or is of another series; when one has another policy, other columns or other types; or when
-        the head is of no release here.
-
-    Raises
-    ------
-    InputError
-        When it is no folder of a series.
-    PolicyError
-        When the head is no sha256.
-    VerificationError
-        When ``series.json`` is damaged.
-
-    Notes
-    -----
     Every release is read once, and two are held at a time, unless some way asks for all. Cost of verifying each, and of
     grouping the rows of each pair.
     """
@@ -394,8 +350,8 @@ def _once(checks: list[Check]) -> tuple[Check, ...]:
     """Merge what holds of every release into one line; what does not is said of each."""
     broken = [check for check in checks if check.outcome is not Outcome.HOLDS]
     held = {check.promise: replace(check, detail="") for check in checks if check.outcome is Outcome.HOLDS}
-    said = {check.promise for check in broken}
-    return (*broken, *(check for promise, check in held.items() if promise not in said))
+    promises = {check.promise for check in broken}
+    return (*broken, *(check for promise, check in held.items() if promise not in promises))
 
 
 def _holds(check: Check) -> bool:

@@ -141,13 +141,7 @@ def refuse_unknown(way: str, *, first: bool) -> None:
 
 
 def recount_of(way: str) -> Recount:
-    """Return what recounts releases that were made in a way.
-
-    Raises
-    ------
-    VerificationError
-        When this version does not know it.
-    """
+    """Return what recounts releases that were made in a way; ``VerificationError`` when it is not known."""
     if way not in WAYS:
         raise VerificationError("release.json: is of a way that this version does not know; use a newer sfumato")
     recount: Recount = loaded(WAYS[way].recount)

@@ -88,10 +88,7 @@ class Opening:
 
 
 class Pages:
-    """Pages of an open project: the first ones at once, all others once they are loaded.
-
-    `stop`: called when somebody quits.
-    """
+    """Pages of an open project: the first at once, all others once they are loaded. `stop`: for who quits."""
 
     def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:
         self._desk, self._lock = desk, threading.Lock()

@@ -59,10 +59,7 @@ class ColumnProfile:
 
 
 def profiled(preview: Preview, name: str, kind: Kind | None = None) -> ColumnProfile:
-    """Look at one column, read as a kind; None reads the kind off it.
-
-    Cost O(d) for d distinct values once the preview knows them.
-    """
+    """Look at one column, read as a kind, or as its own; O(d) for d distinct values once the preview has them."""
     try:
         distinct = preview.distinct(name, kind)
         found = preview.kind(name, kind)
@@ -126,10 +123,7 @@ class TablePage:
         return cls(tuple(frame.columns), frame.height, lambda name, start, count: frame[name].slice(start, count))
 
     def page(self, start: int, count: int, *, blank: bool = False) -> dict[str, Any]:
-        """Return some rows as texts, None for missing values, with the number of all rows.
-
-        Cost O(rows of the page), whatever the table's size.
-        """
+        """Return some rows as texts, None for missing values, with the number of all rows; O(rows of the page)."""
         start, count = max(0, start), max(0, min(count, MOST_ROWS))
         cells = [_texts(self.some(name, start, count), blank=blank) for name in self.names]
         return {
@@ -176,10 +170,7 @@ class Desk:
 
     @classmethod
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
-        """Open the table of a project, and begin its history.
-
-        Raises ``SfumatoError`` when the table cannot be read, or the policy does not fit it.
-        """
+        """Open the table of a project, and begin its history; ``SfumatoError`` if it or the policy does not fit."""
         source = checked(Source, project.source)
         table = _whole_table(project.table, source)
         project.begin(list(table.names), policy)
@@ -203,10 +194,7 @@ class Desk:
         return self._sheet
 
     def change(self, entry: int, changed: Callable[[Draft], Draft]) -> tuple[HistoryEntry, bool]:
-        """Change the setup of an entry, and tell whether that began a branch.
-
-        Nothing is written where nothing changes.
-        """
+        """Change the setup of an entry, and tell whether that began a branch; without a change nothing is written."""
         with self.lock:
             before = self.project.history.entry(entry)
             after = changed(before.draft)
@@ -326,10 +314,7 @@ class Desk:
         return [job for job in self.jobs.of_kind("release") if job.state == "done"]
 
     def beside(self) -> dict[str, Path]:
-        """Return releases that lie in the table's folder, as candidates for the release of last time.
-
-        Of a series it is the last one, such as ``"monthly/0003"``.
-        """
+        """Return releases in the table's folder, as candidates for that of last time; of a series the last one."""
         folder = self.project.table.parent
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
         lasts = [last_of_series(path) or path for path in found]

@@ -57,10 +57,7 @@ class Draft:
 
     @classmethod
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
-        """Return the draft of a policy for a table with some columns.
-
-        Raises ``PolicyError``: naming the columns of the policy that the table does not have.
-        """
+        """Return the draft of a policy for some columns; ``PolicyError`` names those of the policy that are absent."""
         mapping = policy.to_mapping()
         columns = dict(mapping.pop("columns"))
         roles, settings = _roles_of(columns)
@@ -101,10 +98,10 @@ class Draft:
     def with_setting(self, column: str, key: str, value: Any) -> Draft:
         """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
         self._check(column)
-        kept = {name: its for name, its in self.settings.get(column, {}).items() if name != key}
+        others = {name: its for name, its in self.settings.get(column, {}).items() if name != key}
         if key == "kind":
-            kept.pop("hierarchy", None)
-        changed = kept if value is None else {**kept, key: value}
+            others.pop("hierarchy", None)
+        changed = others if value is None else {**others, key: value}
         levels = {name: level for name, level in self.levels.items() if name != column or key == "weight"}
         return replace(self, settings={**self.settings, column: changed}, levels=levels)
 
@@ -115,15 +112,15 @@ class Draft:
 
     def with_rest(self, key: str, value: Any) -> Draft:
         """Return the draft with another part of the policy; None takes it away."""
-        kept = {name: its for name, its in self.rest.items() if name != key}
-        return replace(self, rest=kept if value is None else {**kept, key: value})
+        others = {name: its for name, its in self.rest.items() if name != key}
+        return replace(self, rest=others if value is None else {**others, key: value})
 
     def with_names(self, names: Sequence[str]) -> Draft:
         """Return the draft for a table with other columns: those that stay keep their role, new ones have none."""
-        kept = {name: self.roles.get(name, UNDECIDED) for name in names}
-        settings = {name: its for name, its in self.settings.items() if name in kept}
-        levels = {name: its for name, its in self.levels.items() if name in kept}
-        return replace(self, roles=kept, settings=settings, levels=levels)
+        roles = {name: self.roles.get(name, UNDECIDED) for name in names}
+        settings = {name: its for name, its in self.settings.items() if name in roles}
+        levels = {name: its for name, its in self.levels.items() if name in roles}
+        return replace(self, roles=roles, settings=settings, levels=levels)
 
     def mapping(self) -> dict[str, Any]:
         """Return the policy's plain values, whether or not they make one."""
@@ -162,10 +159,7 @@ class Draft:
         return []
 
     def attribute(self, column: str) -> Attribute:
-        """Return the settings of a column as a schema takes them; reads a hierarchy that is a file.
-
-        Raises ``SfumatoError`` when they contradict each other.
-        """
+        """Return a column's settings as a schema takes them, hierarchies read; ``SfumatoError`` if they are at odds."""
         return checked(Column, self._of_values(column)).to_attribute()
 
     def kind(self, column: str) -> Kind | None:

@@ -59,10 +59,7 @@ def is_text_file(path: Path) -> bool:
 
 
 def tried(path: Path, source: Mapping[str, Any]) -> Trial:
-    """Read a text file in one way, and say what comes of it; no value stands in what is said.
-
-    Cost O(bytes): only a whole file shows whether it can be read.
-    """
+    """Read a whole text file in one way, O(bytes), and say what comes of it, without any value."""
     layout, problems = checked(Source, source).layout(), _problems(path, source)
     rows = list(islice(_rows(path, layout), SHOWN + 1))
     names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
@@ -200,10 +197,7 @@ def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
 
 
 def answered(draft: Draft, answer: Answer) -> Draft:
-    """Return the draft that says what an answer says.
-
-    Raises ``InputError`` when it is no answer. Raises ``PolicyError`` when there is no such column.
-    """
+    """Return the draft after an answer; ``InputError`` if it is none, ``PolicyError`` without the column."""
     if answer.option in ("categorical", "numeric"):
         return draft.with_setting(answer.column, "kind", answer.option)
     if answer.option == "strays-missing":

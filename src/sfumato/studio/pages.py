@@ -228,10 +228,7 @@ def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
 
 
 def uniques(desk: Desk, draft: Draft) -> int | None:
-    """Count who stands alone in a state of the setup; None where nobody can be known, or the table is read otherwise.
-
-    Cost of one count of class sizes.
-    """
+    """Count who stands alone in a setup; None where nobody can be known, or the table is read otherwise."""
     if not draft.of_role("quasi-identifying") or draft.rest.get("source") != desk.draft.rest.get("source"):
         return None
     try:

@@ -168,8 +168,8 @@ class Project:
         layout = {**content.get("source", {}), **source}
         checked(Source, layout)
         stamp = _stamp(place)
-        kept = History(folder / "history"), content.get("earlier"), _locked(folder), stamp
-        project = cls(folder, place.resolve(), layout, _sha256(place), *kept)
+        parts = History(folder / "history"), content.get("earlier"), _locked(folder), stamp
+        project = cls(folder, place.resolve(), layout, _sha256(place), *parts)
         _mark(project)
         return project
 

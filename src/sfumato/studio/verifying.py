@@ -21,10 +21,7 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 
 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
-    """Return the application that shows one release, or the last one of a series, guarded.
-
-    Raises ``SfumatoError`` when the folder is no release.
-    """
+    """Return the guarded application that shows one release, or a series' last; ``SfumatoError`` without one."""
     shown = last_of_series(release) or release
     opened = open_release(shown)
     app = Starlette(

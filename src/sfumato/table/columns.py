@@ -39,19 +39,11 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class NumberStyle:
-    """How the texts of a column are read.
-
-    Attributes
-    ----------
-    kind : Kind
-    number : NumberForm
-    date : DateForm or None
-        None: ISO dates.
-    """
+    """How the texts of a column are read."""
 
     kind: Kind
     number: NumberForm = PLAIN.number
-    date: DateForm | None = None
+    date: DateForm | None = None  # None: ISO dates
 
     def read(self, texts: pl.Series) -> pl.Series:
         """Return the values; null where a text is not of the kind."""
@@ -69,22 +61,12 @@ class NumberStyle:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Parsed:
-    """A column of text read as one kind.
-
-    Attributes
-    ----------
-    way : Way
-    values : polars.Series
-        Int64, Float64, Boolean, Date or Categorical.
-    strangers : polars.Series of Boolean
-        Records whose text is not of the kind, null in `values`.
-    known : polars.Series of String
-        The texts that were read, each distinct one at least once, without those that stand for a missing value.
-    """
+    """A column of text read as one kind."""
 
     way: NumberStyle
-    values: pl.Series
-    strangers: pl.Series
+    values: pl.Series  # Int64, Float64, Boolean, Date or Categorical
+    strangers: pl.Series  # records whose text is not of the kind, null in `values`
+    # the texts that were read, each distinct one at least once, without those that stand for a missing value
     known: pl.Series
 
     @property
@@ -106,22 +88,11 @@ def parse_texts(
 
     Only the distinct texts of a Categorical are looked at, so its cost is one gather per record.
 
-    Parameters
-    ----------
-    column
-        The texts.
-    kind
-        None reads it off the values: true and false are booleans; numbers without leading zeros are numeric (codes like
-        zip codes stay categories); ISO dates, and dates of a declared form, are dates; times of a declared form are
-        numeric; everything else is categorical.
-    missing
-        Texts that stand for a missing value, without blanks around them; the empty text always does.
-    strip
-        Whether blanks around a value are dropped.
-    form
-        How numbers and dates are written.
-    way
-        How the texts are read, where that is known already.
+    `kind`: None reads it off the values: true and false are booleans; numbers without leading zeros are numeric (codes
+    like zip codes stay categories); ISO dates, and dates of a declared form, are dates; times of a declared form are
+    numeric; everything else is categorical. `missing`: texts that stand for a missing value, without blanks around
+    them; the empty text always does. `strip`: whether blanks around a value are dropped. `form`: how numbers and dates
+    are written. `way`: how the texts are read, where that is known already.
     """
 
     def chosen(known: pl.Series) -> NumberStyle:
@@ -283,13 +254,7 @@ _DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_C
 
 @dataclass(frozen=True)
 class Proposal:
-    """What may be declared of a column.
-
-    Attributes
-    ----------
-    kind : Kind
-    form : WrittenForm
-    """
+    """What may be declared of a column."""
 
     kind: Kind
     form: WrittenForm
@@ -303,16 +268,8 @@ class Proposal:
 def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
     """Find all forms in which every text, or a share of the distinct ones, reads as a number, a date or a time.
 
-    Parameters
-    ----------
-    known
-        String: the texts, each at least once, none of them missing.
-    share
-        Of the distinct texts that must fit, > 0.
-
-    Notes
-    -----
-    Cost that of a sample for each form, and O(d) for those that fit it.
+    `known`: string: the texts, each at least once, none of them missing. `share`: of the distinct texts that must fit,
+    > 0. Cost that of a sample for each form, and O(d) for those that fit it.
     """
     sample = known.head(_SAMPLE)
     found: list[Proposal] = []
@@ -362,7 +319,7 @@ def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
     marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
     if units == (None,) and not marks:
         return
-    seen = set()
+    past = set()
     for unit, decimal, thousands in product(units, [".", *({","} & {*marks})], [None, *marks]):
         if decimal == thousands:
             continue
@@ -370,8 +327,8 @@ def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
         if not _reads(sample, form, share) or not _reads(known, form, share):
             continue
         used = _used(known, form)
-        if used.is_numeric and used not in seen:
-            seen.add(used)
+        if used.is_numeric and used not in past:
+            past.add(used)
             yield Proposal(Kind.NUMERIC, used)
 
 
@@ -425,16 +382,8 @@ def question_of_text(
 ) -> InputError | None:
     """Ask about a column of which no kind was declared.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    parsed
-        As it was read without being told more.
-    general
-        What was said about the whole file.
-    mask
-        Tells which records do not fit a way of reading; for the row of the first.
+    `parsed`: as it was read without being told more. `general`: what was said about the whole file. `mask`: tells which
+    records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
@@ -453,12 +402,8 @@ def question_of_text(
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     """Ask about whole numbers of one length whose column is named as codes are, and about days of eight digits.
 
-    Parameters
-    ----------
-    name
-        Of a quasi-identifying column of which no kind was declared, and that was read as numbers.
-    known
-        Its texts.
+    `name`: of a quasi-identifying column of which no kind was declared, and that was read as numbers. `known`: its
+    texts.
     """
     length = digits_each(known)
     if length is None:
@@ -505,36 +450,30 @@ def _read_as_days(known: pl.Series) -> bool:
 def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
     """Write the question for a column that reads as numbers or dates throughout: what to declare.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    found
-        One proposal, or several of which only the steward knows the right one.
-    general
-        What was said about the whole file: where that is not true of this column, the column alone is named.
+    `found`: one proposal, or several of which only the steward knows the right one. `general`: what was said about the
+    whole file: where that is not true of this column, the column alone is named.
     """
     kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
     options = [option_words(name, proposal.form, general) for proposal in found]
-    said = f"every value of column {name!r} reads as a {kinds}"
+    sentence = f"every value of column {name!r} reads as a {kinds}"
     if len(found) == 1:
         advice = f"; declare it: {options[0]} ({policy_words(name, found[0].form, general)})"
     else:
         forms = " and ".join(_spelled(proposal.form) for proposal in found)
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{said}{advice}; or read it as text: --categorical {_quoted(name)}")
+    return InputError(f"{sentence}{advice}; or read it as text: --categorical {_quoted(name)}")
 
 
 def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as options of the command line."""
-    numbers, dates = (name if said else None for said in (general.is_numeric, general.forms))
-    said = (
+    numbers, dates = (name if is_needed else None for is_needed in (general.is_numeric, general.forms))
+    is_needed = (
         ("decimal", form.decimal, numbers),
         ("thousands", form.thousands, numbers),
         ("dates", next(iter(form.forms), None), dates),
         ("unit", form.unit, name),
     )
-    return " ".join(set_word(key, value, column) for key, value, column in said if value)
+    return " ".join(set_word(key, value, column) for key, value, column in is_needed if value)
 
 
 def set_word(key: str, value: str, column: str | None = None) -> str:
@@ -548,8 +487,8 @@ def set_word(key: str, value: str, column: str | None = None) -> str:
 def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as a policy does."""
     of_column = general.is_numeric if form.is_numeric else bool(general.forms)
-    said = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
-    words = [f'{key} = "{value}"' for key, value in said.items() if value]
+    settings = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
+    words = [f'{key} = "{value}"' for key, value in settings.items() if value]
     place = f"of column {name!r}" if of_column or form.unit else "in [source]"
     if form.unit:
         words.append(f'unit = "{form.unit}"')
@@ -591,8 +530,8 @@ def _what(proposal: Proposal) -> str:
 def _spelled(form: WrittenForm) -> str:
     if form.forms:
         return form.forms[0]
-    said = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
-    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in said.items() if value)
+    settings = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
+    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in settings.items() if value)
 
 
 def _one_length(texts: pl.Series) -> int | None:
@@ -619,33 +558,15 @@ _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Date, pl.Datetime, 
 
 @dataclass(frozen=True)
 class ValueReading:
-    """How values are read.
+    """How values are read."""
 
-    Attributes
-    ----------
-    missing : frozenset of str
-        Texts that stand for a missing value.
-    strip : bool
-        Whether blanks around text are dropped.
-    is_text : bool
-        Whether text may stand for numbers, dates and booleans, as in a CSV file.
-    stripped : collection of str
-        Columns in which blanks are dropped in any case.
-    form : WrittenForm
-        How numbers and dates are written.
-    asks : bool
-        Whether text that seems to be meant as numbers or dates is an error that says what to declare.
-    codes : collection of str
-        Columns in which numbers that look like codes are asked about, too.
-    """
-
-    missing: Collection[str]
-    strip: bool
-    is_text: bool
-    stripped: Collection[str] = ()
-    form: WrittenForm = PLAIN
-    asks: bool = False
-    codes: Collection[str] = ()
+    missing: Collection[str]  # texts that stand for a missing value
+    strip: bool  # whether blanks around text are dropped
+    is_text: bool  # whether text may stand for numbers, dates and booleans, as in a CSV file
+    stripped: Collection[str] = ()  # columns in which blanks are dropped in any case
+    form: WrittenForm = PLAIN  # how numbers and dates are written
+    asks: bool = False  # whether text that seems to be meant as numbers or dates is an error that says what to declare
+    codes: Collection[str] = ()  # columns in which numbers that look like codes are asked about, too
 
     def of(self, name: str) -> ValueReading:
         """Return how the values of one column are read."""
@@ -663,10 +584,7 @@ class TypedColumn(NamedTuple):
 def kept_column(column: pl.Series, reading: ValueReading) -> pl.Series:
     """Return a column that is published as it is; only blanks around fields of a CSV file are dropped.
 
-    Raises
-    ------
-    InputError
-        When its values are not plain values.
+    Raises ``InputError`` when its values are not plain values.
     """
     refuse_nested(column)
     return clean(column, strip=True) if reading.is_text and reading.strip and is_text(column) else column
@@ -685,10 +603,7 @@ def with_missing(column: pl.Series, reading: ValueReading) -> pl.Series:
 def keys_read(parts: Sequence[pl.Series], reading: ValueReading, form: str | None) -> pl.Series:
     """Return the keys of people, null where there is none, in which those of one person are equal.
 
-    Raises
-    ------
-    InputError
-        As of :func:`~sfumato.table.person_keys.person_keys`.
+    Raises ``InputError`` as of :func:`~sfumato.table.person_keys.person_keys`.
     """
     kept = one_key([with_missing(kept_column(part, reading), reading) for part in parts])
     # Whole numbers have one spelling; they are numbered faster than texts.
@@ -703,19 +618,9 @@ def typed_column(column: pl.Series, kind: Kind | None, reading: ValueReading) ->
 def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     """Return a column as one of the types that a table may hold, and its kind.
 
-    Parameters
-    ----------
-    column
-        As it came from the source.
-    attribute
-        What was declared of it.
-    reading
-        How values are read.
-
-    Raises
-    ------
-    InputError
-        Counting the values that are not of the declared kind, with the row of the first; or saying what to declare.
+    `column`: as it came from the source. `attribute`: what was declared of it. `reading`: how values are read. Raises
+    ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
+    declare.
     """
     typed = _typed(column, attribute, reading)
     return typed._replace(values=_canonical(typed.values)) if typed.values.dtype.is_float() else typed

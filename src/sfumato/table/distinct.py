@@ -20,10 +20,7 @@ FEW = 1 << 14
 
 
 def text_order(texts: pl.Series) -> NDArray[np.int64]:
-    """Order distinct texts, none missing, by code points, and return their places; int64 (d,).
-
-    Cost O(d log d).
-    """
+    """Order distinct texts, none missing, by code points, and return their places; int64 (d,). Cost O(d log d)."""
     if len(texts) > FEW:
         # The bytes of UTF-8 have the same order as code points.
         return texts.arg_sort().to_numpy().astype(np.int64)
@@ -32,10 +29,7 @@ def text_order(texts: pl.Series) -> NDArray[np.int64]:
 
 
 def dense_ranks(texts: pl.Series) -> NDArray[np.int64]:
-    """Return numbers of texts in text order: 0 for the missing one, 1 for the first, equal ones alike; int64 (n,).
-
-    Cost O(n log n).
-    """
+    """Return numbers of texts in text order: 0 for the missing one, equal ones alike; int64 (n,). O(n log n)."""
     if len(texts) > FEW:
         return texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     known: list[str | None] = texts.to_list()
@@ -55,30 +49,15 @@ _HEAD = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Distinct:
-    """A column split into its values and its records.
+    """A column split into its values and its records. Letters: n records, d distinct values, r raw numbers."""
 
-    Letters: n records, d distinct values, r raw numbers.
-
-    Attributes
-    ----------
-    values : polars.Series
-        Length d: numbers and dates rising, text in text order, false before true; no missing value.
-    counts : numpy.ndarray
-        int64 (d,): records that have each value, ≥ 1.
-    raw : numpy.ndarray
-        Integers (n,): a number for the value of each record, ``0 .. r-1``, in no particular order.
-    rank_of : numpy.ndarray
-        int64 (r,): position in `values` behind each raw number; d for the missing value and for raw numbers that do
-        not occur.
-    missing : int
-        Records without a value.
-    """
-
-    values: pl.Series
-    counts: NDArray[np.int64]
+    values: pl.Series  # length d: numbers and dates rising, text in text order, false before true; no missing value
+    counts: NDArray[np.int64]  # (d,): records that have each value, ≥ 1
+    # Integers (n,): a number for the value of each record, ``0 .. r-1``, in no particular order.
     raw: NDArray[np.integer]
+    # (r,): position in `values` behind each raw number; d for the missing value and for raw numbers that do not occur
     rank_of: NDArray[np.int64]
-    missing: int
+    missing: int  # records without a value
 
     def first_record(self, chosen: NDArray[np.bool_]) -> int:
         """Return the row number (from 1) of the first record whose value is `chosen`, bool (d,). Cost O(n)."""

@@ -23,12 +23,8 @@ NARROWEST = 1e-70
 def domain_extent(name: str, kind: Kind, attribute: Attribute, distinct: Distinct) -> tuple[float, float, int]:
     """Return low end and width of the domain (0 for categories) and its number of values, a missing one included.
 
-    Raises
-    ------
-    InputError
-        When a value is infinite or outside the declared domain, or the range is too small to measure distances by.
-    SchemaError
-        When the declared domain does not suit the kind.
+    Raises ``InputError`` when a value is infinite or outside the declared domain, or the range is too small to measure
+    distances by. Raises ``SchemaError`` when the declared domain does not suit the kind.
     """
     occurring = len(distinct.values) + (distinct.missing > 0)
     if not is_measured(kind):

@@ -29,20 +29,12 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True)
 class IntervalGrid:
-    """The grid of an attribute of numbers or dates; a series of releases keeps that of its first one.
+    """The grid of an attribute of numbers or dates; a series of releases keeps that of its first one."""
 
-    Attributes
-    ----------
-    unit : str or tuple of int
-        What the attribute is counted in: of numbers 1, 2 or 5 and a power of ten, of dates ``"D"``, ``"M"`` or ``"Y"``.
-    whole : bool
-        Whether all values are whole numbers, whose intervals are written closed.
-    low, high : float or None
-        Ends of a declared domain beyond which no interval reaches; None where none is to be shown.
-    """
-
+    # what the attribute is counted in: of numbers 1, 2 or 5 and a power of ten, of dates ``"D"``, ``"M"`` or ``"Y"``
     unit: str | tuple[int, int]
-    whole: bool
+    whole: bool  # whether all values are whole numbers, whose intervals are written closed
+    # `low`, `high`: ends of a declared domain beyond which no interval reaches; None where none is to be shown
     low: float | None = None
     high: float | None = None
 
@@ -54,8 +46,8 @@ class IntervalGrid:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError or TypeError."""
         unit = values["unit"]
-        settled = unit if isinstance(unit, str) else (unit[0], unit[1])
-        return cls(settled, values["whole"], values["low"], values["high"])
+        grid_unit = unit if isinstance(unit, str) else (unit[0], unit[1])
+        return cls(grid_unit, values["whole"], values["low"], values["high"])
 
 
 # The order in which the values of one attribute are numbered.
@@ -69,20 +61,11 @@ class Numbering:
     """Codes of the distinct values of one attribute.
 
     Letters: d distinct values, v codes (more than d where a hierarchy has leaves that do not occur).
-
-    Attributes
-    ----------
-    labels : polars.Series of String
-        Text behind each code, length v.
-    codes : numpy.ndarray
-        int64 (d,): code of each distinct value.
-    numbers : numpy.ndarray or None
-        float64 (v,): number behind each code, rising; None for categories, booleans and under a hierarchy.
-    hierarchy : Hierarchy or None
     """
 
-    labels: pl.Series
-    codes: NDArray[np.int64]
+    labels: pl.Series  # text behind each code, length v
+    codes: NDArray[np.int64]  # (d,): code of each distinct value
+    # float64 (v,): number behind each code, rising; None for categories, booleans and under a hierarchy
     numbers: NDArray[np.float64] | None = None
     hierarchy: Hierarchy | None = None
 
@@ -92,10 +75,7 @@ def encode_values(
 ) -> Numbering:
     """Assign codes to the values of an attribute: by leaf, by size, or as categories by `order`.
 
-    Raises
-    ------
-    HierarchyError
-        When the hierarchy does not cover every value.
+    Raises ``HierarchyError`` when the hierarchy does not cover every value.
     """
     values = distinct.values
     # A column of nothing but missing values has nothing to build a hierarchy from.
@@ -199,18 +179,10 @@ class EncodedAttribute:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EncodedSets:
-    """Sets of codes of one attribute.
+    """Sets of codes of one attribute."""
 
-    Attributes
-    ----------
-    starts : numpy.ndarray
-        int64 (b + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
-    codes : numpy.ndarray
-        int64: rising inside each set.
-    """
-
-    starts: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (b + 1,): set ``i`` owns entries ``starts[i] .. starts[i+1]-1`` of `codes`.
+    codes: NDArray[np.int64]  # rising inside each set
 
     def codes_of(self, sets: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the codes of all given sets, one after the other, and the place of the set behind each; int64."""
@@ -222,24 +194,13 @@ class EncodedSets:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleOfTable:
-    """What a table says of people when each of its records stands for all records of one person.
+    """What a table says of people when each of its records stands for all records of one person."""
 
-    Attributes
-    ----------
-    records : numpy.ndarray
-        int64 (n,): how many records each person has.
-    sets : tuple of ValueSets
-        For each sensitive attribute: the codes that each of its set numbers stands for.
-    wishes : numpy.ndarray or None
-        int64 (n,): the k that each person wishes for, 1 for who wishes nothing. None: nobody wishes.
-    wished_l : numpy.ndarray or None
-        The same for the l.
-    """
-
-    records: NDArray[np.int64]
-    sets: tuple[EncodedSets, ...]
+    records: NDArray[np.int64]  # (n,): how many records each person has
+    sets: tuple[EncodedSets, ...]  # for each sensitive attribute: the codes that each of its set numbers stands for
+    # Int64 (n,): the k that each person wishes for, 1 for who wishes nothing. None: nobody wishes.
     wishes: NDArray[np.int64] | None = None
-    wished_l: NDArray[np.int64] | None = None
+    wished_l: NDArray[np.int64] | None = None  # the same for the l
 
     def take(self, rows: NDArray[np.integer]) -> PeopleOfTable:
         """Return some of the people, in that order."""
@@ -249,17 +210,10 @@ class PeopleOfTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleApart:
-    """Who the records of a table are about, where those of a person may lie in different classes.
+    """Who the records of a table are about, where those of a person may lie in different classes."""
 
-    Attributes
-    ----------
-    numbers : numpy.ndarray
-        int32 (n,), from 0: the person of each record.
-    wishes : numpy.ndarray or None
-        int64 (n,): the k that each record's person wishes for, the same for all of a person's. None: nobody wishes.
-    """
-
-    numbers: NDArray[np.int32]
+    numbers: NDArray[np.int32]  # (n,), from 0: the person of each record
+    # Int64 (n,): the k that each record's person wishes for, the same for all of a person's. None: nobody wishes.
     wishes: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.integer]) -> PeopleApart:
@@ -272,27 +226,16 @@ class PeopleOfPopulation:
     """The population from which the people of a table come: everybody whom an attacker may have in mind.
 
     Letters: n records of the table, m distinct people, q attributes.
-
-    Attributes
-    ----------
-    shares : numpy.ndarray
-        int64 (n,): people that each record stands for. Those of the records with the same quasi-identifying values sum
-        to the people of the population who have these values.
-    nodes : tuple of numpy.ndarray or None
-        Where whole regions are published, for each attribute int32 (h + 1, values of the population): the table's node
-        that each value belongs to on each level; −1 where the table has no such node. None: classes count shares.
-    codes : numpy.ndarray
-        Unsigned (m, q): distinct people, as places in `nodes`.
-    weights : numpy.ndarray
-        int64 (m,): people with these values.
-    encoded : tuple of EncodedAttribute
-        What `codes` mean, length q.
     """
 
+    # (n,): people that each record stands for. Those of the records with the same quasi-identifying values sum to the
+    # people of the population who have these values.
     shares: NDArray[np.int64]
-    codes: NDArray[np.unsignedinteger]
-    weights: NDArray[np.int64]
-    encoded: tuple[EncodedAttribute, ...]
+    codes: NDArray[np.unsignedinteger]  # unsigned (m, q): distinct people, as places in `nodes`
+    weights: NDArray[np.int64]  # (m,): people with these values
+    encoded: tuple[EncodedAttribute, ...]  # what `codes` mean, length q
+    # Where whole regions are published, for each attribute int32 (h + 1, values of the population): the table's node
+    # that each value belongs to on each level; −1 where the table has no such node. None: classes count shares.
     nodes: tuple[NDArray[np.int32], ...] | None = None
 
     @property
@@ -361,28 +304,12 @@ class EncodedTable:
 def encode(table: Table, *, order: Order = "frequency") -> EncodedTable:
     """Turn the quasi-identifying and sensitive columns of a table into integer codes.
 
-    Parameters
-    ----------
-    table
-        Checked table.
-    order
-        How quasi-identifying categories without a hierarchy are numbered: by falling ``"frequency"`` (ties in text
-        order), or by ``"name"``. Sensitive ones are always numbered by name.
+    `table`: checked table. `order`: how quasi-identifying categories without a hierarchy are numbered: by falling
+    ``"frequency"`` (ties in text order), or by ``"name"``. Sensitive ones are always numbered by name. Returns: aligned
+    with the records of `table`. Raises ``SfumatoError`` with the problems of all columns: infinite numbers and values
+    outside a declared domain (``InputError``), a domain of the wrong form (``SchemaError``), values that a hierarchy
+    does not cover (``HierarchyError``). Only column names, counts and row numbers are shown.
 
-    Returns
-    -------
-    EncodedTable
-        Aligned with the records of `table`.
-
-    Raises
-    ------
-    SfumatoError
-        With the problems of all columns: infinite numbers and values outside a declared domain (``InputError``), a
-        domain of the wrong form (``SchemaError``), values that a hierarchy does not cover (``HierarchyError``). Only
-        column names, counts and row numbers are shown.
-
-    Notes
-    -----
     Cost O(n) for each column of categories, dates, booleans or whole numbers of a narrow range; O(n log d) for other
     numbers with d distinct values.
     """
@@ -426,14 +353,8 @@ def encoded_attribute(
 ) -> tuple[EncodedAttribute, NDArray[np.int64]]:
     """Return what the codes of one attribute mean, and the code of each raw number of its values; int64 (r,).
 
-    Raises
-    ------
-    SfumatoError
-        As :func:`encode`.
-
-    Notes
-    -----
-    Nothing but the values, their counts and raw numbers are looked at, unless something is wrong.
+    Raises ``SfumatoError`` as :func:`encode`. Nothing but the values, their counts and raw numbers are looked at,
+    unless something is wrong.
     """
     low, width, size = domain_extent(name, kind, attribute, distinct)
     numbering = encode_values(name, kind, attribute.hierarchy, distinct, order)

@@ -21,18 +21,10 @@ LITTLE = 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoldedTable:
-    """A table in which everybody has one record.
+    """A table in which everybody has one record."""
 
-    Attributes
-    ----------
-    table : EncodedTable
-        One record for each person; see :func:`fold` for what it has of attributes that change.
-    person_of : numpy.ndarray
-        int32 (n,): the person, a record of `table`, behind each original record.
-    """
-
-    table: EncodedTable
-    person_of: NDArray[np.int32]
+    table: EncodedTable  # one record for each person; see :func:`fold` for what it has of attributes that change
+    person_of: NDArray[np.int32]  # (n,): the person, a record of `table`, behind each original record
 
 
 def fold(
@@ -47,25 +39,13 @@ def fold(
     A quasi-identifying attribute that does not change keeps its code. One that does becomes two, of half the weight: of
     the lowest and the highest code of each person where codes have an order or a tree, else of the two most frequent
     ones; so that people are put together who reach equally far. Where it changes little it stays one attribute, of the
-    code in the middle. Whoever puts people into classes by these codes must publish what covers all of their records.
-    A sensitive code stands for the set of the person's values (:class:`PeopleOfTable`).
+    code in the middle. Whoever puts people into classes by these codes must publish what covers all of their records. A
+    sensitive code stands for the set of the person's values (:class:`PeopleOfTable`).
 
-    Parameters
-    ----------
-    table
-        The records.
-    people
-        int32 (n,): the number of each record's person, none left out.
-    also
-        uint64 (n,): a hash of what else records hold, by which people are ordered who are alike in their codes.
-    wishes
-        int64 (n,): the k that each record's person wishes for; the largest of them is the person's.
-    wished_l
-        The same for the l.
-
-    Notes
-    -----
-    People stand in an order that depends on their records alone. Cost O((q + s) n log n).
+    `people`: int32 (n,): the number of each record's person, none left out. `also`: uint64 (n,): a hash of what else
+    records hold, by which people are ordered who are alike in their codes. `wishes`: int64 (n,): the k that each
+    record's person wishes for; the largest of them is the person's. `wished_l`: the same for the l. People stand in an
+    order that depends on their records alone. Cost O((q + s) n log n).
     """
     person_of = numbered_by_content(table, people, (also, wishes, wished_l))
     order = rising_order(person_of)
@@ -96,18 +76,8 @@ def numbered_by_content(
 ) -> NDArray[np.int32]:
     """Give people numbers from 0 by what their records hold, whatever their keys and the input's order; int32 (n,).
 
-    Parameters
-    ----------
-    table
-        The records.
-    people
-        int32 (n,): a number for each record's person.
-    more
-        Whole numbers (n,) that records hold beside their codes.
-
-    Notes
-    -----
-    People who have the same records are interchangeable. Cost O(n log n).
+    `people`: int32 (n,): a number for each record's person. `more`: whole numbers (n,) that records hold beside their
+    codes. People who have the same records are interchangeable. Cost O(n log n).
     """
     order = rising_order(people)
     starts = np.flatnonzero(np.diff(people[order], prepend=-1))

@@ -25,14 +25,7 @@ PARAGRAPH = "45 CFR 164.514(b)(2)(i)"
 
 
 class Sort(Enum):
-    """One sort: its letter in the rule, what its values are called, and what the rule, or prudence, asks for.
-
-    Attributes
-    ----------
-    letter : str or None
-    called : str
-    advice : str
-    """
+    """One sort: its letter in the rule, what its values are called, and what the rule, or prudence, asks for."""
 
     NAMES = "A", "names of people", "remove them"
     POSTCODES = "B", "postcodes", "keep the first three digits, and 000 for those where 20,000 people or fewer live"
@@ -222,32 +215,15 @@ MANY = 20
 
 @dataclass(frozen=True)
 class Pattern:
-    """What texts of one sort look like.
-
-    Attributes
-    ----------
-    sort : Sort
-    expression : str
-        A regular expression; written for polars' engine, which knows no look-around.
-    share : float
-        Of the distinct texts, so many match at least; 0: a single one.
-    holds : callable or None
-        A further test of a text that matches, such as a check digit.
-    unless : str or None
-        Texts that match this are something else.
-    least : int
-        Distinct texts that there must be.
-    one_like : str or None
-        At least one of them matches this, too.
-    """
+    """What texts of one sort look like."""
 
     sort: Sort
-    expression: str
-    share: float
-    holds: Callable[[str], bool] | None = None
-    unless: str | None = None
-    least: int = 1
-    one_like: str | None = None
+    expression: str  # a regular expression; written for polars' engine, which knows no look-around
+    share: float  # of the distinct texts, so many match at least; 0: a single one
+    holds: Callable[[str], bool] | None = None  # a further test of a text that matches, such as a check digit
+    unless: str | None = None  # texts that match this are something else
+    least: int = 1  # distinct texts that there must be
+    one_like: str | None = None  # at least one of them matches this, too
 
     def fits(self, texts: pl.Series) -> bool:
         """Tell whether enough of some distinct texts match. Cost O(bytes of the texts)."""
@@ -272,20 +248,13 @@ class Pattern:
 def sort_by_values(texts: pl.Series) -> Sort | None:
     """Return what distinct texts are, if their pattern says so.
 
-    Parameters
-    ----------
-    texts
-        String: each text once, none missing. Blanks around them do not count.
-
-    Returns
-    -------
-    Sort or None
-        The first of the patterns, the most certain ones first. Addresses of e-mail and of the web are found where a
-        single text holds one; for the others enough texts must be nothing else.
+    `texts`: string: each text once, none missing. Blanks around them do not count. Returns: the first of the patterns,
+    the most certain ones first. Addresses of e-mail and of the web are found where a single text holds one; for the
+    others enough texts must be nothing else.
     """
-    looked_at = sample_values(texts).str.strip_chars()
-    looked_at = looked_at.filter(looked_at != "")
-    return next((pattern.sort for pattern in PATTERNS if pattern.fits(looked_at)), None)
+    sample = sample_values(texts).str.strip_chars()
+    sample = sample.filter(sample != "")
+    return next((pattern.sort for pattern in PATTERNS if pattern.fits(sample)), None)
 
 
 def sample_values(texts: pl.Series) -> pl.Series:
@@ -392,18 +361,12 @@ LIFETIME = 40
 
 @dataclass(frozen=True)
 class Look:
-    """What a column looks like, without any of its values.
+    """What a column looks like, without any of its values."""
 
-    Attributes
-    ----------
-    by_value, by_name : Sort or None
-        What the pattern of its values, and its name, say that it holds.
-    distinct, known : int
-        Number of its values, and of the records that have one.
-    """
-
+    # `by_value`, `by_name`: what the pattern of its values, and its name, say that it holds
     by_value: Sort | None
     by_name: Sort | None
+    # `distinct`, `known`: number of its values, and of the records that have one
     distinct: int
     known: int
 

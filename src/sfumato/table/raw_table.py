@@ -25,18 +25,10 @@ from sfumato.table.table import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedColumn:
-    """A column of text as its texts and, for each record, which of them it has.
+    """A column of text as its texts and, for each record, which of them it has."""
 
-    Attributes
-    ----------
-    texts : polars.Series
-        Of the column's own type.
-    number : polars.Series
-        Unsigned (n,), as narrow as may be: the place in `texts`; null for a missing value.
-    """
-
-    texts: pl.Series
-    number: pl.Series
+    texts: pl.Series  # of the column's own type
+    number: pl.Series  # unsigned (n,), as narrow as may be: the place in `texts`; null for a missing value
 
     def __len__(self) -> int:
         """Return the number of records."""
@@ -52,10 +44,7 @@ class PackedColumn:
 
 
 def packed(column: pl.Series) -> pl.Series | PackedColumn:
-    """Return a column in less memory if it is text that repeats; any other as it is.
-
-    Cost O(bytes of text).
-    """
+    """Return a column in less memory if it is text that repeats; any other as it is. Cost O(bytes of text)."""
     if column.dtype == pl.String:
         if not repeats(column):
             return column
@@ -273,10 +262,5 @@ def _whole(held: pl.Series | PackedColumn) -> pl.Series:
 
 
 def raw_kinds(table: RawTable) -> Mapping[str, Kind]:
-    """Return the kind that each column has unless another is declared.
-
-    Notes
-    -----
-    Cost O(bytes) for columns of text.
-    """
+    """Return the kind that each column has unless another is declared. Cost O(bytes) for columns of text."""
     return {name: table.typed(name)[1] for name in table.names}

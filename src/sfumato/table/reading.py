@@ -140,10 +140,7 @@ def with_roles(
 ) -> Table:
     """Read from an open source what a schema asks for; `given` are names of columns that the caller gave.
 
-    Raises
-    ------
-    SfumatoError
-        As :func:`read_table` does, without the name of the source.
+    Raises ``SfumatoError`` as :func:`read_table` does, without the name of the source.
     """
     _refuse_no_schema(schema)
     alone = getattr(opened, "reads_roles_alone", False)
@@ -312,19 +309,9 @@ def _typed(
 def read_population(source: object, table: Table, reading: Mapping[str, Any] = MappingProxyType({})) -> Table:
     """Read a table of everybody who might be in `table`, with the same quasi-identifying columns.
 
-    Parameters
-    ----------
-    source
-        A table, or what :func:`sfumato.read_table` reads. Other columns are not loaded.
-    table
-        The table to publish; its kinds and hierarchies are the population's, too.
-    reading
-        How a file is read.
-
-    Raises
-    ------
-    InputError
-        With everything that is wrong: columns that are not there, values of another kind.
+    `source`: a table, or what :func:`sfumato.read_table` reads. Other columns are not loaded. `table`: the table to
+    publish; its kinds and hierarchies are the population's, too. `reading`: how a file is read. Raises ``InputError``
+    with everything that is wrong: columns that are not there, values of another kind.
     """
     attributes = {
         name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy)

@@ -35,17 +35,10 @@ _KEY = re.compile(f"{_NUMBERED}|{_PEOPLE}", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RepeatedKey:
-    """A column that seems to say who a record is about, though no column has that role.
-
-    Attributes
-    ----------
-    name : str
-    people : numpy.ndarray
-        int32 (n,): a number for each of its values.
-    """
+    """A column that seems to say who a record is about, though no column has that role."""
 
     name: str
-    people: NDArray[np.int32]
+    people: NDArray[np.int32]  # (n,): a number for each of its values
 
     def sentence(self) -> str:
         """Say what was found, and what to do."""
@@ -71,20 +64,9 @@ def repeated_key(columns: Sequence[pl.Series], schema: Schema, frame: pl.DataFra
     """Find the column that repeats as a key of people does; of several, the one with the most values.
 
     An identifying column does when two records have the same value. Any other one of texts or whole numbers does when
-    its values repeat, though not often, and records of one value are alike in quasi-identifying attributes.
-
-    Parameters
-    ----------
-    columns
-        Those that :func:`candidates` names, as they were read.
-    schema
-        The roles.
-    frame
-        The columns of the table itself.
-
-    Notes
-    -----
-    Cost O(n) for each column, and O(n log n) for each that repeats.
+    its values repeat, though not often, and records of one value are alike in quasi-identifying attributes. `columns`:
+    those that :func:`candidates` names, as they were read. `schema`: the roles. `frame`: the columns of the table
+    itself. Cost O(n) for each column, and O(n log n) for each that repeats.
     """
     found = []
     for column in columns:
@@ -128,9 +110,8 @@ def _explained(people: NDArray[np.int32], column: pl.Series, several: NDArray[np
     """Return the share of an attribute's differences that lie between keys and not between the records of one.
 
     Differences are squared ones of numbers, and unequal values of everything else. 0 where nothing differs, or where
-    numbers are too large to be squared.
-
-    people : int32, the key of each record whose key several have; several : int64, these records.
+    numbers are too large to be squared. people : int32, the key of each record whose key several have; several : int64,
+    these records.
     """
     if column.dtype.is_numeric() or column.dtype == pl.Date:
         values = column.to_physical().fill_null(strategy="mean").to_numpy().astype(np.float64)

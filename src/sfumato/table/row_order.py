@@ -59,16 +59,9 @@ _COMPARED = 1 << 16
 def content_hash(codes: NDArray[np.unsignedinteger]) -> NDArray[np.uint64]:
     """Return a fixed 64-bit hash of every row of codes; uint64 (n,).
 
-    Equal numbers have equal hashes in every version and on every machine, whatever the type of the codes.
-
-    Parameters
-    ----------
-    codes
-        Unsigned (n, q).
-
-    Notes
-    -----
-    The codes are added up, each times an odd number of its column, and the sum is stirred. Cost O(n · q).
+    Equal numbers have equal hashes in every version and on every machine, whatever the type of the codes. `codes`:
+    unsigned (n, q). The codes are added up, each times an odd number of its column, and the sum is stirred. Cost O(n ·
+    q).
     """
     columns = np.arange(1, codes.shape[1] + 1, dtype=np.uint64)
     factors = hashed(columns * np.uint64(GOLDEN)) | np.uint64(1)
@@ -85,19 +78,8 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
     They are sorted by the hash of their quasi-identifying codes, then by that of their sensitive codes, then by their
     person where people are counted, then by the codes, and finally by the insensitive columns. Records with equal
     quasi-identifying codes stand together. Records that are equal in everything are interchangeable, and keep their
-    order in the table.
-
-    Parameters
-    ----------
-    encoded
-        The codes.
-    table
-        The table of these codes; None ignores insensitive columns.
-
-    Notes
-    -----
-    Cost O(n (q + s)) and two sorts of n numbers; codes and insensitive columns are sorted only where the hashes are
-    equal and they are not.
+    order in the table. `table`: the table of these codes; None ignores insensitive columns. Cost O(n (q + s)) and two
+    sorts of n numbers; codes and insensitive columns are sorted only where the hashes are equal and they are not.
     """
     rows = _sorted_inside(_unsorted(encoded.height), content_hash(encoded.codes))
     codes = encoded.codes
@@ -109,7 +91,7 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
         people = encoded.apart.numbers.astype(np.uint32)[:, None]
         rows = _sorted_inside(rows, content_hash(people))
         codes = np.concatenate([codes, people], axis=1)
-    rows = _settled(rows, codes)
+    rows = _in_order(rows, codes)
     insensitive = [table.frame[name] for name in table.schema.insensitive] if table is not None else []
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
 
@@ -178,23 +160,9 @@ def collapsed(
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int32]]:
     """Collapse equal rows into one row with a weight, in the order of :func:`hash_order`.
 
-    Parameters
-    ----------
-    codes
-        Unsigned (n, q), row-major.
-
-    Returns
-    -------
-    distinct : numpy.ndarray
-        Same dtype (m, q).
-    weights : numpy.ndarray
-        int64 (m,): how often each occurs.
-    record_of : numpy.ndarray
-        int32 (n,): the distinct row of each row.
-
-    Notes
-    -----
-    Cost O(n · q) and a sort of n plain numbers; rows are compared whole. Memory 20 n bytes besides the result.
+    `codes`: unsigned (n, q), row-major. Returns: `distinct`: Same dtype (m, q); `weights`: int64 (m,): how often each
+    occurs; `record_of`: int32 (n,): the distinct row of each row. Cost O(n · q) and a sort of n plain numbers; rows are
+    compared whole. Memory 20 n bytes besides the result.
     """
     order, is_new = _in_hash_order(codes)
     record_of = np.empty(len(codes), dtype=np.int32)
@@ -291,7 +259,7 @@ def _runs_of(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.cumsum(np.append(False, keys[1:] != keys[:-1])[: len(keys)], dtype=np.uint64)
 
 
-def _settled(rows: _Rows, codes: NDArray[np.unsignedinteger]) -> _Rows:
+def _in_order(rows: _Rows, codes: NDArray[np.unsignedinteger]) -> _Rows:
     """Sort alike rows by their codes, and equal ones by their places in the table."""
     tied = rows.tied
     if not len(tied):

@@ -183,7 +183,7 @@ class Schema:
         The same for the l of distinct or probabilistic l-diversity.
     key_form
         Which spellings of a key are one person's, where they differ in capitals, inner blanks, invisible characters,
-        forms of letters, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
+        forms of letters and digits, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
         ``"fold:capitals,exact:zeros"``. None: whoever reads is asked, by an error that counts them.
     publish
         Columns that somebody has looked at, and that are published although they look as if they identified people.
@@ -377,11 +377,7 @@ OTHERS = {
 def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Markup:
     """Return a table of all columns that have a role.
 
-    Parameters
-    ----------
-    schema
-    kinds
-        As they were read off the columns, where there is a table; else those that the schema declares.
+    `kinds`: as they were read off the columns, where there is a table; else those that the schema declares.
     """
     from sfumato.notebook import Markup, notebook_table, paragraph
 
@@ -398,9 +394,9 @@ def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Mark
 def _settings(attribute: Attribute, kind: Kind | None) -> tuple[str, str]:
     """Return the kind, and what else is declared. A domain and a hierarchy may list values, which are not shown."""
     hierarchy = attribute.hierarchy
-    told = [
+    rows = [
         *([f"hierarchy of {hierarchy.to_policy().get('kind', 'its own')}"] if hierarchy is not None else []),
         *(["declared domain"] if attribute.domain is not None else []),
         *([f"weight {attribute.weight:g}"] if attribute.weight != 1 else []),
     ]
-    return str(kind or attribute.kind or ""), ", ".join(told)
+    return str(kind or attribute.kind or ""), ", ".join(rows)

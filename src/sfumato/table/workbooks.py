@@ -34,31 +34,17 @@ _WRITTEN = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})?(?::\$?([A-Z]{1,3})\
 
 @dataclass(frozen=True)
 class CellRange:
-    """A rectangle of cells, counted from 0; None leaves a side open.
-
-    Attributes
-    ----------
-    left : int
-    top : int or None
-        None: the first row that is not empty.
-    right, bottom : int or None
-        The last column and row.
-    """
+    """A rectangle of cells, counted from 0; None leaves a side open."""
 
     left: int = 0
-    top: int | None = None
+    top: int | None = None  # None: the first row that is not empty
+    # `right`, `bottom`: the last column and row
     right: int | None = None
     bottom: int | None = None
 
     @classmethod
     def of(cls, text: str) -> CellRange:
-        """Read ``B3:H500``, ``B3:H``, ``B3`` or ``B:H``.
-
-        Raises
-        ------
-        InputError
-            When it is written in another way, or ends before it begins.
-        """
+        """Read ``B3:H500``, ``B3:H``, ``B3`` or ``B:H``; ``InputError`` for another form or an end before its start."""
         match = _WRITTEN.fullmatch(text.strip().upper())
         if match is None:
             raise InputError("range: is no range of cells; write it like B3:H500, B3:H or B3")
@@ -140,20 +126,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Workbook:
-    """An Excel file whose list of sheets was read.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    sheets : tuple of Sheet
-        Sheets of cells alone, not those that are charts.
-    zero_padded : mapping of str to int
-        Number of each style that fills numbers up with zeros, and to how many digits.
-    """
+    """An Excel file whose list of sheets was read."""
 
     path: Path
-    sheets: tuple[Sheet, ...]
-    zero_padded: dict[str, int]
+    sheets: tuple[Sheet, ...]  # sheets of cells alone, not those that are charts
+    zero_padded: dict[str, int]  # number of each style that fills numbers up with zeros, and to how many digits
 
     def size(self, sheet: Sheet) -> int:
         """Return the bytes that a sheet unpacks to."""
@@ -179,18 +156,18 @@ class Workbook:
         shared = self._shared({_shared_index(cell) for _, cells in found for cell in cells.values()} - {None})
         return [Row(number, {column: _text(cell, shared) for column, cell in cells.items()}) for number, cells in found]
 
-    def _shared(self, wanted: Collection[int | None]) -> dict[int, str]:
+    def _shared(self, numbers: Collection[int | None]) -> dict[int, str]:
         """Return texts that cells share, reading no further than the last one that is wanted."""
         texts: dict[int, str] = {}
-        if not wanted:
+        if not numbers:
             return texts
-        last = max(index for index in wanted if index is not None)
+        last = max(index for index in numbers if index is not None)
         with damage_told(), zipfile.ZipFile(self.path) as archive:
             part = next(name for name in archive.namelist() if name.lower().endswith("/sharedstrings.xml"))
             with archive.open(part) as stream:
                 entries = (item for _, item in ElementTree.iterparse(stream) if _local(item) == "si")
                 for index, item in enumerate(entries):
-                    if index in wanted:
+                    if index in numbers:
                         texts[index] = _written(item)
                     if index == last:
                         break
@@ -199,13 +176,7 @@ class Workbook:
 
 
 def open_workbook(path: Path) -> Workbook:
-    """Read which sheets a workbook has.
-
-    Raises
-    ------
-    InputError
-        When it is no Excel workbook, is damaged, or unpacks to a lot more than its size.
-    """
+    """Read which sheets a workbook has; ``InputError`` when it is none, is damaged, or unpacks to a lot more."""
     with damage_told(), zipfile.ZipFile(path) as archive:
         names = {name.lower(): name for name in archive.namelist()}
         if "xl/workbook.bin" in names:
@@ -322,36 +293,20 @@ _TYPED = re.compile(rb'\bt="(?!n")')
 
 @dataclass
 class Signs:
-    """What stands in a range of a sheet beside plain values.
+    """What stands in a range of a sheet beside plain values."""
 
-    Attributes
-    ----------
-    errors, uncalculated : dict of int to (int, int)
-        By column: how many such cells, and the row of the first, from 0. Column -1: cells that do not say where they
-        are.
-    truths : int
-        Cells that are true or false, of the whole sheet.
-    padded : dict of int to dict of int to int
-        By column: how many numbers are filled up with zeros to how many digits.
-    merged : list of str
-        Groups of merged cells that meet the range.
-    """
-
+    # `errors`, `uncalculated`: By column: how many such cells, and the row of the first, from 0. Column -1: cells that
+    # do not say where they are.
     errors: dict[int, tuple[int, int]] = field(default_factory=dict)
     uncalculated: dict[int, tuple[int, int]] = field(default_factory=dict)
-    truths: int = 0
+    truths: int = 0  # cells that are true or false, of the whole sheet
+    # by column: how many numbers are filled up with zeros to how many digits
     padded: dict[int, dict[int, int]] = field(default_factory=dict)
-    merged: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)  # groups of merged cells that meet the range
 
 
 def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
-    """Look through the text of a sheet.
-
-    Raises
-    ------
-    InputError
-        When the workbook is damaged.
-    """
+    """Look through the text of a sheet. Raises ``InputError`` when the workbook is damaged."""
     signs = Signs()
     styles = [(digits, re.compile(rb'\bs="' + style.encode() + b'"')) for style, digits in book.zero_padded.items()]
     has_formulas, ended = False, b""
@@ -519,23 +474,12 @@ _ROWS_LOOKED_AT = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkbookSource:
-    """A table inside of a sheet, and how to read it.
-
-    Attributes
-    ----------
-    book : Workbook
-    sheet : Sheet
-    cells : CellRange
-        Of the records, without the names; the last column and row may be open.
-    columns : dict of str to int
-        Where each named column stands in the sheet.
-    names : tuple of str
-    """
+    """A table inside of a sheet, and how to read it."""
 
     book: Workbook
     sheet: Sheet
-    cells: CellRange
-    columns: dict[str, int]
+    cells: CellRange  # of the records, without the names; the last column and row may be open
+    columns: dict[str, int]  # where each named column stands in the sheet
     names: tuple[str, ...]
 
     is_text = True
@@ -544,11 +488,8 @@ class WorkbookSource:
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns: numbers, dates and truths as such, texts as text, rows without any value left out.
 
-        Raises
-        ------
-        InputError
-            When the workbook is damaged, or cells hold what would be passed over in silence: merged ones, errors,
-            formulas that were never calculated, numbers beside dates.
+        Raises ``InputError`` when the workbook is damaged, or cells hold what would be passed over in silence: merged
+        ones, errors, formulas that were never calculated, numbers beside dates.
         """
         seconds = self.book.size(self.sheet) / _BYTES_A_SECOND
         if seconds > _LONG:
@@ -647,32 +588,29 @@ def _below(filled: pl.Series, width: int, top: int) -> Iterator[str]:
 def open_sheet(given: Given) -> TableSource:
     """Open the sheet that is meant, and find the names of its columns.
 
-    Raises
-    ------
-    InputError
-        When there is no such sheet, when it is not said which, or when no row of names can be told.
+    Raises ``InputError`` when there is no such sheet, when it is not said which, or when no row of names can be told.
     """
     book = open_workbook(given.file)
-    sheet = _meant(book, given.place.sheet)
-    said = CellRange() if given.place.range is None else CellRange.of(given.place.range)
+    sheet = _sheet_of(book, given.place.sheet)
+    range_of_cells = CellRange() if given.place.range is None else CellRange.of(given.place.range)
     rows = [
-        Row(row.number, {column: text for column, text in row.cells.items() if said.has(column, row.number)})
-        for row in book.first_rows(sheet, said.top or 0, _ROWS_LOOKED_AT)
+        Row(row.number, {column: text for column, text in row.cells.items() if range_of_cells.has(column, row.number)})
+        for row in book.first_rows(sheet, range_of_cells.top or 0, _ROWS_LOOKED_AT)
     ]
     rows = [row for row in rows if row.cells]
     if not rows:
         raise InputError("there is nothing in the sheet, or in its range; name another with sheet and range")
     if not given.layout.header:
-        return _without_names(book, sheet, said, rows, given.layout.columns or ())
-    first = rows[0] if said.top in (None, rows[0].number) else Row(said.top, {})
-    _refuse_title(book, sheet, said, first, rows)
+        return _without_names(book, sheet, range_of_cells, rows, given.layout.columns or ())
+    first = rows[0] if range_of_cells.top in (None, rows[0].number) else Row(range_of_cells.top, {})
+    _refuse_title(book, sheet, range_of_cells, first, rows)
     columns = {column: name for column, name in sorted(first.cells.items()) if name}
     places = {name: column for column, name in columns.items()}
-    cells = replace(said, top=first.number + 1)
+    cells = replace(range_of_cells, top=first.number + 1)
     return WorkbookSource(book, sheet, cells, places, tuple(columns.values()))
 
 
-def _meant(book: Workbook, name: str | None) -> Sheet:
+def _sheet_of(book: Workbook, name: str | None) -> Sheet:
     listed = ", ".join(repr(sheet.name) for sheet in book.sheets)
     if name is not None:
         found = [sheet for sheet in book.sheets if sheet.name == name]
@@ -703,13 +641,13 @@ def _without_names(
     return WorkbookSource(book, sheet, cells, dict(zip(names, range(left, right + 1), strict=True)), tuple(names))
 
 
-def _refuse_title(book: Workbook, sheet: Sheet, said: CellRange, first: Row, rows: Sequence[Row]) -> None:
+def _refuse_title(book: Workbook, sheet: Sheet, cells: CellRange, first: Row, rows: Sequence[Row]) -> None:
     """Refuse a first row that does not name the columns of the rows below."""
     fullest = max(rows, key=lambda row: len(row.cells))
     filled, named = {column for row in rows for column in row.cells}, first.cells.keys()
-    if 2 * len(named) < len(fullest.cells) or (len(named) < len(fullest.cells) and _merged(book, sheet, said)):
+    if 2 * len(named) < len(fullest.cells) or (len(named) < len(fullest.cells) and _merged(book, sheet, cells)):
         proposed = f"{cell_name(min(filled), fullest.number)}:{column_letters(max(filled))}"
-        why = " and has merged cells" if _merged(book, sheet, said) else ""
+        why = " and has merged cells" if _merged(book, sheet, cells) else ""
         raise InputError(
             f"row {first.number + 1} names {counted(len(named), 'column')}{why}, but row {fullest.number + 1} fills "
             f"{len(fullest.cells)} cells; say where the names and the records stand, for example with range = "
@@ -737,10 +675,7 @@ _ALWAYS = datetime.datetime(1980, 1, 1)
 def write_workbook(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame as the only sheet of a workbook, names first; no text ever becomes a formula, number or link.
 
-    Raises
-    ------
-    InputError
-        When a sheet cannot hold the frame, with the reason; when a library is not installed.
+    Raises ``InputError`` when a sheet cannot hold the frame, with the reason; when a library is not installed.
     """
     raise_all(InputError, _problems(frame))
     writer = library("xlsxwriter", extra="excel", what="Excel workbooks")

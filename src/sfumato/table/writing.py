@@ -27,10 +27,7 @@ from sfumato.table.sources.protocol import CsvFormat
 def check_read_back(frame: pl.DataFrame, path: Path) -> None:
     """Compare a frame with the file that was made of it, value by value; a missing text is an empty one.
 
-    Raises
-    ------
-    InputError
-        Naming the columns that the format cannot hold as they are. Cost: one reading of the file.
+    Raises ``InputError``: naming the columns that the format cannot hold as they are. Cost: one reading of the file.
     """
     try:
         source = open_source(path, CsvFormat(strip=False))
@@ -81,32 +78,14 @@ _BLOCK_BYTES = 1 << 26
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelLines:
-    """Cells of a frame as numbers of prepared texts.
+    """Cells of n records and q columns as numbers of v prepared texts; z words hold them."""
 
-    Letters: n records, q columns, v texts of all columns together, z words that hold them.
-
-    Attributes
-    ----------
-    numbers : tuple of numpy.ndarray
-        Integers (n,) for each column, counted inside the column.
-    offsets : tuple of int
-        Number of the first text of each column.
-    places : numpy.ndarray
-        uint32 (v, 2): first word and bytes of each text, separator or line end included.
-    words : numpy.ndarray
-        uint64 (z,): the texts in UTF-8, each filled up to a whole word.
-    block : int
-        Records whose lines are made at a time.
-    room : int
-        Words that are enough for the lines of one block.
-    """
-
-    numbers: tuple[NDArray[np.integer], ...]
-    offsets: tuple[int, ...]
-    places: NDArray[np.uint32]
-    words: NDArray[np.uint64]
-    block: int
-    room: int
+    numbers: tuple[NDArray[np.integer], ...]  # integers (n,) for each column, counted inside the column
+    offsets: tuple[int, ...]  # number of the first text of each column
+    places: NDArray[np.uint32]  # (v, 2): first word and bytes of each text, separator or line end included
+    words: NDArray[np.uint64]  # (z,): the texts in UTF-8, each filled up to a whole word
+    block: int  # records whose lines are made at a time
+    room: int  # words that are enough for the lines of one block
 
     def blocks(self, threads: int) -> Iterator[memoryview]:
         """Make all lines, in order, block by block, up to `threads` blocks ahead."""
@@ -134,15 +113,10 @@ class LabelLines:
 def label_lines(frame: pl.DataFrame) -> LabelLines | None:
     """Prepare the lines of a frame; None when a column may have too many values for that.
 
-    Enum, Boolean, Date and whole numbers have few, unless the numbers are spread widely.
-
-    Missing values become empty cells, the empty text `""`; in a frame of one column both become `""`, since an empty
-    line would be no record to most readers.
-
-    Notes
-    -----
-    Cost O(length of the labels), and O(n) for each column that is not an Enum; making the lines costs O(bytes) and
-    memory for a few blocks.
+    Enum, Boolean, Date and whole numbers have few, unless the numbers are spread widely. Missing values become empty
+    cells, the empty text `""`; in a frame of one column both become `""`, since an empty line would be no record to
+    most readers. Cost O(length of the labels), and O(n) for each column that is not an Enum; making the lines costs
+    O(bytes) and memory for a few blocks.
     """
     columns = []
     for column in frame:
@@ -223,28 +197,12 @@ MANY = 50_000
 def write_data(frame: pl.DataFrame, path: Path, format: Format, codes: Codes = MappingProxyType({})) -> str:
     """Write a frame; missing values become empty cells, or the missing value of the format.
 
-    Parameters
-    ----------
-    frame
-        Any frame of plain values; the empty text is quoted in CSV, so that it differs from a missing value.
-    path
-        Written over where it exists.
-    format
-        ``"csv"`` (UTF-8, comma, header), ``"parquet"``, ``"xlsx"``, ``"sav"`` (SPSS) or ``"dta"`` (Stata). The last
-        three are read back, and must hold every value.
-    codes
-        For SPSS and Stata: codes of labels, by column, which are used where they suffice.
-
-    Returns
-    -------
-    str
-        The sha256 of the file, in hexadecimal.
-
-    Raises
-    ------
-    InputError
-        When the format is unknown or cannot hold the frame, or the file cannot be written (a full disk, a missing
-        folder, permissions).
+    `frame`: any frame of plain values; the empty text is quoted in CSV, so that it differs from a missing value.
+    `path`: written over where it exists. `format`: ``"csv"`` (UTF-8, comma, header), ``"parquet"``, ``"xlsx"``,
+    ``"sav"`` (SPSS) or ``"dta"`` (Stata). The last three are read back, and must hold every value. `codes`: for SPSS
+    and Stata: codes of labels, by column, which are used where they suffice. Returns: the sha256 of the file, in
+    hexadecimal. Raises ``InputError`` when the format is unknown or cannot hold the frame, or the file cannot be
+    written (a full disk, a missing folder, permissions).
     """
     if format not in FORMATS:
         raise InputError(NO_FORMAT)

@@ -45,21 +45,11 @@ _FIRST_OF_19 = 30
 
 @dataclass(frozen=True)
 class DateForm:
-    """A form of dates, timestamps or times of day.
+    """A form of dates, timestamps or times of day."""
 
-    Attributes
-    ----------
-    text : str
-        As it is declared.
-    pattern : str
-        Regular expression with a named group for each part.
-    century : str or None
-        Before years of two digits, where the form says it.
-    """
-
-    text: str
-    pattern: str
-    century: str | None = None
+    text: str  # as it is declared
+    pattern: str  # regular expression with a named group for each part
+    century: str | None = None  # before years of two digits, where the form says it
 
     @property
     def has_day(self) -> bool:
@@ -124,18 +114,10 @@ def _clock(parts: pl.DataFrame) -> pl.Series:
 def date_form(text: str) -> DateForm:
     """Read the declaration of a form.
 
-    Parameters
-    ----------
-    text
-        Made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the name
-        of a month, English or German), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve hours), ``z`` (a zone), and
-        ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where something stands
-        between.
-
-    Raises
-    ------
-    InputError
-        When it is no such form, or has no whole day and no time.
+    `text`: made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the
+    name of a month, English or German), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve hours), ``z`` (a zone), and
+    ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where something stands between.
+    Raises ``InputError`` when it is no such form, or has no whole day and no time.
     """
     lowered = text.strip().lower()
     tokens = _TOKEN.findall(lowered)
@@ -195,21 +177,11 @@ _MINUS = "\u2212"
 
 @dataclass(frozen=True)
 class NumberForm:
-    """How numbers are written.
-
-    Attributes
-    ----------
-    decimal : str
-        ``"."`` or ``","``.
-    thousands : str or None
-        Between groups of three digits; numbers without groups fit as well.
-    unit : str or None
-        Before or after every number.
-    """
+    """How numbers are written."""
 
     decimal: str = "."
-    thousands: str | None = None
-    unit: str | None = None
+    thousands: str | None = None  # between groups of three digits; numbers without groups fit as well
+    unit: str | None = None  # before or after every number
 
     @cached_property
     def _pattern(self) -> str:
@@ -248,29 +220,17 @@ THOUSANDS = (".", ",", " ", "'")
 class WrittenForm:
     """How values are written; None and empty say nothing, and the values themselves are asked.
 
-    Parameters
-    ----------
-    decimal
-        ``"."`` or ``","``, before the fraction.
-    thousands
-        ``"."``, ``","``, ``" "`` (no-break blanks too) or ``"'"`` between groups of three digits.
-    unit
-        What stands before or after every number, such as ``"€"``, ``"%"`` or ``"kg"``; it is dropped.
-    dates
-        Forms of dates, timestamps or times; see :func:`~sfumato.table.written_forms.date_form`. One form, or several.
-    strays
-        ``"missing"`` makes a missing value of every text that is no number or date, in a column of numbers or dates.
-
-    Raises
-    ------
-    InputError
-        With every setting that cannot be used.
+    Raises ``InputError`` with every setting that cannot be used.
     """
 
-    decimal: str | None = None
+    decimal: str | None = None  # ``"."`` or ``","``, before the fraction
+    # ``"."``, ``","``, ``" "`` (no-break blanks too) or ``"'"`` between groups of three digits
     thousands: str | None = None
+    # what stands before or after every number, such as ``"€"``, ``"%"`` or ``"kg"``; it is dropped
     unit: str | None = None
+    # Forms of dates, timestamps or times; see :func:`~sfumato.table.written_forms.date_form`. One form, or several.
     dates: str | Sequence[str] | None = None
+    # ``"missing"`` makes a missing value of every text that is no number or date, in a column of numbers or dates
     strays: Strays | None = None
 
     def __post_init__(self) -> None:

@@ -174,13 +174,13 @@ class _Walk:
                     return
                 found.append(self.look(levels))
             found.sort(key=lambda node: (_urgency(node), node.levels))
-            kept = list(dict.fromkeys(node.levels for node in found))
-            nodes = kept[:_ELITE] + [self._child(kept, draw) for _ in range(_PEOPLE - min(_ELITE, len(kept)))]
+            parents = list(dict.fromkeys(node.levels for node in found))
+            nodes = parents[:_ELITE] + [self._child(parents, draw) for _ in range(_PEOPLE - min(_ELITE, len(parents)))]
             # Generations of known nodes alone cost nothing, and after many of them there is nothing new to find.
             idle = idle + 1 if len(self.seen) == before else 0
 
-    def _child(self, kept: list[Levels], draw: random.Random) -> Levels:
-        half = kept[: max(1, len(kept) // 2)]
+    def _child(self, parents: list[Levels], draw: random.Random) -> Levels:
+        half = parents[: max(1, len(parents) // 2)]
         one, other = draw.choice(half), draw.choice(half)
         levels = [draw.choice(pair) for pair in zip(one, other, strict=True)]
         place = draw.randrange(len(levels))

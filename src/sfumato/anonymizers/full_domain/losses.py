@@ -348,9 +348,9 @@ def _cell_objective(
     weights = np.array([domain.attribute.weight for domain in domains], dtype=np.float64)
     if name in ("entropy", "information") and mean in ("arithmetic", "geometric"):
         weights *= most
-    kept, left_out, parts = _balance_parts(balance)
+    classes_weigh, left_out, parts = _balance_parts(balance)
     full, known, most = full * left_out, known * parts, most * parts
-    rows = [(costs * kept, suppressed * left_out) for costs, suppressed in rows]
+    rows = [(costs * classes_weigh, suppressed * left_out) for costs, suppressed in rows]
     floors = [np.minimum(costs, suppressed) for costs, suppressed in rows]
     sums = np.zeros((len(domains), 1 + max(domain.height for domain in domains)), dtype=np.int64)
     for row, least, counts in zip(sums, floors, occurrences, strict=True):
@@ -376,9 +376,9 @@ def _balance_parts(balance: float) -> tuple[int, int, int]:
     generalization does not. Hundredths are told apart.
     """
     exact = Fraction(balance).limit_denominator(100)
-    kept, left_out = min(Fraction(1), 2 * (1 - exact)), min(Fraction(1), 2 * exact)
-    parts = math.lcm(kept.denominator, left_out.denominator)
-    return int(kept * parts), int(left_out * parts), parts
+    classes_weigh, left_out = min(Fraction(1), 2 * (1 - exact)), min(Fraction(1), 2 * exact)
+    parts = math.lcm(classes_weigh.denominator, left_out.denominator)
+    return int(classes_weigh * parts), int(left_out * parts), parts
 
 
 def _shares(weights: NDArray[np.float64], mean: Mean) -> NDArray[np.float64]:

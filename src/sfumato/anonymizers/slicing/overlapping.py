@@ -498,13 +498,13 @@ def _moved(found: OverlappingColumns, name: str, sensitive: Collection[str]) -> 
 def without_nested(found: OverlappingColumns) -> OverlappingColumns:
     """Leave out columns that are empty or lie inside another, which they add nothing to."""
     columns = [set(column) for column in found.columns]
-    kept: list[int] = []
+    places: list[int] = []
     for place in sorted(range(len(columns)), key=lambda place: (-len(columns[place]), place)):
-        if columns[place] and not any(columns[place] <= columns[other] for other in kept):
-            kept.append(place)
-    kept.sort()
+        if columns[place] and not any(columns[place] <= columns[other] for other in places):
+            places.append(place)
+    places.sort()
     return OverlappingColumns(
-        tuple(found.columns[place] for place in kept), tuple(found.degrees[place] for place in kept)
+        tuple(found.columns[place] for place in places), tuple(found.degrees[place] for place in places)
     )
 
 

@@ -180,11 +180,11 @@ class PublishedParts:
             pl.Series(f"sensitive {index}", np.ascontiguousarray(self.large.sensitive_codes[rows, index]))
             for index in range(len(self.large.sensitive))
         ]
-        kept = [column.alias(f"carried {index}") for index, column in enumerate(carried)]
+        columns_beside = [column.alias(f"carried {index}") for index, column in enumerate(carried)]
         classes = pl.Series("class", np.array(self.generalized.class_of[rows]))
         if self.large.people is not None:
-            kept.append(pl.Series("person", np.array(self.large.people.numbers[rows])))
-        batch = pl.DataFrame([classes, *hidden, *kept])
+            columns_beside.append(pl.Series("person", np.array(self.large.people.numbers[rows])))
+        batch = pl.DataFrame([classes, *hidden, *columns_beside])
         return batch.filter(classes >= 0) if self.height < self.large.height else batch
 
     def _numbered(self, dealt: pl.DataFrame) -> pl.DataFrame:

@@ -147,9 +147,9 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
     Also returns the share of them who have the most frequent value.
     """
     known = cohort.known
-    told = known.places[known.places >= cohort.members]
+    others = known.places[known.places >= cohort.members]
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
-    found = beliefs_of(model.shares(told), known.person_of[told] - cohort.insiders, outside, person)
+    found = beliefs_of(model.shares(others), known.person_of[others] - cohort.insiders, outside, person)
     return found, usual_share(outside, person)
 
 
@@ -157,11 +157,9 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
 class _KnownColumn:
     """Known attributes whose values share rows.
 
-    Letters: n rows, m people.
-
-    `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its attributes, equal ones numbered
-    alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of them, numbered from 0. `answer`:
-    int64 (n,): the answer of each row, if the sensitive attribute is in this column.
+    Letters: n rows, m people. `bucket`: int64 (n,). `vector`, `held`: int64 (n,) and (m,): values of all its
+    attributes, equal ones numbered alike. `codes`, `told`: int64 (n,) and (m,) for each attribute: values or ranges of
+    them, numbered from 0. `answer`: int64 (n,): the answer of each row, if the sensitive attribute is in this column.
     """
 
     bucket: NDArray[np.int64]
@@ -183,10 +181,7 @@ class _BucketReading:
 
 
 def _read_buckets(pieces: Sequence[ExactPart], people: Table, sensitive: str, *, ranges: int) -> _BucketReading:
-    """Read the pieces of a release with buckets.
-
-    Raises InputError when release and people share no quasi-identifying attribute.
-    """
+    """Read the pieces of a release with buckets; InputError when it shares no quasi-identifier with people."""
     numeric = people.frame.schema[sensitive].is_numeric()
     holding = next(piece for piece in pieces if sensitive in piece.label_of)
     told = holding.frame[holding.label_of[sensitive]]
@@ -207,16 +202,16 @@ def _read_buckets(pieces: Sequence[ExactPart], people: Table, sensitive: str, *,
 def _column(
     piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None
 ) -> _KnownColumn:
-    codes, told, sizes = [], [], []
+    codes, codes_of_pieces, sizes = [], [], []
     for name in names:
         rows, held = number_alike(piece.frame[piece.label_of[name]], people[name])
         size = int(max(rows.max(), held.max())) + 1
         bin_of = bins_of(sum_by_code(rows, piece.records, size), ordered=people.schema[name].is_numeric())
         codes.append(bin_of[rows])
-        told.append(bin_of[held])
+        codes_of_pieces.append(bin_of[held])
         sizes.append(int(bin_of.max()) + 1)
     vector, held = number_part_rows(piece, people, names)
-    return _KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+    return _KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(codes_of_pieces), tuple(sizes), answer)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,11 +243,11 @@ class _Guesses:
 
 
 def _guess(
-    buckets: _BucketReading, told: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
+    buckets: _BucketReading, known_places: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
 ) -> _Guesses:
     """Learn the links of each column and guess the values of people.
 
-    `buckets`: The release, read against records of people. `told`: int64 (r,): places of the records that are known.
+    `buckets`: the release, read against records. `known_places`: int64 (r,): places of the records that are known.
     `person`: int64 (r,): whose they are. `rounds`, `exact`: As for
     :func:`sfumato.evaluation.attacks.definetti.learn_links`.
     """
@@ -271,7 +266,7 @@ def _guess(
     prior = sum_by_code(stock.value_of, stock.counts, stock.values)
     codes = tuple(codes for column in columns for codes in column.told)
     masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
-    weights = _of_people(*_weights([column.held[told] for column in columns], masses), person)
+    weights = _of_people(*_weights([column.held[known_places] for column in columns], masses), person)
     model = NaiveBayes(buckets.answers, prior, tuple(tables), codes)
     return _Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"))
 
@@ -374,10 +369,9 @@ _WIDEST = 40.0
 class BucketStock:
     """The sensitive values of the buckets.
 
-    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values.
-
-    `starts`: int64 (b + 1,): pairs of each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside
-    a bucket. `counts`: int64 (z,): its count. `values`: The number a.
+    Letters: b buckets, z pairs of a bucket and a value of it, a sensitive values. `starts`: int64 (b + 1,): pairs of
+    each bucket. `value_of`: int64 (z,): sensitive value of each pair, rising inside a bucket. `counts`: int64 (z,): its
+    count. `values`: The number a.
     """
 
     starts: NDArray[np.int64]
@@ -415,10 +409,9 @@ class BucketStock:
 class _RowChances:
     """Chances of rows to have the values of their bucket.
 
-    Letters: n rows, e entries: pairs of a row and a value of its bucket.
-
-    `row`, `pair`: int64 (e,): row of each entry, and its pair of `BucketStock`. `chance`: float64 (e,). `tables`:
-    float64 (d, a) for each attribute: expected rows with value and sensitive value.
+    Letters: n rows, e entries: pairs of a row and a value of its bucket. `row`, `pair`: int64 (e,): row of each entry,
+    and its pair of `BucketStock`. `chance`: float64 (e,). `tables`: float64 (d, a) for each attribute: expected rows
+    with value and sensitive value.
     """
 
     row: NDArray[np.int64]

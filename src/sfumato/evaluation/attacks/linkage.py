@@ -189,16 +189,16 @@ def as_many_known(candidates: NDArray[np.int64], victims: Victims) -> NDArray[np
 
 
 def _at_least_so_many(
-    tries: NDArray[np.int64], chance: NDArray[np.float64], wanted: NDArray[np.int64]
+    tries: NDArray[np.int64], chance: NDArray[np.float64], least: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the chance that at least so many of some tries succeed (binomial); wanted : 1 or above."""
+    """Return the chance that at least so many of some tries succeed (binomial); least : 1 or above."""
     below = (1 - chance) ** tries
     total, term = below.copy(), below.copy()
     odds = np.divide(chance, 1 - chance, out=np.zeros(len(chance)), where=chance < 1)
-    for successes in range(1, int(wanted.max(initial=1))):
+    for successes in range(1, int(least.max(initial=1))):
         term = term * np.maximum(tries - successes + 1, 0) / successes * odds
-        total += np.where(wanted > successes, term, 0.0)
-    sure = (chance >= 1) & (tries >= wanted)
+        total += np.where(least > successes, term, 0.0)
+    sure = (chance >= 1) & (tries >= least)
     return np.where(sure, 1.0, np.clip(1 - total, 0.0, 1.0))
 
 
@@ -217,9 +217,9 @@ def distinct_vectors(
     codes: Sequence[NDArray[np.int32]], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the distinct vectors of codes with the own key last, and which of them each person has."""
-    told = np.column_stack([*codes, own]).astype(np.int64)
-    vector_of, count = group_records((told + 1).astype(np.uint32))
-    return told[first_records(vector_of, count)], vector_of
+    vectors = np.column_stack([*codes, own]).astype(np.int64)
+    vector_of, count = group_records((vectors + 1).astype(np.uint32))
+    return vectors[first_records(vector_of, count)], vector_of
 
 
 _Widened = tuple[list[RegisterAttribute], PublishedClasses]
@@ -232,10 +232,9 @@ def widened(
 
     `known`: What is known of r records, one entry for each attribute. `owner`: int64 (r,): the person of each record.
     `people`: Number of people m. `known`: Of m people; `UNKNOWN` fills up. Where everybody has one record, the same as
-    before. `publication`: With a label of each class for each of them.
-
-    Where each label covers one run of codes, the lowest and the highest code stand for all of a person. Cost O(r log r)
-    for each attribute, and memory m times the most different values that somebody has.
+    before. `publication`: With a label of each class for each of them. Where each label covers one run of codes, the
+    lowest and the highest code stand for all of a person. Cost O(r log r) for each attribute, and memory m times the
+    most different values that somebody has.
     """
     repeated, places = [], []
     for place, one in enumerate(known):
@@ -529,8 +528,8 @@ _STEPS = 1 << 27
 class CoveringPairs:
     """All pairs of a distinct vector of values and a class that covers it.
 
-    `vector_of`: int32 (m,): the vector of each person. `vectors`: int32 (v, q): codes, `UNKNOWN` where
-    nothing is known. `vector`, `owner`: int64 (p,), sorted: the vector and the class of each pair.
+    `vector_of`: int32 (m,): the vector of each person. `vectors`: int32 (v, q): codes, `UNKNOWN` where nothing is
+    known. `vector`, `owner`: int64 (p,), sorted: the vector and the class of each pair.
     """
 
     vector_of: NDArray[np.int32]
@@ -586,12 +585,11 @@ class ClassChances:
 def spread_originals(reading: LinkReading, pairs: CoveringPairs) -> ClassChances:
     """Spread original records over the classes that fit them; for scoring alone.
 
-    `reading`: The release, read against all original records, with the keys of these.
-
-    Published and original records are never matched one to one. Where several classes fit a record, its chances are
-    those of the most even spread that agrees with everything published: each record is somewhere, and each class has
-    as many records of a key as it shows (iterative proportional fitting). Where keys tell records apart, that is the
-    truth. Records that were left out are spread, too. Nothing of what the attacker believes enters.
+    `reading`: The release, read against all original records, with the keys of these. Published and original records
+    are never matched one to one. Where several classes fit a record, its chances are those of the most even spread that
+    agrees with everything published: each record is somewhere, and each class has as many records of a key as it shows
+    (iterative proportional fitting). Where keys tell records apart, that is the truth. Records that were left out are
+    spread, too. Nothing of what the attacker believes enters.
 
     Cost O(p) for each of at most 500 rounds, fewer where pairs are many. Each ends with as many records in each class
     as it shows.

@@ -118,8 +118,8 @@ class MembershipInference(Checked):
     def _of_people(self, target: Target, cohort: Cohort) -> NDArray[np.float64]:
         """Score people: the geometric mean over their known records, below 0 if no published record fits one."""
         known = cohort.known
-        told = cohort.table if len(known.places) == cohort.table.height else cohort.table.take(known.places)
-        scores = self._scores(target, told)
+        table = cohort.table if len(known.places) == cohort.table.height else cohort.table.take(known.places)
+        scores = self._scores(target, table)
         if known.alone:
             return scores
         owner = known.owners
@@ -129,7 +129,7 @@ class MembershipInference(Checked):
         below = np.bincount(owner, np.where(unfit, scores, 0.0), minlength=known.people) / known.counts
         found = np.where(np.bincount(owner, unfit, minlength=known.people) > 0, below, found)
         if target.rows.together and isinstance(target.published, PublishedTable):
-            return np.where(covered_by_one(target.published, told, owner, known.people, target.recoding), found, 0.0)
+            return np.where(covered_by_one(target.published, table, owner, known.people, target.recoding), found, 0.0)
         return found
 
     def _scores(self, target: Target, people: Table) -> NDArray[np.float64]:
@@ -144,16 +144,16 @@ class MembershipInference(Checked):
     def _pairs(
         self, members: NDArray[np.float64], outsiders: NDArray[np.float64], notes: tuple[str, ...]
     ) -> AttackResult:
-        told = Discrimination.of(members, outsiders)
-        low, high = told.interval
-        smaller = min(told.members, told.outsiders)
+        discrimination = Discrimination.of(members, outsiders)
+        low, high = discrimination.interval
+        smaller = min(discrimination.members, discrimination.outsiders)
         fitting = {"fitting_members": (members > 0).mean(), "fitting_outsiders": (outsiders > 0).mean()}
         return AttackResult(
             attack=self.name,
             knows=self._knows,
             goal="who were told from somebody who is not in the data",
-            success=Rate(told.area * smaller, smaller, 0.5),
-            figures={"auc": told.area, "auc_low": low, "auc_high": high, **fitting},
+            success=Rate(discrimination.area * smaller, smaller, 0.5),
+            figures={"auc": discrimination.area, "auc_low": low, "auc_high": high, **fitting},
             notes=notes,
             helps=_HELPS,
         )
@@ -246,12 +246,8 @@ def accepted(
     """Count the members and outsiders whose scores pass when at most a given share of the outsiders may.
 
     Of those with the score at which the share would be exceeded, a part is counted, as if a coin were thrown for each,
-    so that the share is reached exactly: both counts are sums of chances.
-
-    `members`, `outsiders`: float64 scores, at least one each. `false_positives`: Share of the outsiders that may pass,
-    from 0 to 1.
-
-    Cost O(n log n).
+    so that the share is reached exactly: both counts are sums of chances. `members`, `outsiders`: float64 scores, at
+    least one each. `false_positives`: Share of the outsiders that may pass, from 0 to 1. Cost O(n log n).
     """
     # A product such as 0.29 · 100 falls short of the whole number that it stands for.
     allowed = false_positives * len(outsiders) + 1e-9
@@ -273,9 +269,9 @@ def lift(published: Published, people: Table, *, recoding: Recoding, sensitive: 
 
     *Generalized*: a class of n' records whose labels cover shares p₁, p₂ … of all records counts n' ÷ (n p₁ p₂ …), and
     the classes that cover a person are added up. *Sliced* (with it bucketized tables, marginals and randomized tables,
-    see `original_values`): the matching degree of the person's values over all buckets, as Li,
-    Li, Zhang and Molloy (2012) define it, divided by the product of the shares of the single values; an attribute in
-    several columns counts once.
+    see `original_values`): the matching degree of the person's values over all buckets, as Li, Li, Zhang and Molloy
+    (2012) define it, divided by the product of the shares of the single values; an attribute in several columns counts
+    once.
     """
     if isinstance(published, PublishedTable):
         names = shared_names(published, people, sensitive=sensitive)
@@ -298,15 +294,15 @@ def _of_pieces(pieces: Sequence[ExactPart], people: Table, sensitive: bool) -> N
     telling = [piece for piece in pieces if any(name in piece.label_of for name in wanted)]
     if not telling:
         raise nothing_shared()
-    parts, expected, seen = [], np.ones(people.height), set[str]()
+    parts, expected, past = [], np.ones(people.height), set[str]()
     for piece in telling:
         names = tuple(name for name in wanted if name in piece.label_of)
-        before = tuple(name for name in names if name in seen)
+        before = tuple(name for name in names if name in past)
         parts.append(_part(piece, people.frame, names, before))
         for name in names:
-            if name not in seen:
+            if name not in past:
                 expected *= _share_of(piece, people.frame, name)
-        seen.update(names)
+        past.update(names)
     degree = _degree(telling[0], parts)
     return np.divide(degree, expected, out=np.zeros(len(degree)), where=expected > 0)
 
@@ -330,9 +326,9 @@ class _PieceEvidence:
 
 
 def _part(piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], before: tuple[str, ...]) -> _PieceEvidence:
-    told, held = number_part_rows(piece, people, names)
-    seen, _ = number_part_rows(piece, people, before)
-    rows = pl.DataFrame({"vector": told, "bucket": piece.bucket, "seen": seen, "records": piece.records})
+    vectors, held = number_part_rows(piece, people, names)
+    earlier, _ = number_part_rows(piece, people, before)
+    rows = pl.DataFrame({"vector": vectors, "bucket": piece.bucket, "seen": earlier, "records": piece.records})
     # Equal vectors agree on what was seen before.
     agreeing = rows.group_by("vector", "bucket", "seen").agg(pl.sum("records"))
     among = rows.group_by("bucket", "seen").agg(pl.sum("records").alias("among"))
@@ -342,9 +338,9 @@ def _part(piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], before
 
 def _share_of(piece: ExactPart, people: pl.DataFrame, name: str) -> NDArray[np.float64]:
     """Return the share of the records that have each person's value of one attribute."""
-    told, held = number_part_rows(piece, people, (name,))
-    size = int(max(told.max(), held.max())) + 1
-    return sum_by_code(told, piece.records / piece.records.sum(), size)[held]
+    vectors, held = number_part_rows(piece, people, (name,))
+    size = int(max(vectors.max(), held.max())) + 1
+    return sum_by_code(vectors, piece.records / piece.records.sum(), size)[held]
 
 
 def _degree(first: ExactPart, parts: Sequence[_PieceEvidence]) -> NDArray[np.float64]:
@@ -369,9 +365,8 @@ def _nearness(published: RandomizedTable, people: Table, *, sensitive: bool, thr
 
     `published`: n records. `people`: m people with original values. `sensitive`: Whether the sensitive values of the
     people are known, too. Result: float64 (m,): 0 if a record is equal, otherwise below 0. Raises InputError when
-    release and people share no attribute.
-
-    Distances are those of :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
+    release and people share no attribute. Distances are those of
+    :class:`~sfumato.evaluation.attacks.nearest_linkage.NearestLinkage`, and so is the cost.
     """
     settings = {**people.schema.quasi_identifying, **(people.schema.sensitive if sensitive else {})}
     names = [name for name in settings if name in published.data.columns and name in people.frame.columns]
@@ -499,7 +494,7 @@ class ShadowMembership(Checked):
         )
 
     def _unplayed(self, why: str) -> tuple[AttackResult, ...]:
-        told = AttackResult(
+        result = AttackResult(
             attack=self.name,
             knows="everybody's values, the algorithm, and people who are not in the data",
             goal="who were told from somebody who is not in the data",
@@ -507,7 +502,7 @@ class ShadowMembership(Checked):
             notes=(why,),
             unplayed=why,
         )
-        return (told,)
+        return (result,)
 
 
 def _above(scores: NDArray[np.float64], shadows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -66,10 +66,7 @@ class ExactPart:
 
 
 def exact_parts(published: Published) -> tuple[ExactPart, ...]:
-    """Split a release of original values into its pieces.
-
-    Raises InputError when it is of another kind.
-    """
+    """Split a release of original values into its pieces. Raises InputError when it is of another kind."""
     if isinstance(published, BucketizedTables):
         (quasi, counted) = number_buckets(published.quasi[BUCKET], published.counts[BUCKET])
         records = published.counts[COUNT].cast(pl.Float64).to_numpy()
@@ -196,11 +193,10 @@ _ROUNDS = 20
 class LabelSpread:
     """One attribute of a generalized table.
 
-    Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs.
-
-    `mass`: float64 (d,): share of the published records at each code; sums to 1. `label_of`: int64 (c,): label of each
-    class, numbered from 0. `cover`: float64 (g,): share of the records that may be under each label; 0 if it covers
-    nobody. `owner`, `low`, `high`: int64 (r,): each run of codes that a label covers, ends included.
+    Letters: d codes of original values (the last stands for values that only ``*`` covers), g labels, r runs. `mass`:
+    float64 (d,): share of the published records at each code; sums to 1. `label_of`: int64 (c,): label of each class,
+    numbered from 0. `cover`: float64 (g,): share of the records that may be under each label; 0 if it covers nobody.
+    `owner`, `low`, `high`: int64 (r,): each run of codes that a label covers, ends included.
     """
 
     mass: NDArray[np.float64]
@@ -221,10 +217,7 @@ class LabelSpread:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TableCells:
-    """A generalized table, read against people whose values are known.
-
-    `known`: Codes of the people, one entry for each attribute.
-    """
+    """A generalized table, read against people with `known` codes, one entry for each attribute."""
 
     publication: PublishedClasses
     known: tuple[RegisterAttribute, ...]
@@ -250,9 +243,9 @@ class TableCells:
         some = replace(
             self.publication, label_of=self.publication.label_of[chosen], sizes=self.publication.sizes[chosen]
         )
-        told = np.ascontiguousarray(np.column_stack([each.codes for each in self.known]))
+        codes = np.ascontiguousarray(np.column_stack([each.codes for each in self.known]))
         coverage = coverage_of(some, self.known)
-        return fitting_pairs(told, coverage, covering_classes(coverage))
+        return fitting_pairs(codes, coverage, covering_classes(coverage))
 
 
 def read_cells(
@@ -273,8 +266,8 @@ def read_cells(
 def shared_names(published: PublishedTable, people: Table, *, sensitive: bool) -> tuple[str, ...]:
     """Name the quasi-identifying attributes, and the sensitive ones if wanted, that the release and people share."""
     schema = people.schema
-    wanted = (*schema.quasi_identifying, *(schema.sensitive if sensitive else ()))
-    return tuple(name for name in wanted if name in published.data.columns and name in people.frame.columns)
+    names = (*schema.quasi_identifying, *(schema.sensitive if sensitive else ()))
+    return tuple(name for name in names if name in published.data.columns and name in people.frame.columns)
 
 
 def _known(people: Table, names: tuple[str, ...]) -> tuple[RegisterAttribute, ...]:
@@ -298,10 +291,10 @@ def _spread(publication: PublishedClasses, place: int, size: int) -> LabelSpread
     mass = np.full(size, 1 / size)
     for _ in range(_ROUNDS):
         spread = LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
-        told = spread.over_codes(records)
-        if told.sum() == 0:
+        records_of_codes = spread.over_codes(records)
+        if records_of_codes.sum() == 0:
             break
-        mass = told / told.sum()
+        mass = records_of_codes / records_of_codes.sum()
     return LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
 
 

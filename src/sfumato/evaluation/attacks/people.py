@@ -69,8 +69,8 @@ class KnownRecords:
         chosen = (self.person_of >= start) & (self.person_of < stop)
         rows = np.flatnonzero(chosen)
         place_of = np.cumsum(chosen) - 1
-        told = self.places[chosen[self.places]]
-        return KnownRecords(self.person_of[rows] - start, place_of[told]), rows
+        some = self.places[chosen[self.places]]
+        return KnownRecords(self.person_of[rows] - start, place_of[some]), rows
 
 
 def known_records(target: Target, table: Table) -> KnownRecords:
@@ -135,9 +135,8 @@ _BETWEEN = "\x1f"
 class Victims:
     """People whose quasi-identifying values an attacker knows.
 
-    Letters: m people, r known records of theirs, o records of theirs in the data.
-
-    `frame`: What is known, r rows. `owner`: int64 (r,): the person of each row, 0 .. m − 1.
+    Letters: m people, r known records of theirs, o records of theirs in the data. `frame`: What is known, r rows.
+    `owner`: int64 (r,): the person of each row, 0 .. m − 1.
     """
 
     frame: pl.DataFrame
@@ -304,12 +303,7 @@ class Cohort:
 
 
 def cohort_of(target: Target) -> Cohort:
-    """Stack the people in the data and the control group, if there is one.
-
-    Cost O(cells).
-
-    Raises InputError when columns of the two have different kinds.
-    """
+    """Stack the people in the data and the control group, if any; O(cells). InputError for columns of two kinds."""
     original, control = target.original, target.control
     names = [name for name in original.frame.columns if control is None or name in control.frame.columns]
     parts = [_plain(columns_of(table.frame, names)) for table in (original, control) if table is not None]
@@ -325,16 +319,13 @@ def cohort_of(target: Target) -> Cohort:
     members, insiders = original.height, known.people
     if control is not None:
         others = known_records(target, control)
-        told = np.concatenate([known.places, others.places + members])
-        known = KnownRecords(np.concatenate([known.person_of, others.person_of + insiders]), told)
+        places = np.concatenate([known.places, others.places + members])
+        known = KnownRecords(np.concatenate([known.person_of, others.person_of + insiders]), places)
     return Cohort(Table(frame, schema, kinds, original.source), known, members, insiders)
 
 
 def generator_of(target: Target, salt: int) -> np.random.Generator:
-    """Return a random generator with the target's seed, or one from the operating system.
-
-    `salt` keeps attacks with the same seed apart.
-    """
+    """Return a generator with the target's seed, `salt` telling attacks apart, or one from the operating system."""
     return np.random.default_rng(None if target.seed is None else [target.seed, salt])
 
 
@@ -352,5 +343,5 @@ def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     # Categories of two tables are numbered separately; as text they are comparable.
-    told = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
-    return frame.with_columns(exactly(*told).cast(pl.String))
+    names = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
+    return frame.with_columns(exactly(*names).cast(pl.String))

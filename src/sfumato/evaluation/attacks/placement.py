@@ -50,10 +50,7 @@ def register_attributes(published: pl.DataFrame, register: pl.DataFrame, schema:
 
 
 def read_register(register: pl.DataFrame, schema: Schema, shared: Sequence[str]) -> list[RegisterAttribute]:
-    """Read what a register says about the shared attributes.
-
-    Raises InputError with everything that is wrong with any of the columns.
-    """
+    """Read what a register says about the shared attributes; InputError with all that is wrong with any column."""
     known: list[RegisterAttribute] = []
     problems: list[str] = []
     for name in shared:
@@ -137,11 +134,11 @@ def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float
     """Return the ends of the domain, declared or of the register, whose people may lie outside a declared one."""
     if numbers is None or not len(numbers):
         return 0.0, 0.0
-    seen = float(numbers[0]), float(numbers[-1])
+    ends = float(numbers[0]), float(numbers[-1])
     if setting.domain is None:
-        return seen
+        return ends
     low, high = domain_borders(name, kind, setting.domain)
-    return min(low, seen[0]), max(high, seen[1])
+    return min(low, ends[0]), max(high, ends[1])
 
 
 def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hierarchy | None:
@@ -226,9 +223,8 @@ def read_publication(
     """Group equal published records and read what their labels cover.
 
     `frame`: n published records with the known attributes and the sensitive one. `known`: What the register says, one
-    entry per shared attribute.
-
-    Cost O(n · q); labels are read once per distinct label. A label that covers nobody's value covers nothing.
+    entry per shared attribute. Cost O(n · q); labels are read once per distinct label. A label that covers nobody's
+    value covers nothing.
     """
     columns = [_labels(frame[knowledge.attribute.name]) for knowledge in known]
     covers = [
@@ -342,11 +338,9 @@ BLOCK_BYTES, BLOCK_PAIRS = 1 << 24, 1 << 22
 class Placement:
     """People and their classes in a generalized table.
 
-    Letters: n people, q shared attributes.
-
-    `publication`: The classes, and what their labels cover. `known`: What the codes of each shared attribute mean.
-    `codes`: int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which fits every class. `class_of`: int32
-    (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
+    Letters: n people, q shared attributes. `publication`: The classes, and what their labels cover. `known`: What the
+    codes of each shared attribute mean. `codes`: int32 (n, q): codes of each person; `UNKNOWN` for an empty cell, which
+    fits every class. `class_of`: int32 (n,): the one class that fits each person, `NOWHERE`, or `SEVERAL`.
     """
 
     publication: PublishedClasses
@@ -382,9 +376,8 @@ def place_people(
 
     `people`: n people with original quasi-identifying values. `schema`: Roles, kinds and hierarchies of the release.
     `sensitive`: The attribute whose values the publication counts in each class; None for attacks that need none.
-    Raises InputError when the two share no quasi-identifying attribute.
-
-    Cost O(m · c / 64 · q) for m distinct people and c classes.
+    Raises InputError when the two share no quasi-identifying attribute. Cost O(m · c / 64 · q) for m distinct people
+    and c classes.
     """
     shared = register_attributes(published.data, people, schema)
     if not shared:
@@ -394,10 +387,10 @@ def place_people(
         )
     known = tuple(read_register(people, schema, shared))
     publication = read_publication(published.data, sensitive or shared[0], known, recoding)
-    told = np.column_stack([each.codes for each in known])
-    vectors, vector_of = distinct_rows(told)
+    codes = np.column_stack([each.codes for each in known])
+    vectors, vector_of = distinct_rows(codes)
     only = [_single_bits(fitting) for _, fitting in _fitting(publication, known, vectors)]
-    return Placement(publication, known, told, np.concatenate(only)[vector_of])
+    return Placement(publication, known, codes, np.concatenate(only)[vector_of])
 
 
 def pair_with_classes(
@@ -419,35 +412,20 @@ def pair_with_classes(
 
 
 def are_covered(
-    publication: PublishedClasses, told: NDArray[np.int32], classes: NDArray[np.integer]
+    publication: PublishedClasses, codes: NDArray[np.int32], classes: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
     """Tell for each person whether one class covers them.
 
-    Parameters
-    ----------
-    publication
-        The classes.
-    told
-        int32 (n, q): codes of n people, `UNKNOWN` if nothing is known.
-    classes
-        Integers (n,): the class to check for each.
-
-    Returns
-    -------
-    numpy.ndarray
-        bool (n,).
-
-    Notes
-    -----
-    Cost O(n · q · log r) for r runs.
+    `codes`: int32 (n, q): those of n people, `UNKNOWN` if nothing is known. `classes`: integers (n,): the class to
+    check for each. Returns: bool (n,). Cost O(n · q · log r) for r runs.
     """
     # Runs of a label rise, and labels follow each other, so one search finds the run that a code may lie in.
-    width = int(max(publication.high.max(initial=0), told.max(initial=0))) + 2
+    width = int(max(publication.high.max(initial=0), codes.max(initial=0))) + 2
     owner = np.repeat(np.arange(len(publication.runs) - 1), np.diff(publication.runs))
     starts = owner * width + publication.low
-    verdict = np.ones(len(told), dtype=np.bool_)
-    for column in range(told.shape[1]):
-        label, code = publication.label_of[classes, column], told[:, column]
+    verdict = np.ones(len(codes), dtype=np.bool_)
+    for column in range(codes.shape[1]):
+        label, code = publication.label_of[classes, column], codes[:, column]
         run = np.searchsorted(starts, label.astype(np.int64) * width + np.maximum(code, 0), side="right") - 1
         inside = (run >= publication.runs[label]) & (np.append(publication.high, -1)[run] >= code)
         verdict &= inside | (code < 0)
@@ -507,11 +485,10 @@ class _LikeliestRows:
     """The classes where each person's rows are densest, as far as an attacker can tell.
 
     A record that a person is known to have is one of all rows that fit it, each with the same chance. These chances add
-    up over the known records; the attacker picks a row where the sum is largest.
-
-    `person`, `owner`: int64: all pairs of a person and such a class. `rows`: int64 (m,): rows of these classes. `sole`:
-    bool (m,): whether as many known records fit no other class, so that all these rows are the person's. `chance`:
-    float64 (m,): chance that a row picked among them is the person's, as far as the attacker can tell.
+    up over the known records; the attacker picks a row where the sum is largest. `person`, `owner`: int64: all pairs of
+    a person and such a class. `rows`: int64 (m,): rows of these classes. `sole`: bool (m,): whether as many known
+    records fit no other class, so that all these rows are the person's. `chance`: float64 (m,): chance that a row
+    picked among them is the person's, as far as the attacker can tell.
     """
 
     person: NDArray[np.int64]
@@ -526,9 +503,8 @@ def likeliest_rows(
 ) -> _LikeliestRows:
     """Find the classes where each person's rows are densest.
 
-    `known`: What is known of r records. `owner`: int64 (r,): the person of each record. `people`: m.
-
-    Cost O(r · c / 64 · q + p log p) for the p pairs of a person's different records and the classes that cover them.
+    `known`: What is known of r records. `owner`: int64 (r,): the person of each record. `people`: m. Cost O(r · c / 64
+    · q + p log p) for the p pairs of a person's different records and the classes that cover them.
     """
     found = [_densest(some, publication.sizes, people) for some in _covered(known, publication, owner, people)]
     persons, owners, inside, best = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -552,9 +528,9 @@ def held_rows(
     classes covers the record, and has a row with its key that is no other record's.
     """
     record, place = join_entries(victims.own.person, found.person, victims.people)
-    told = np.column_stack([one.codes for one in own])
+    codes = np.column_stack([one.codes for one in own])
     covered = np.zeros(len(keys), dtype=np.bool_)
-    covered[record[are_covered(publication, told[record], found.owner[place])]] = True
+    covered[record[are_covered(publication, codes[record], found.owner[place])]] = True
     covered &= keys >= 0
     width = len(publication.values)
     asked = victims.own.person * width + np.maximum(keys, 0)

@@ -64,25 +64,15 @@ from sfumato.whole_files import read_regular_text
 class Attacks:
     """Results of the attacks on one release.
 
-    Attributes
-    ----------
-    kind : str
-        Kind of the release, as in ``release.json``.
-    people : int
-        People in the data; records, if nothing says who they are about.
-    control : int or None
-        People who are not in the data; None without a control group.
-    results : tuple of AttackResult
-        In the order in which the attacks were played.
-    unplayed : mapping of str to str
-        Attacks of the default set that could not be played, and why.
-    records : int
-        Records in the data; more than `people` where somebody has several.
-    records_known : "all", "one" or int
-        How many records an attacker who knows somebody knows of them.
-    repeated : str or None
-        A column that looks as if it said who a record is about, though the schema says nothing; every record was then
-        attacked as if it were a person of its own.
+    * `kind`: kind of the release, as in ``release.json``.
+    * `people`: people in the data; records, if nothing says who they are about.
+    * `control`: people who are not in the data; None without a control group.
+    * `results`: in the order in which the attacks were played.
+    * `unplayed`: attacks of the default set that could not be played, and why.
+    * `records`: records in the data; more than `people` where somebody has several.
+    * `records_known`: how many records an attacker who knows somebody knows of them.
+    * `repeated`: a column that looks as if it said who a record is about, though the schema says nothing; every record
+      was then attacked as if it were a person of its own.
     """
 
     kind: str
@@ -178,10 +168,7 @@ _SUCCESS, _GUESSING, _CONTROL, _INTERVAL = "●", "|", "◇", "─"
 
 
 def _draw_results(results: Sequence[AttackResult], width: int) -> str:
-    """Draw one line for each result with at least one person, on a scale from 0 to 1 of `width` letters.
-
-    The verdict stands at its end.
-    """
+    """Draw a line for each result with a person, on a scale of `width` letters from 0 to 1, the verdict at its end."""
     tried = [result for result in results if result.success.people]
     if not tried:
         return "nothing to draw: no attack had anybody to try it on"
@@ -368,7 +355,7 @@ def attack(
     raise_together(errors)
     assert target is not None
     met, by_name = target, attacks is not None
-    played = beating(progress, "attacks", lambda told: _played(replace(met, progress=told), chosen, by_name=by_name))
+    played = beating(progress, "attacks", lambda beat: _played(replace(met, progress=beat), chosen, by_name=by_name))
     return replace(played, unplayed={**played.unplayed, **(_unplayed_of_series(release) if attacks is None else {})})
 
 
@@ -491,7 +478,7 @@ def _has(target: Target, need: str) -> bool:
 def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attacks:
     results: list[AttackResult] = []
     unplayed: dict[str, str] = {}
-    settled_target = _settled(target)
+    settled_target = _ordered_by_content(target)
     for place, one in enumerate(chosen):
         target.progress(one.name, place, len(chosen))
         if problem := _misfit(one, target):
@@ -531,7 +518,7 @@ def _results(one: Attack, target: Target, settled_target: Target) -> Sequence[At
         raise
 
 
-def _settled(target: Target) -> Target:
+def _ordered_by_content(target: Target) -> Target:
     """Let what is drawn depend on what records and published rows hold, and not on where they stand."""
     return replace(
         target,
@@ -573,8 +560,8 @@ def _unplayed_of_series(release: object) -> Mapping[str, str]:
     """Return what one release of a series cannot be attacked with, and why; nothing for a release by itself."""
     if isinstance(release, (str, Path)):
         with suppress(OSError, ValueError):
-            said = json.loads(read_regular_text(Path(release) / MARK))
-            if isinstance(said, dict) and said.get("series") is not None:
+            content = json.loads(read_regular_text(Path(release) / MARK))
+            if isinstance(content, dict) and content.get("series") is not None:
                 return dict.fromkeys(NAMES, _ELSEWHERE)
     return {}
 
@@ -600,10 +587,7 @@ def _target_of(
     progress: Progress,
     errors: list[SfumatoError],
 ) -> Target | None:
-    """Read everything; return None, and add `errors`, if something is wrong.
-
-    Parameters are those of :func:`sfumato.attack`.
-    """
+    """Read everything, as :func:`sfumato.attack` takes it; return None, and add `errors`, if something is wrong."""
     before = len(errors)
     opened = _collected(errors, "release", open_release, release)
     people = _collected(errors, "original", lambda given: _people(given, schema, "original"), original)
@@ -648,10 +632,7 @@ def rows_of_people(opened: OpenedRelease | None) -> RowsOfPeople:
 
 
 def read_frame(source: object) -> pl.DataFrame:
-    """Read a file, every cell of a CSV file as text, or take a frame of polars, pandas or Arrow.
-
-    Raises InputError when it cannot be read.
-    """
+    """Read a file, cells of a CSV file as text, or take a frame of polars, pandas or Arrow; InputError if it cannot."""
     refuse_unending(source)
     opened = open_source(source, CsvFormat())
     if repeated(opened.names):

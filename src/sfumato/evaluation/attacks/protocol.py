@@ -35,18 +35,10 @@ Counted = Literal["people", "records"]
 
 @dataclass(frozen=True)
 class RowsOfPeople:
-    """What a release says of the rows of one person.
+    """What a release says of the rows of one person."""
 
-    Attributes
-    ----------
-    promised : bool
-        Whether its promises are about people with several records.
-    together : bool
-        Whether all rows of a person lie in one class.
-    """
-
-    promised: bool = False
-    together: bool = False
+    promised: bool = False  # whether its promises are about people with several records
+    together: bool = False  # whether all rows of a person lie in one class
 
 
 _Found = TypeVar("_Found")
@@ -84,55 +76,29 @@ class Target:
 
     An attack uses of `original`, `control` and `register` only what its sentence `knows` grants the attacker about a
     victim; everything else of them only to score.
-
-    Attributes
-    ----------
-    published : Published
-        Everything of the release that the attacker sees.
-    original : Table
-        The records that were published, with names if the schema has identifying columns. Its schema (roles,
-        hierarchies) is public.
-    control : Table or None
-        People who were not in the data, under the same schema: what can be learnt about them is not the release's
-        fault.
-    register : polars.DataFrame or None
-        Names and quasi-identifying values that the attacker holds; None takes them from `original`.
-    earlier : Published or None
-        Another release of (some of) the same people.
-    models : tuple of mapping
-        Name and parameters of every promise, as in ``release.json``; public.
-    rows : RowsOfPeople
-        How the rows of a person lie in the release, and whether the promises are about people; public.
-    earlier_rows : RowsOfPeople
-        The same of `earlier`.
-    records_known : "all", "one" or int
-        How many records of each victim the attacker knows, where people have several.
-    anonymizer : object or None
-        The algorithm with its options, for attackers who know it; public, as the release's report names it.
-    recoding : Recoding
-        How a generalized table was published.
-    seed : int or None
-        For the attack's own choices; None draws from the operating system.
-    threads : int
-    progress : callable
-    remembered : Remembered
-        Results that attacks on this target have computed and others may use again.
     """
 
-    published: Published
+    published: Published  # everything of the release that the attacker sees
+    # The records that were published, with names if the schema has identifying columns. Its schema (roles, hierarchies)
+    # is public.
     original: Table
+    # people who were not in the data, under the same schema: what can be learnt about them is not the release's fault
     control: Table | None = None
+    # names and quasi-identifying values that the attacker holds; None takes them from `original`
     register: pl.DataFrame | None = None
-    earlier: Published | None = None
-    models: tuple[Mapping[str, Any], ...] = ()
+    earlier: Published | None = None  # another release of (some of) the same people
+    models: tuple[Mapping[str, Any], ...] = ()  # name and parameters of every promise, as in ``release.json``; public
+    # how the rows of a person lie in the release, and whether the promises are about people; public
     rows: RowsOfPeople = field(default_factory=lambda: RowsOfPeople())
-    earlier_rows: RowsOfPeople = field(default_factory=lambda: RowsOfPeople())
-    records_known: RecordsKnown = "all"
+    earlier_rows: RowsOfPeople = field(default_factory=lambda: RowsOfPeople())  # the same of `earlier`
+    records_known: RecordsKnown = "all"  # how many records of each victim the attacker knows, where people have several
+    # the algorithm with its options, for attackers who know it; public, as the release's report names it
     anonymizer: object | None = None
-    recoding: Recoding = field(default_factory=Recoding)
-    seed: int | None = None
+    recoding: Recoding = field(default_factory=Recoding)  # how a generalized table was published
+    seed: int | None = None  # for the attack's own choices; None draws from the operating system
     threads: int = 1
     progress: Progress = field(default=silent)
+    # results that attacks on this target have computed and others may use again
     remembered: ResultCache = field(default_factory=ResultCache)
 
     @property
@@ -153,33 +119,21 @@ _COUNTED: Mapping[Counted, str] = {"people": "people", "records": "records, each
 class AttackResult:
     """The result of one attack.
 
-    Attributes
-    ----------
-    attack : str
-        Its name, e.g. ``"homogeneity"``.
-    knows : str
-        What the attacker knows besides the release, in one sentence.
-    goal : str
-        What counts as success, in words that finish "people ...", e.g. ``"whose disease was learnt with certainty"``.
-    success : Rate
-        Over the people who are in the data; its `baseline` is the best possible guess without the release.
-    control : Rate or None
-        The same over people who are not in the data, if there is such a group.
-    figures : mapping of str to number
-        Further figures, e.g. ``{"auc": 0.53}``. No value of the table is among them.
-    notes : tuple of str
-        What makes the figures doubtful; counts and column names only.
-    helps : str
-        What would help against the attack, in one sentence.
-    allowed : float or None
-        Rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the right
-        record of a k-anonymous table; None if no promise is about it.
-    certainty : Certainty or None
-        What came of claims that leave no doubt; None if the attack makes none.
-    unplayed : str or None
-        Why the attack was not played after all, in words that finish "not played, because ..."; a note says so, too.
-    curve : BeliefCurve or None
-        How often the attacker is right about those of whom they are surest; None if they hold no beliefs.
+    * `attack`: its name, e.g. ``"homogeneity"``.
+    * `knows`: what the attacker knows besides the release, in one sentence.
+    * `goal`: what counts as success, in words that finish "people ...", e.g. ``"whose disease was learnt with
+      certainty"``.
+    * `success`: over the people who are in the data; its `baseline` is the best possible guess without the release.
+    * `control`: the same over people who are not in the data, if there is such a group.
+    * `figures`: further figures, e.g. ``{"auc": 0.53}``. No value of the table is among them.
+    * `notes`: what makes the figures doubtful; counts and column names only.
+    * `helps`: what would help against the attack, in one sentence.
+    * `allowed`: rate of success up to which a promise of the release lets the attack go, such as 1/k for picking the
+      right record of a k-anonymous table; None if no promise is about it.
+    * `certainty`: what came of claims that leave no doubt; None if the attack makes none.
+    * `unplayed`: why the attack was not played after all, in words that finish "not played, because ..."; a note says
+      so, too.
+    * `curve`: how often the attacker is right about those of whom they are surest; None if they hold no beliefs.
     """
 
     attack: str
@@ -211,9 +165,8 @@ class AttackResult:
     def verdict(self) -> Verdict:
         """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
 
-        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`.
-
-        ``"undecided"`` if the attack was not played.
+        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`. ``"undecided"``
+        if the attack was not played.
         """
         if self.unplayed is not None:
             return "undecided"
@@ -273,16 +226,16 @@ class AttackResult:
     def __str__(self) -> str:
         """Return a short paragraph."""
         if self.unplayed is not None:
-            wanted = f"  it would be about {_COUNTED[self.counts]} {self.goal}"
-            return "\n".join([f"{self.attack}: not played, because {self.unplayed}", wanted, *self._notes()])
+            goal = f"  it would be about {_COUNTED[self.counts]} {self.goal}"
+            return "\n".join([f"{self.attack}: not played, because {self.unplayed}", goal, *self._notes()])
         lines = [
             f"{self.attack}: {self._judged()}",
             f"  the attacker knows {self.knows}",
             f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else _NOBODY}",
         ]
         if self.control is not None:
-            told = self.control if self.control.people else _NOBODY
-            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
+            others = self.control if self.control.people else _NOBODY
+            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {others}")
         lines.extend([] if self.curve is None else self.curve.lines())
         lines.extend(self._reasons())
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())

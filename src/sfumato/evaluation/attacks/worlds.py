@@ -78,10 +78,7 @@ class WorldCells:
         return likeliest
 
     def right(self, named: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell who has the value that is named of their group, bool (n,).
-
-        named : int64 (g,), a place for each group. truth : int64 (n,), everybody's value.
-        """
+        """Tell who has the value `named`, int64 (g,), of their group; truth : int64 (n,), everybody's value."""
         right: NDArray[np.bool_] = named[self.group_of] == self._places(truth)
         return right
 
@@ -174,11 +171,11 @@ def _arrangements(kinds: Sequence[Hashable], sources: list[int]) -> Iterator[lis
     if not sources:
         yield []
         return
-    seen = set()
+    past = set()
     for place, kind in enumerate(kinds):
-        if kind in seen:
+        if kind in past:
             continue
-        seen.add(kind)
+        past.add(kind)
         rest_kinds, rest = [*kinds[:place], *kinds[place + 1 :]], sources[:place] + sources[place + 1 :]
         for tail in _arrangements(rest_kinds, rest):
             yield [sources[place], *tail]
@@ -200,10 +197,7 @@ class Bundles:
 
     @classmethod
     def of(cls, classes: NDArray[np.int32], owner: NDArray[np.int64], published: bool) -> Bundles:
-        """Bundle records.
-
-        classes : int32 (n,). owner : int64 (n,), the person of each, from 0. published : whether a reader sees bundles.
-        """
+        """Bundle records by class, int32 (n,), and owner, int64 (n,), from 0. published : whether readers see them."""
         of_record, count = group_records(np.column_stack([classes.astype(np.int64), owner]))
         first = first_records(of_record, count)
         sizes = np.bincount(of_record, minlength=count)
@@ -406,10 +400,7 @@ class WorldTally:
         return cls(cells, 0, 0.0, np.zeros(len(cells.members)), np.zeros(shape), np.zeros(shape))
 
     def add(self, values: NDArray[np.int64], back: NDArray[np.bool_]) -> None:
-        """Count one world.
-
-        values : int64 (n,), the value of each record. back : bool (c,), which classes came back.
-        """
+        """Count one world: the value of each record, int64 (n,), and which classes came back, bool (c,)."""
         there, accepted = self.cells.there(values), self.cells.accepted(back)
         self.tried += 1
         self.brought_back += float(back.mean())
@@ -543,10 +534,7 @@ class SliceGame:
         return [int(column.max()) + 1 for column in self.group_of.T]
 
     def buckets_back(self, world: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
-        """Tell which groups' buckets have the same people in a world, with the published columns.
-
-        Returns bool (g,) for each sensitive attribute.
-        """
+        """Tell which groups' buckets have the same people in a world; bool (g,) for each sensitive attribute."""
         made = _cut_again(with_columns(self.solver, self.made), *self._in_world(world))
         before = self.made.buckets
         if made is None:
@@ -580,8 +568,8 @@ class SliceGame:
             return None
         strata, count = self._strata
         values = self.problem.table.sensitive_codes[:, 0].astype(np.int64)
-        told = len(np.unique(np.column_stack([strata, values]), axis=0)) == count
-        if not told or len(even.attribute_of) * count > _MOST_BORDERS:
+        is_determined = len(np.unique(np.column_stack([strata, values]), axis=0)) == count
+        if not is_determined or len(even.attribute_of) * count > _MOST_BORDERS:
             return None
         value_of = np.zeros(count, dtype=np.int64)
         value_of[strata] = values
@@ -742,9 +730,9 @@ def _numbers(which: int, one: SlicedTable, other: SlicedTable) -> list[NDArray[n
 
 def _content(table: SlicedTable, numbers: Sequence[NDArray[np.int64]]) -> Counter[bytes]:
     bucket = exact_parts(table)[0].bucket
-    told = np.column_stack([column[np.lexsort((column, bucket))] for column in numbers])
+    columns = np.column_stack([column[np.lexsort((column, bucket))] for column in numbers])
     borders = np.flatnonzero(np.diff(np.sort(bucket))) + 1
-    return Counter(part.tobytes() for part in np.split(told, borders))
+    return Counter(part.tobytes() for part in np.split(columns, borders))
 
 
 def sliced_values(game: SliceGame, world: NDArray[np.int64], attribute: int) -> NDArray[np.int64]:

@@ -34,13 +34,10 @@ _STAR = "*"
 class Keys:
     """Classes of equal quasi-identifying values.
 
-    A missing value is a value of its own, and so is ``*``.
-
-    Letters: n records, q columns, c classes.
-
-    `names`: Quasi-identifying columns, q. `values`: uint32 (c, q): number of each class's value in each column.
-    `records`: int64 (c,): records in each class. `class_of`: int32 (n,): class of each record, numbered in order of
-    first appearance. `stars`: Number of the value ``*`` in each column, −1 where it does not occur.
+    A missing value is a value of its own, and so is ``*``. Letters: n records, q columns, c classes. `names`:
+    Quasi-identifying columns, q. `values`: uint32 (c, q): number of each class's value in each column. `records`: int64
+    (c,): records in each class. `class_of`: int32 (n,): class of each record, numbered in order of first appearance.
+    `stars`: Number of the value ``*`` in each column, −1 where it does not occur.
     """
 
     names: tuple[str, ...]
@@ -85,9 +82,8 @@ def keys_of(columns: Sequence[pl.Series], threads: int = 1) -> Keys:
     """Give numbers to the values of quasi-identifying columns and group equal records.
 
     `columns`: At least one, of any kind that a table may hold; NaN counts as missing. `threads`: Columns that are
-    numbered at the same time.
-
-    Cost O(n) for each column of categories, dates, booleans or whole numbers of a narrow range; O(n log d) otherwise.
+    numbered at the same time. Cost O(n) for each column of categories, dates, booleans or whole numbers of a narrow
+    range; O(n log d) otherwise.
     """
     coded = each(_numbered, columns, worth_starting(threads, len(columns[0])))
     codes = np.column_stack([codes for codes, _ in coded])
@@ -206,10 +202,7 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Threshold:
-    """A risk that no record should exceed.
-
-    `name`: The name by which it is requested, or the number itself. `value`: Above 0, at most 1.
-    """
+    """A risk that no record should exceed: `value`, above 0, at most 1; the `name` that asks for it, or the number."""
 
     name: str
     value: float
@@ -239,10 +232,7 @@ DEFAULT = ("ema", "cms", "five")
 
 
 def as_thresholds(asked: Sequence[str | float]) -> tuple[Threshold, ...]:
-    """Return thresholds from names and numbers, lowest first.
-
-    Raises PolicyError with every one that is neither a name nor a number above 0, at most 1.
-    """
+    """Return thresholds, lowest first; PolicyError with every one that is no name and no number above 0, at most 1."""
     found: dict[float, Threshold] = {}
     problems = []
     for place, word in enumerate(asked, 1):
@@ -268,10 +258,7 @@ def _threshold(word: str | float) -> Threshold | None:
 
 @dataclass(frozen=True)
 class AboveThreshold:
-    """The records and classes above a threshold.
-
-    `records`, `classes`: Those whose risk is above it.
-    """
+    """The records and classes above a threshold. `records`, `classes`: Those whose risk is above it."""
 
     threshold: Threshold
     records: int
@@ -313,11 +300,8 @@ def prosecutor(records: NDArray[np.int64], alike: NDArray[np.float64]) -> Advers
     """Return the risk from an attacker who knows that the person is in the table: 1 / f.
 
     `records`: int64 (c,): records in each class. `alike`: float64 (c,): records that look like each class, its own
-    included: `records`, unless stars count as any value.
-
-    References
-    ----------
-    K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013, chapter 16.
+    included: `records`, unless stars count as any value. K. El Emam, "Guide to the De-Identification of Personal Health
+    Information", 2013, chapter 16.
     """
     return _averaged("prosecutor", 1.0 / alike, records)
 
@@ -327,11 +311,8 @@ def journalist_of_population(records: NDArray[np.int64], population: NDArray[np.
 
     `records`: int64 (c,): records in each class, f. `population`: float64 (c,): records of the population in each
     class, F. Result: Its average is the larger of two: Σ f/F over n (from the table to the register) and c over Σ F
-    (from the register to the table).
-
-    References
-    ----------
-    K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013, chapter 16.
+    (from the register to the table). K. El Emam, "Guide to the De-Identification of Personal Health Information", 2013,
+    chapter 16.
     """
     risks = 1.0 / population
     from_register = len(population) / max(1.0, float(population.sum()))
@@ -365,20 +346,15 @@ def individual_risk(alike: NDArray[np.float64], weights: NDArray[np.float64]) ->
     """Return Benedetti and Franconi's risk of each class: E(1 / F) given f.
 
     The records F of the population in a class of f sampled ones are modelled as negative binomial: the number of trials
-    to sample f of them, each sampled with probability p = f / Σ w.
-
-    `alike`: float64 (c,): records f of each class, ≥ 1. `weights`: float64 (c,): sum of the sampling weights of each
-    class, above 0. Result: float64 (c,), between p / f and 1 / f. If the weights of a class sum to no more than its
-    records, the class is the whole population's and its risk is 1 / f.
+    to sample f of them, each sampled with probability p = f / Σ w. `alike`: float64 (c,): records f of each class, ≥ 1.
+    `weights`: float64 (c,): sum of the sampling weights of each class, above 0. Result: float64 (c,), between p / f and
+    1 / f. If the weights of a class sum to no more than its records, the class is the whole population's and its risk
+    is 1 / f.
 
     The closed forms of the paper for f = 1 and 2 are the first steps of the recurrence that is used here, which is
     exact for every f; the paper and programs after it switch to approximations from f = 3. O(c) for classes of usual
-    size, O(f) for a class of f below 64 records.
-
-    References
-    ----------
-    R. Benedetti, L. Franconi, "Statistical and technological solutions for controlled data dissemination", 1998;
-    S. Polettini, "A note on the individual risk of disclosure", Istat, 2003.
+    size, O(f) for a class of f below 64 records. R. Benedetti, L. Franconi, "Statistical and technological solutions
+    for controlled data dissemination", 1998; S. Polettini, "A note on the individual risk of disclosure", Istat, 2003.
     """
     return expected_inverse(alike, alike / weights)
 

@@ -115,17 +115,14 @@ def find_special_uniques(
 
     `names`: Names of the q columns, at most 62. `columns`: Unsigned (q, m): codes of the distinct records, one row for
     each column. `weights`: int64 (m,): records behind each. `record_of`: int32 (n,): distinct record of each record.
-    `size`: 1 to q. `fraction`: Sampling fraction, for DIS; None leaves it out.
-
-    Exact. Sets of columns are visited so that subsets come first. Each class splits the class of a shorter set,
-    and is left alone once it holds one distinct record. Cost O(t · m) at most for t sets.
+    `size`: 1 to q. `fraction`: Sampling fraction, for DIS; None leaves it out. Exact. Sets of columns are visited so
+    that subsets come first. Each class splits the class of a shorter set, and is left alone once it holds one distinct
+    record. Cost O(t · m) at most for t sets.
 
     *Departures.* The score is that of the manual of SUDA (Elliot and others, 2005) for a largest size that the user
     picks. DIS is Skinner and Elliot's θ = π n₁ / (π n₁ + 2 (1 − π) n₂) from the uniques n₁ and pairs n₂ of the table;
     spreading it over records is an addition here: see :attr:`SpecialUniques.dis_scores`.
 
-    References
-    ----------
     A. M. Manning, D. J. Haglin, J. A. Keane, "A recursive search algorithm for statistical disclosure assessment",
     2008; M. Elliot and others, "SUDA: a program for detecting special uniques", 2005; C. J. Skinner, M. J. Elliot, "A
     measure of disclosure risk for microdata", 2002.
@@ -243,14 +240,10 @@ def measure_combinations(
 
     `names`: Names of the q columns. `columns`: Unsigned (q, m): codes of the distinct records, one row for each column.
     `weights`: int64 (m,): records behind each. `size`: 1 to q. `threads`: Combinations with different highest columns
-    are counted at the same time.
+    are counted at the same time. Every combination is counted exactly. The classes of a combination split those of the
+    combination without its lowest column, and a class of one distinct record is never split again: cost O(t · m) at
+    most, memory O(size · m) a thread.
 
-    Every combination is counted exactly. The classes of a combination split those of the combination without its lowest
-    column, and a class of one distinct record is never split again: cost O(t · m) at most, memory O(size · m) a
-    thread.
-
-    References
-    ----------
     R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", 2007: a column set is an
     α-distinct or α-separation quasi-identifier if these figures reach α.
     """
@@ -343,10 +336,9 @@ def leave_out(keys: Keys) -> tuple[LeftOut, ...]:
     """Leave out columns one after the other, each time the one without which fewest records are unique.
 
     Fewer than :data:`MANY` columns, and tables with few unique records, are left as they are. Of equal columns the one
-    goes that tells most apart by itself (by its entropy); so it is as long as everybody is unique.
-
-    Cost O(c log c) for each column at each step. Values are compared by 64-bit sums: the chance that two of a million
-    classes are taken for one is below 10⁻⁷ at each try, and makes a count wrong by two.
+    goes that tells most apart by itself (by its entropy); so it is as long as everybody is unique. Cost O(c log c) for
+    each column at each step. Values are compared by 64-bit sums: the chance that two of a million classes are taken for
+    one is below 10⁻⁷ at each try, and makes a count wrong by two.
     """
     return tuple(_steps(keys)) if len(keys.names) >= MANY else ()
 

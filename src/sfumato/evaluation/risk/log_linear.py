@@ -113,15 +113,13 @@ def log_linear_risk(keys: Keys, fraction: float, asked: Terms, people: _Floats |
     of its sampling weights. With them it is an estimate by pseudo-likelihood; None: the standard one, of a simple
     random sample. Raises PolicyError when there are too many combinations of values.
 
-    F people of the population have a combination, Poisson with mean λ; of them f are in the sample, Poisson with mean
-    μ = π λ, and the others do not depend on f. So of a record that is unique in the sample P(F = 1) = e^−x and E(1/F) =
+    F people of the population have a combination, Poisson with mean λ; of them f are in the sample, Poisson with mean μ
+    = π λ, and the others do not depend on f. So of a record that is unique in the sample P(F = 1) = e^−x and E(1/F) =
     (1 − e^−x) / x, with x = λ (1 − π). log μ is a sum of terms of up to `order` columns; its likeliest values have the
     counts of the sample for each such set of columns, and are found by proportional fitting from equal ones. Values
     that do not occur are no combinations. By pseudo-likelihood λ has the weighted counts for each set of columns, and
     the π of a record is 1 over its weight. Cost O(cells · terms) for each round, memory O(cells).
 
-    References
-    ----------
     C. J. Skinner, N. Shlomo, "Assessing identification risk in survey microdata using log-linear models", JASA 103,
     2008: their standard model for simple random samples, and the pseudo-likelihood for complex ones; the full text was
     not at hand. Their tests that choose terms are not here.
@@ -208,8 +206,8 @@ def _parameters(terms: Sequence[tuple[int, ...]], shape: Sequence[int]) -> int:
 
 
 def _deviance(sample: _Floats, fitted: _Floats) -> float:
-    seen = sample > 0
-    return 2.0 * float((sample[seen] * np.log(sample[seen] / fitted[seen])).sum())
+    occurs = sample > 0
+    return 2.0 * float((sample[occurs] * np.log(sample[occurs] / fitted[occurs])).sum())
 
 
 def order_problems(

@@ -35,39 +35,20 @@ if TYPE_CHECKING:
 class RiskReport:
     """Who can be found in a table, and by which columns. It is for the data steward: it names row numbers.
 
-    Attributes
-    ----------
-    keys : Keys
-        Classes of records with equal quasi-identifying values.
-    thresholds : tuple of Threshold
-        Lowest first.
-    prosecutor : Adversary
-    journalist : Adversary or None
-        None without a population table or sampling fraction.
-    individual : Adversary or None
-        Benedetti and Franconi's risk; None without weights.
-    marketer : float
-        Expected share of the records that an attacker who tries them all matches to the right person.
-    household : numpy.ndarray or None
-        float64 (n,): risk that somebody of the record's household is found; None without households.
-    sample_uniques : int
-        Records whose values no other record of the table has.
-    population_uniques : int or None
-        Those of them that are unique in the population table, too; None without one.
-    population : PopulationUniqueness or None
-        Estimated, without a population table; None without a sampling fraction or weights.
-    special_uniques : SpecialUniques or None
-    combinations : Combinations or None
-    log_linear : LogLinearRisk or None
-        What a log-linear model says of unique records; None unless it was asked for.
-    people : PeopleAtRisk or None
-        Where people may have several records: how they are hidden. All other figures count records.
-    left_out : tuple of LeftOut
-        Of many columns: which to leave out first, and how many records are unique then.
-    hints : tuple of str
-        What columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
-    unnumbered : bool
-        Whether promises are about people with several records, and the release does not say who they are.
+    * `keys`: classes of records with equal quasi-identifying values.
+    * `thresholds`: lowest first.
+    * `journalist`: None without a population table or sampling fraction.
+    * `individual`: benedetti and Franconi's risk; None without weights.
+    * `marketer`: expected share of the records that an attacker who tries them all matches to the right person.
+    * `household`: float64 (n,): risk that somebody of the record's household is found; None without households.
+    * `sample_uniques`: records whose values no other record of the table has.
+    * `population_uniques`: those of them that are unique in the population table, too; None without one.
+    * `population`: estimated, without a population table; None without a sampling fraction or weights.
+    * `log_linear`: what a log-linear model says of unique records; None unless it was asked for.
+    * `people`: where people may have several records: how they are hidden. All other figures count records.
+    * `left_out`: of many columns: which to leave out first, and how many records are unique then.
+    * `hints`: what columns look like by their names and values, and what HIPAA's safe harbor asks of such columns.
+    * `unnumbered`: whether promises are about people with several records, and the release does not say who they are.
     """
 
     keys: Keys
@@ -117,17 +98,9 @@ class RiskReport:
     def rows_above(self, threshold: str | float, adversary: str = "prosecutor") -> NDArray[np.int64]:
         """Return the row numbers (from 1) of the records whose risk is above a threshold, rising.
 
-        Parameters
-        ----------
-        threshold
-            A named threshold such as ``"ema"``, or a number.
-        adversary
-            ``"prosecutor"``, ``"journalist"``, ``"individual"`` or ``"household"``.
-
-        Raises
-        ------
-        PolicyError
-            For an invalid threshold, or an adversary whose risk was not measured.
+        `threshold`: a named threshold such as ``"ema"``, or a number. `adversary`: ``"prosecutor"``, ``"journalist"``,
+        ``"individual"`` or ``"household"``. Raises ``PolicyError`` for an invalid threshold, or an adversary whose risk
+        was not measured.
         """
         value = as_thresholds([threshold])[0].value
         if adversary == "household" and self.household is not None:
@@ -350,8 +323,8 @@ def _uniqueness_rows(report: RiskReport) -> list[list[str]]:
     if (fitted := report.log_linear) is not None:
         terms = "main effects" if fitted.order == 1 else f"terms of {fitted.order} columns"
         terms += "" if fitted.estimate == "standard" else f", {fitted.estimate}"
-        told = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
-        rows.append(["  of them, log-linear", f"{told} ({terms})"])
+        sentence = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
+        rows.append(["  of them, log-linear", f"{sentence} ({terms})"])
     return rows
 
 
@@ -443,7 +416,7 @@ def _risk_parts(report: RiskReport) -> tuple[Markup, ...]:
     """Return what a report says, as parts of a card."""
     combinations = report.combinations
     ranked = [] if combinations is None else combinations.ranked()[:_MOST_COMBINATIONS]
-    told = [(", ".join(one.columns), bar(one.separation), one.uniques) for one in ranked]
+    rows = [(", ".join(one.columns), bar(one.separation), one.uniques) for one in ranked]
     return (
         notebook_section("Records that look alike", notebook_table(("class of", "records"), list(_sizes(report)))),
         notebook_section("Risk", notebook_table(("adversary", "highest", "average"), list(_risks(report)))),
@@ -452,7 +425,7 @@ def _risk_parts(report: RiskReport) -> tuple[Markup, ...]:
         ),
         notebook_section(
             "Columns that give people away",
-            notebook_table(("columns", "pairs of records told apart", "unique records"), told, (2,)),
+            notebook_table(("columns", "pairs of records told apart", "unique records"), rows, (2,)),
         ),
         lines(report.people_lines),
     )

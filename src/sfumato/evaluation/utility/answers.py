@@ -181,8 +181,8 @@ def _values(domain: AttributeDomain, share: float, predicates: _Predicates, rng:
         known = domain.codes[domain.codes < domain.attribute.size]
         return Among(domain.name, (domain.texts[int(rng.choice(known))],))
     # If several shares of a whole are too high by a rounding error, rounding up would take one value too many.
-    wanted = max(1, math.ceil(share * len(domain.texts) - 1e-9))
-    codes = rng.choice(len(domain.texts), wanted, replace=False)
+    count = max(1, math.ceil(share * len(domain.texts) - 1e-9))
+    codes = rng.choice(len(domain.texts), count, replace=False)
     return Among(domain.name, tuple(domain.texts[int(code)] for code in sorted(codes)))
 
 
@@ -275,9 +275,7 @@ def estimated_answers(
     else tables are independent given what they share, which is iterative proportional fitting where the sets of
     attributes have no cycle. A randomized table is taken unchanged.
 
-    Suppressed records do not count.
-
-    Cost O(rows) for each query and each part of the tables that it involves.
+    Suppressed records do not count. Cost O(rows) for each query and each part of the tables that it involves.
     """
     return _estimated(workload, read_joint(published, _asked(workload, table), recoding, weights))
 
@@ -286,10 +284,8 @@ def estimated_answers(
 class Questions:
     """Queries about an original with their exact answers, computed once for any number of releases.
 
-    Letters: q queries.
-
-    `exact`: float64 (q,): answers from the original; NaN for an average over nobody. `least`: float64 (q,): 0.1% of the
-    answer over all records, the smallest divisor of an error.
+    Letters: q queries. `exact`: float64 (q,): answers from the original; NaN for an average over nobody. `least`:
+    float64 (q,): 0.1% of the answer over all records, the smallest divisor of an error.
     """
 
     workload: Workload
@@ -349,10 +345,7 @@ def relative_errors(workload: Workload, exact: Floats, estimated: Floats, table:
 
 
 def summarize(errors: Floats) -> QueryErrors:
-    """Return the spread of relative errors, without queries that have no answer.
-
-    Raises InputError when no query has one.
-    """
+    """Return the spread of relative errors, without queries that have no answer; InputError when none has."""
     known = errors[~np.isnan(errors)]
     if not len(known):
         raise InputError("query errors: no query has an answer in the original; draw others")
@@ -375,8 +368,8 @@ def _check(workload: Workload, domains: Mapping[str, AttributeDomain]) -> None:
 
 def _only(domains: Mapping[str, AttributeDomain], workload: Workload) -> Mapping[str, AttributeDomain]:
     """Leave out attributes that no query is about: fewer attributes, fewer distinct rows."""
-    wanted = set(workload.attributes)
-    return {name: domain for name, domain in domains.items() if name in wanted} or domains
+    names = set(workload.attributes)
+    return {name: domain for name, domain in domains.items() if name in names} or domains
 
 
 def _estimated(workload: Workload, published: Joint) -> Floats:
@@ -410,20 +403,12 @@ def _relative(exact: Floats, estimated: Floats, least: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Closed intervals that hold the exact answers.
+    """Closed intervals that hold the exact answers."""
 
-    Attributes
-    ----------
-    count : int
-        Records that satisfy the predicate; exact.
-    sum_low, sum_high : float
-    average_low, average_high : float
-        NaN if no record does.
-    """
-
-    count: int
+    count: int  # records that satisfy the predicate; exact
     sum_low: float
     sum_high: float
+    # `average_low`, `average_high`: NaN if no record does
     average_low: float
     average_high: float
 

@@ -79,9 +79,7 @@ def accuracies(
 
     If rows of a release are not records (slicing, bucketization, marginals), they are combined at random inside each
     bucket, as the publisher's permutation did; an attribute in several columns links them. A held-out category that the
-    original does not have counts as missing.
-
-    Of more than 100 categories, all but the 99 most frequent are one.
+    original does not have counts as missing. Of more than 100 categories, all but the 99 most frequent are one.
     """
     names = [name for name in domains if name in published.spreads]
     raise_all(PolicyError, _problems(targets, names, learners, encoding))

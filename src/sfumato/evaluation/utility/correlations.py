@@ -80,11 +80,10 @@ def correlations(original: Joint, published: Joint, domains: Mapping[str, Attrib
     """Compare single attributes and pairs of a release with the original.
 
     `original`, `published`: The joint distribution of all attributes in both. `domains`: Attributes of the original;
-    those that are not published are left out.
-
-    Single attributes: numbers in at most 256 bins of about equal frequency. φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over
-    min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10 bins of about equal frequency, the missing
-    value among the values, all but the 49 most frequent categories joined into one.
+    those that are not published are left out. Single attributes: numbers in at most 256 bins of about equal frequency.
+    φ² is Σ (f_ij − f_i f_j)² / (f_i f_j) over min(d₁, d₂) − 1 for d₁ and d₂ values that occur; numbers in at most 10
+    bins of about equal frequency, the missing value among the values, all but the 49 most frequent categories joined
+    into one.
     """
     names = [name for name in domains if name in published.spreads]
     return Correlations(
@@ -150,9 +149,7 @@ def earth_movers(one: Floats, other: Floats, domain: AttributeDomain) -> Floats:
     """Return the earth mover's distance of t-closeness between rows of distributions over codes.
 
     It is over ranks for numbers (codes rise with them), over the hierarchy if there is one, and otherwise any two
-    values are equally far apart.
-
-    `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
+    values are equally far apart. `one`, `other`: float64 (y, size), rows sum to 1. Result: float64 (y,), in [0, 1].
     """
     extra = one - other
     if domain.attribute.hierarchy is not None:
@@ -266,8 +263,8 @@ def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
 
 def privacy_losses(shares: Floats, prior: Floats) -> Floats:
     """Return the Jensen-Shannon divergence of each person's belief from the prior, (m,); 0 if there is none."""
-    told = shares.sum(axis=1) > 0
-    return np.where(told, jensen_shannon(shares, np.broadcast_to(prior, shares.shape)), 0.0)
+    has_records = shares.sum(axis=1) > 0
+    return np.where(has_records, jensen_shannon(shares, np.broadcast_to(prior, shares.shape)), 0.0)
 
 
 def utility_loss(
@@ -278,9 +275,8 @@ def utility_loss(
     `original`, `published`: The joint distribution of all attributes in both. `populations`: Their predicates, none of
     them on the sensitive attribute, say who belongs to each; aggregates do not matter. `sensitive`: Missing values of
     it are left out. `support`: Least share of the original records that a population must have. Result: The mean, None
-    without any population; and the number of populations.
-
-    If the release has nobody of a population, it says no more about it than about the whole table.
+    without any population; and the number of populations. If the release has nobody of a population, it says no more
+    about it than about the whole table.
 
     The distance is that of t-closeness: over ranks of numbers, which are divided into at most 64 bins; over the
     hierarchy if there is one; otherwise any two values are equally far apart. Cost one query for each population.
@@ -293,7 +289,7 @@ def utility_loss(
     large = before.sum(axis=1) >= max(support * original.total, 1.0)
     if not large.any():
         return None, 0
-    chosen = [query for query, wanted in zip(populations, large, strict=True) if wanted]
+    chosen = [query for query, is_large in zip(populations, large, strict=True) if is_large]
     after = np.array([_values_of(published, query, sensitive) for query in chosen])
     everybody = _values_of(published, Query(()), sensitive)
     after = np.where(after.sum(axis=1, keepdims=True) > 0, after, everybody)

@@ -43,10 +43,8 @@ RowNumbers = NDArray[np.int64]
 class JointPart:
     """A published table whose rows say which values occur together.
 
-    Letters: r rows.
-
-    `label_of`: int32 (r,) for each attribute: label of each row. `counts`: float64 (r,): records behind each row.
-    `bucket`: int64 (r,): bucket of each row, from 0.
+    Letters: r rows. `label_of`: int32 (r,) for each attribute: label of each row. `counts`: float64 (r,): records
+    behind each row. `bucket`: int64 (r,): bucket of each row, from 0.
     """
 
     label_of: Mapping[str, NDArray[np.int32]]
@@ -198,10 +196,7 @@ class _Factor:
 
 
 def estimate(joint: Joint, query: Query) -> float:
-    """Return the expected answer to a query; NaN for an average over nobody.
-
-    Cost O(rows) for each part that the query involves.
-    """
+    """Return the expected answer to a query; NaN for an average over nobody. O(rows) for each part involved."""
     if query.aggregate == "count":
         return _expected(joint, factors_of(joint, query))
     total = _expected(joint, factors_of(joint, query, added=True))
@@ -235,9 +230,8 @@ def _expected(joint: Joint, factors: Mapping[str, _Factor]) -> float:
 def expected_by_label(joint: Joint, factors: Mapping[str, _Factor], name: str) -> Floats:
     """Return the expected sum of the product of all factors over the records under each label of one attribute, (g,).
 
-    `name`: The attribute; each of its labels has its own factor, 1 for that label alone.
-
-    Cost of one query, however many labels there are.
+    `name`: The attribute; each of its labels has its own factor, 1 for that label alone. Cost of one query, however
+    many labels there are.
     """
     whole = joint.smallest_with((*factors, name))
     if whole is not None:
@@ -583,10 +577,7 @@ _Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
-    """Records as labels, what these stand for, and how many people each record stands for.
-
-    `labels`: int32 (n,) for each attribute. `weights`: float64 (n,).
-    """
+    """Records: `labels`, int32 (n,) for each attribute, what they stand for, and `weights`, float64 (n,), in people."""
 
     spreads: Mapping[str, AttributeSpread]
     labels: Mapping[str, NDArray[np.int32]]
@@ -598,10 +589,7 @@ def drawn_records(joint: Joint, rng: np.random.Generator) -> dict[str, NDArray[n
 
     Inside each bucket, rows of parts that share nothing are combined in random order; rows of a part that shares
     attributes with another are combined with rows of the same shared values. A table of records stays unchanged.
-
-    `joint`: n records. Result: int32 (n,) for each attribute: label of each record.
-
-    Cost O(n log n) for each part.
+    `joint`: n records. Result: int32 (n,) for each attribute: label of each record. Cost O(n log n) for each part.
     """
     bucket = np.repeat(np.arange(len(joint.sizes)), np.rint(joint.sizes).astype(np.int64))
     rows: dict[int, _Places] = {}

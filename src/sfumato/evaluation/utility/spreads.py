@@ -148,9 +148,7 @@ class _IntervalSpread:
     """Labels that stand for intervals of numbers; a single number is an interval without length.
 
     Whole numbers: every whole number in ``[a..b]`` is equally likely, whether it occurs or not. Others: evenly over the
-    length.
-
-    `low`, `high`: float64 (g,): closed ends; both NaN for the missing value.
+    length. `low`, `high`: float64 (g,): closed ends; both NaN for the missing value.
     """
 
     low: Floats
@@ -248,9 +246,7 @@ def read_labels(
     """Read all published columns of one attribute together.
 
     Result: What its g distinct labels stand for, which of them each cell of each column has, int32, and how many cells
-    cannot be read.
-
-    Cost O(cells), and once per distinct label.
+    cannot be read. Cost O(cells), and once per distinct label.
     """
     texts, codes = _numbered(columns)
     spread, readable = _spread(texts, domain, reading)
@@ -394,10 +390,7 @@ _SHORT = 1e-3
 
 
 class Pieces(NamedTuple):
-    """Ranges of numbers with the records in each; a range without length is a point.
-
-    `low`, `high`: float64 (p,): closed ends. `records`: float64 (p,).
-    """
+    """Ranges of numbers (a point has no length): closed ends `low`, `high`, and the `records` in each, float64 (p,)."""
 
     low: Floats
     high: Floats
@@ -529,9 +522,7 @@ def number_spread(pieces: Pieces, *, whole: bool) -> NumberSpread:
     """Put ranges that may overlap into rising ones that do not.
 
     `pieces`: p ranges. `whole`: Whether a range stands for the whole numbers in it, all alike; else it is filled
-    evenly.
-
-    Cost O(p log p), and as many steps as whole numbers lie between the ends.
+    evenly. Cost O(p log p), and as many steps as whole numbers lie between the ends.
     """
     held = pieces.records > 0
     low, high, records = (each[held] for each in pieces)

@@ -185,10 +185,7 @@ def price(place: int, rule: int, loss: ClassLoss, hulls: Hulls, prices: Prices) 
 
 @borrowing
 def _next_to_target(attribute: int, place: int, rule: int, loss: ClassLoss, hulls: Hulls) -> int:
-    """Find the code of a class's range whose number is nearest to its midpoint or mean, in O(log M).
-
-    Ends: the range halves.
-    """
+    """Find the code of a range whose number is nearest to its midpoint or mean; O(log M). Ends: the range halves."""
     low = hulls.low[place, attribute]
     high = hulls.high[place, attribute]
     # Distances fall, then rise: go to where they rise first.
@@ -455,10 +452,7 @@ def _nearest(
 
 @inlined
 def _furthest(codes: Codes, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
-    """Find the first in tree order of the records furthest from the class; −1 when nobody is left.
-
-    Ends: each node is visited once.
-    """
+    """Find the first in tree order of the records furthest from the class, else −1. Ends: each node is visited once."""
     stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE

@@ -168,10 +168,7 @@ def changed_loss(place: int, out: int, into: int, loss: ClassLoss, members: Memb
 
 @interpreted_as(changed_loss)
 def _changed_loss_at_once(place: int, out: int, into: int, loss: ClassLoss, members: Members) -> float:
-    """Look at all members at once, which beats looking for each value where every step is a call.
-
-    Ends: the list has each member once.
-    """
+    """Look at all members at once, which beats looking for each value in calls. Ends: the list has each member once."""
     kept = [] if into == NOBODY else [into]
     one = members.heads[place]
     while one != NOBODY:
@@ -307,10 +304,7 @@ def _union_size(first: int, second: int, attribute: int, loss: ClassLoss, member
 
 @borrowing
 def class_holds(place: int, out: int, into: int, rules: RuleArrays, members: Members) -> bool:
-    """Tell whether a class satisfies every rule without the member `out` and with the record `into` (−1: nobody).
-
-    Ends: the list has each member once.
-    """
+    """Tell whether a class without `out` and with `into` (−1: nobody) satisfies all rules. Ends: members occur once."""
     one = members.heads[place]
     size = 0
     while one != NOBODY:

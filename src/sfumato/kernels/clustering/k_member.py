@@ -51,7 +51,7 @@ def grow_classes(
     shares = np.empty((weights.sum() if ruled else 2 * len(left) + weights.sum() // k + 1, 3), np.int64)
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)
-    wanted = np.zeros(len(left) if ruled else 0, np.bool_)
+    is_scarce = np.zeros(len(left) if ruled else 0, np.bool_)
     grown = new_grown(loss)
     stack = np.empty(len(tree.starts) + 2, np.int64)
     bounds = np.empty(len(tree.starts) + 2)
@@ -92,13 +92,13 @@ def grow_classes(
                 _count(values, record, taken, rules, counts)
             if size < k:
                 if left[record] == 0:
-                    record, _ = nearest(codes, left, alive, wanted[:0], tree, loss, grown, stack, bounds)
+                    record, _ = nearest(codes, left, alive, is_scarce[:0], tree, loss, grown, stack, bounds)
                 continue
             if not ruled or holds(size, counts, rules, scratch):
                 break
-            if not _mark_scarce(values, left, size, rules, counts, wanted):
+            if not _mark_scarce(values, left, size, rules, counts, is_scarce):
                 break
-            record, _ = nearest(codes, left, alive, wanted, tree, loss, grown, stack, bounds)
+            record, _ = nearest(codes, left, alive, is_scarce, tree, loss, grown, stack, bounds)
         if size < k or (ruled and not holds(size, counts, rules, scratch)):
             # Nothing that is left completes it: whatever starts later would fail as well, or take the same records.
             for share in range(begun, entries):
@@ -116,16 +116,16 @@ def _count(values: Codes, record: int, taken: int, rules: RuleArrays, counts: In
 
 
 @inlined
-def _mark_scarce(values: Codes, left: Int64s, size: int, rules: RuleArrays, counts: Int64s, wanted: Flags) -> bool:
+def _mark_scarce(values: Codes, left: Int64s, size: int, rules: RuleArrays, counts: Int64s, is_scarce: Flags) -> bool:
     """Mark the records that are left and have a value of which the class has less than the whole table."""
     some = False
     for record in range(len(left)):
-        wanted[record] = False
+        is_scarce[record] = False
         if left[record] > 0:
             for column in range(len(rules.offsets) - 1):
                 place = rules.offsets[column] + int64(values[record, column])
                 if counts[place] * rules.total < rules.totals[place] * size:
-                    wanted[record] = True
+                    is_scarce[record] = True
                     some = True
                     break
     return some

@@ -163,10 +163,7 @@ def _satisfied(
 def _tally(
     group: int, start: int, stop: int, values: Codes, rules: RuleArrays, groups: GrowingGroups, counts: Int64s
 ) -> None:
-    """Count the sensitive values of the records ``start .. stop-1`` of a group.
-
-    Ends: a group's list has each share once.
-    """
+    """Count the sensitive values of the records ``start .. stop-1`` of a group. Ends: the list has each share once."""
     share = groups.heads[group]
     passed = 0
     while share != NONE and passed < stop:
@@ -294,10 +291,7 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the group nearest to another, among equals the one with the first row; −1 when there is no other.
-
-    Ends: each node is visited once.
-    """
+    """Find the nearest group, among equals the one with the first row, else −1. Ends: each node is visited once."""
     _price(small, loss, groups)
     best = np.inf
     found = NONE
@@ -431,10 +425,7 @@ def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) 
 
 @borrowing
 def _split(group: int, stub: int, groups: GrowingGroups) -> int:
-    """Take the first `stub` records out of a group; returns their first share.
-
-    Ends: the group has more than `stub` records.
-    """
+    """Take the first `stub` records out of a group; returns their first share. Ends: the group has more records."""
     head = groups.heads[group]
     share = head
     left = stub
@@ -459,10 +450,7 @@ def _split(group: int, stub: int, groups: GrowingGroups) -> int:
 
 @borrowing
 def _merged(one: int, other: int, groups: GrowingGroups) -> int:
-    """Join two lists of shares in the order of their rows; returns the first share.
-
-    Ends: each round goes on by one share.
-    """
+    """Join two lists of shares by their rows; returns the first share. Ends: each round goes on by one share."""
     if one == NONE or (other != NONE and groups.rows[other] < groups.rows[one]):
         one, other = other, one
     head = one
@@ -564,10 +552,7 @@ def number_classes(groups: GrowingGroups, class_of: Int32s) -> int:
 
 @kernel
 def box_distances(codes: Codes, members: Int64s, others: Int64s, loss: ClassLoss) -> float:
-    """Return the distortion of all records of two classes when they come to share a box.
-
-    codes : unsigned (m, q); members, others : int64, records of the classes.
-    """
+    """Return the distortion of all records of two classes, int64 records of `codes` (m, q), when they share a box."""
     total = 0.0
     for attribute in range(len(loss.kinds)):
         low, high = _range_of(codes, members, attribute)

@@ -200,14 +200,14 @@ def _most_loss(node: int, tree: RecordTree, loss: ClassLoss, grown: Grown) -> fl
 
 @borrowing
 def nearest(
-    codes: Codes, left: Int64s, alive: Int64s, wanted: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
+    codes: Codes, left: Int64s, alive: Int64s, candidates: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
     stack: Int64s, bounds: Floats,
 ) -> tuple[int, float]:  # fmt: skip
     """Find the record whose joining costs the class least, and the class's loss with it; −1 when there is none.
 
     codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
-    (t,), how many of those each node has; wanted : bool (m,) or empty for all; stack : int64, bounds : float64, as long
-    as the tree is deep, and one more (t + 1 always suffices). Ends: each node is visited once.
+    (t,), how many of those each node has; candidates : bool (m,) or empty for all; stack : int64, bounds : float64, as
+    long as the tree is deep, and one more (t + 1 always suffices). Ends: each node is visited once.
     """
     best = np.inf
     found = NONE
@@ -238,7 +238,7 @@ def nearest(
         if bound == np.inf or bound > best or tree.left[node] != NONE:
             continue
         for record in range(tree.starts[node], tree.stops[node]):
-            if left[record] > 0 and (len(wanted) == 0 or wanted[record]):
+            if left[record] > 0 and (len(candidates) == 0 or candidates[record]):
                 cost = grown_loss(codes, record, loss, grown)
                 if cost < best or (cost == best and record < found):
                     best = cost
@@ -287,11 +287,11 @@ def furthest(
 
 @interpreted_as(nearest)
 def _nearest_of_all(
-    codes: Codes, left: Int64s, alive: Int64s, wanted: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
+    codes: Codes, left: Int64s, alive: Int64s, candidates: Flags, tree: RecordTree, loss: ClassLoss, grown: Grown,
     stack: Int64s, bounds: Floats,
 ) -> tuple[int, float]:  # fmt: skip
     """Look at all records at once, which beats the tree where every step is a call."""
-    taken = (left > 0) & wanted if len(wanted) else left > 0
+    taken = (left > 0) & candidates if len(candidates) else left > 0
     costs = np.where(taken, _grown_losses(codes, loss, grown), np.inf)
     found = int64(np.argmin(costs))
     return (found, costs[found]) if costs[found] < np.inf else (NONE, np.inf)

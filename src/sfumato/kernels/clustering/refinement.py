@@ -229,10 +229,7 @@ def _dissolve(
     place: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss, rules: RuleArrays,
     members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
-    """Hand the members of a class to the classes around, if that costs less than the class does.
-
-    Ends: each round hands over a member or is the last.
-    """
+    """Hand members to the classes around, if that costs less. Ends: each round hands one over or is the last."""
     most = allowed + members.sizes[place] * members.lost[place]
     moved = 0
     cost = 0.0

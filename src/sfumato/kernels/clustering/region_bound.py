@@ -199,10 +199,7 @@ def _greedy(
     codes: Codes, weights: Int64s, record: int, k: int, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss,
     grown: Grown, stack: Int64s, bounds: Floats,
 ) -> float:  # fmt: skip
-    """Loss of a class grown around the record, infinite where there are not enough; `left` is put back as it was.
-
-    Ends: each round uses up a record.
-    """
+    """Loss of a class grown around the record, or infinite; puts `left` back. Ends: a round uses up a record."""
     start_with(codes, record, loss, grown)
     taken = np.empty(k, np.int64)
     size = 0

@@ -94,10 +94,7 @@ def step(level: int, code: int, measure: Measure) -> float:
 
 @borrowing
 def to_the_right(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the next one with somebody left; N when there is none.
-
-    Ends: N stands for itself, and nothing points back.
-    """
+    """Return the node, or the next one with somebody left, else N. Ends: N stands for itself, nothing points back."""
     right = tree.right
     while right[node] != node:
         right[node] = right[right[node]]
@@ -107,10 +104,7 @@ def to_the_right(node: int, tree: PrefixTree) -> int:
 
 @borrowing
 def to_the_left(node: int, tree: PrefixTree) -> int:
-    """Return the node itself, or the one before with somebody left; −1 when there is none.
-
-    Ends: slot 0 stands for itself, and nothing points on.
-    """
+    """Return the node, or the one before with somebody left, else −1. Ends: slot 0 is its own, nothing points on."""
     left = tree.left
     slot = node + 1
     while left[slot] != slot:
@@ -228,10 +222,7 @@ def _walk_below(top: int, depth: int, tree: PrefixTree, measure: Measure, walk: 
 
 @borrowing
 def _scan(node: int, level: int, base: float, tree: PrefixTree, measure: Measure, nearest: Nearest) -> None:
-    """Offer every record below a node, whose distance over the attributes before `level` is `base`.
-
-    Ends: places rise.
-    """
+    """Offer every record below a node, whose distance over attributes before `level` is `base`. Ends: places rise."""
     leaves = len(tree.codes) - len(tree.gone)
     leaf = to_the_right(int64(tree.leaf_low[node]), tree)
     while leaf < tree.leaf_high[node]:
@@ -257,10 +248,7 @@ def _may_hold(node: int, units: int, depth: int, tree: PrefixTree, measure: Meas
 
 @borrowing
 def _open(level: int, node: int, base: float, tree: PrefixTree, measure: Measure, walk: TreeWalk) -> None:
-    """Start with the children of a node: at the own value or the next where they are numbers, else at the first.
-
-    Ends: the range halves.
-    """
+    """Start with the children of a node: numbers at the own value or the next, others first. Ends: the range halves."""
     low = tree.first[node]
     high = tree.first[node + 1]
     walk.base[level] = base
@@ -352,10 +340,7 @@ def _before(
 
 @borrowing
 def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest) -> bool:
-    """Add an item, the furthest making room for it; False when it is further than all.
-
-    Ends: each round climbs a level of the heap.
-    """
+    """Add an item, the furthest making room; False when it is further than all. Ends: each round climbs a level."""
     if _full(nearest):
         if not _before(units, item, nearest.distances[0], nearest.items[0], depth, tree, measure):
             return False
@@ -377,10 +362,7 @@ def _push(units: int, item: int, depth: int, tree: PrefixTree, measure: Measure,
 def _sink(
     units: int, item: int, size: int, depth: int, tree: PrefixTree, measure: Measure, nearest: Nearest
 ) -> None:  # fmt: skip
-    """Put an item on top of a heap of `size` items in place of what is there.
-
-    Ends: each round goes down a level of the heap.
-    """
+    """Put an item on top of a heap of `size` items in place of what is there. Ends: each round goes down a level."""
     place = 0
     while 2 * place + 1 < size:
         below = 2 * place + 1

@@ -169,10 +169,7 @@ def single_rows(codes: Codes, record_of: Int32s, loss: ClassLoss) -> LocalClasse
 
 @inlined
 def add_class(codes: Codes, record_of: Int32s, rows: Int64s, loss: ClassLoss, classes: LocalClasses) -> None:
-    """Add a class; rows : int64, rising. Cost O(members · q) and the way back to the class before it.
-
-    Ends: rows fall.
-    """
+    """Add a class; rows : int64, rising. O(members · q) and the way back to the class before. Ends: rows fall."""
     one = rows[0]
     before = one - 1
     while before >= 0 and classes.sizes[before] == 0:
@@ -225,10 +222,7 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 @inlined
 def class_rows(first: int, second: int, classes: LocalClasses) -> Int64s:
-    """Return the rows of two classes together, int64, rising; `second` may be −1.
-
-    Ends: the list has each member once.
-    """
+    """Return the rows of two classes together, int64, rising; `second` may be −1. Ends: each member is there once."""
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
     count = 0
@@ -409,10 +403,7 @@ def _lost(
 def _add_parts(
     codes: Codes, record_of: Int32s, rows: Int64s, k: int, loss: ClassLoss, classes: LocalClasses, span: Span
 ) -> None:
-    """Cut off k records as long as there are 2 k: the lower end of the pair that loses most, and its nearest.
-
-    Ends: each round takes rows away, one at least.
-    """
+    """Cut off k of 2 k records: the low end of the pair that loses most, and its nearest. Ends: rows get fewer."""
     while len(rows) >= 2 * k:
         first = _lower_end(codes, record_of, rows, loss)
         taken = np.zeros(len(rows), np.bool_)
@@ -635,10 +626,7 @@ def _cheapest_donor(
     codes: Codes, record_of: Int32s, small: int, k: int, found: int, best: int, loss: ClassLoss, classes: LocalClasses,
     span: Span,
 ) -> tuple[int, Flags]:  # fmt: skip
-    """Return the class that gives, and which of its rows, bool; or `found` and nothing when merging is cheaper.
-
-    Ends: the list has each class once.
-    """
+    """Return the giving class and its rows, bool; `found` and none if merging is cheaper. Ends: classes occur once."""
     end = len(classes.sizes)
     giving = np.zeros(0, np.bool_)
     size = classes.sizes[small]

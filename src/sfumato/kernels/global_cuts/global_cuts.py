@@ -231,10 +231,7 @@ def _places(
     attribute: int, low: int, stop: int, end: int, layout: SortedAttributes, space: Space, cutting: Cutting,
     sweep: Sweep,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """Return the places of the median rules in the order of their choice, NO_PLACE for none; not read by BEST.
-
-    Ends: codes rise.
-    """
+    """Return the places of the median rules in order, NO_PLACE for none; not read by BEST. Ends: codes rise."""
     if cutting.place == BEST:
         return NO_PLACE, NO_PLACE, NO_PLACE
     size = int64(0)
@@ -263,9 +260,9 @@ def _open_places(
     first = space.offsets[attribute]
     sweep.open[0] = 0
     for code in range(low, end):
-        wanted = cutting.place == BEST or code == places[0] or code == places[1] or code == places[2]
+        is_open = cutting.place == BEST or code == places[0] or code == places[1] or code == places[2]
         given_up = cells.counters[LEFT] == 0 and sweep.given_up[first + code]
-        sweep.open[code - low + 1] = sweep.open[code - low] + (1 if wanted and not given_up else 0)
+        sweep.open[code - low + 1] = sweep.open[code - low] + (1 if is_open and not given_up else 0)
 
 
 @kernel
@@ -497,10 +494,7 @@ class RegionQueue(NamedTuple):
 
 @kernel
 def new_regions(layout: SortedAttributes, space: Space, nodes: Nodes) -> RegionQueue:
-    """Allocate room for every region that can ever be: nodes, roots, and ranges of codes, which halve.
-
-    Ends: the size doubles.
-    """
+    """Make room for all regions that can be: nodes, roots, and ranges of codes, which halve. Ends: the size doubles."""
     room = len(nodes.low) + len(space.kinds)
     for attribute in range(len(space.kinds)):
         room += 2 * layout.cardinalities[attribute]

@@ -95,10 +95,7 @@ def start_merging(
     smallest: int, ruled: bool, limit: int, scale: float, of_record: Int32s, count: int,
     layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest,
 ) -> Merging:  # fmt: skip
-    """Publish every leaf. of_record : int32 (m,), the cell of each record then; count : how many cells there are.
-
-    Ends: the size doubles.
-    """
+    """Publish every leaf. of_record : int32 (m,), its cell then; count : of cells. Ends: the size doubles."""
     m, t = len(layout.weights), len(forest.low)
     room = 16
     while room < 2 * m:
@@ -223,10 +220,7 @@ def _charge(cell: int, sign: int, space: Space, merging: Merging) -> None:
 def merge(
     work: int, layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest, merging: Merging
 ) -> bool:  # fmt: skip
-    """Merge until every cell holds, or until `work` records have been looked at; tells whether the search is over.
-
-    Ends: each round lowers `work`.
-    """
+    """Merge until every cell holds, or for `work` records; tells whether the search is over. Ends: `work` falls."""
     while work > 0:
         _note_state(merging)
         if merging.counters[FAILING] == 0:
@@ -274,10 +268,7 @@ def _least(forest: HierarchyForest, merging: Merging) -> int:
 def _group(
     node: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
 ) -> tuple[int, int]:
-    """Group the cells under a node that it would make one: fills the group buffers; returns cells and groups.
-
-    Ends: half of the slots are empty.
-    """
+    """Group the cells that a node would make one, in buffers; returns cells and groups. Ends: slots are half empty."""
     attribute = forest.attribute[node]
     begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
     touched, groups = 0, 0

@@ -275,7 +275,7 @@ def count_candidates(
     likeliest = np.full(len(people), -1, dtype=np.int32)
     agreeing = np.zeros(len(people), dtype=np.int64)
     tally = np.zeros(known_values, dtype=np.int64)
-    seen = np.empty(known_values, dtype=np.int32)
+    present = np.empty(known_values, dtype=np.int32)
     for person in range(len(people)):
         values_seen = 0
         for place in range(fitting_classes(people, person, coverage, table, len(fitting), fitting)):
@@ -284,11 +284,11 @@ def count_candidates(
             for entry in range(held.starts[owner], held.starts[owner + 1]):
                 value = held.values[entry]
                 if tally[value] == 0:
-                    seen[values_seen] = value
+                    present[values_seen] = value
                     values_seen += 1
                 tally[value] += held.counts[entry]
         for place in range(values_seen):
-            value = seen[place]
+            value = present[place]
             ahead = tally[value] > agreeing[person]
             if ahead or (tally[value] == agreeing[person] and value < likeliest[person]):
                 likeliest[person], agreeing[person] = value, tally[value]

@@ -32,12 +32,12 @@ def matching_chances(rows: Int64s, values: Int64s, counts: Int64s, weights: Floa
         height, width = rows[bucket + 1] - rows[bucket], values[bucket + 1] - values[bucket]
         held = counts[values[bucket] : values[bucket + 1]]
         block = weights[first : first + height * width].reshape(height, width)
-        told = chances[first : first + height * width].reshape(height, width)
+        chances_of_block = chances[first : first + height * width].reshape(height, width)
         states = _states(held, exact)
         if states <= exact:
-            _count_exactly(held, block, told, states)
+            _count_exactly(held, block, chances_of_block, states)
         else:
-            _scale(held, block, told, rounds)
+            _scale(held, block, chances_of_block, rounds)
         first += height * width
     return chances
 
@@ -54,7 +54,7 @@ def _states(held: Int64s, most: int) -> int:
 
 
 @inlined
-def _count_exactly(held: Int64s, block: Floats, told: Floats, states: int) -> None:
+def _count_exactly(held: Int64s, block: Floats, chances: Floats, states: int) -> None:
     """Write the chances of one bucket; a state is how often each value was handed out, as a number of mixed base."""
     width = len(held)
     strides = np.ones(width + 1, dtype=np.int64)
@@ -69,14 +69,14 @@ def _count_exactly(held: Int64s, block: Floats, told: Floats, states: int) -> No
             if handed[value] < held[value]:
                 ahead[state + strides[value]] += ahead[state] * block[row, value]
         row += _step_up(handed, held)
-    told[:] = 0.0
+    chances[:] = 0.0
     for state in range(states - 2, -1, -1):
         row += _step_down(handed, held)
         for value in range(width):
             if handed[value] < held[value]:
                 onwards = block[row, value] * behind[state + strides[value]]
                 behind[state] += onwards
-                told[row, value] += ahead[state] * onwards / ahead[states - 1]
+                chances[row, value] += ahead[state] * onwards / ahead[states - 1]
 
 
 @inlined
@@ -106,19 +106,19 @@ def _step_down(handed: Int64s, held: Int64s) -> int:
 
 
 @inlined
-def _scale(held: Int64s, block: Floats, told: Floats, rounds: int) -> None:
+def _scale(held: Int64s, block: Floats, chances: Floats, rounds: int) -> None:
     """Write the chances of one bucket by scaling values to their counts and rows to 1 in turn."""
-    told[:] = block
+    chances[:] = block
     for _ in range(rounds):
         for value in range(len(held)):
             total = 0.0
-            for row in range(len(told)):
-                total += told[row, value]
-            for row in range(len(told)):
-                told[row, value] *= held[value] / total
-        for row in range(len(told)):
+            for row in range(len(chances)):
+                total += chances[row, value]
+            for row in range(len(chances)):
+                chances[row, value] *= held[value] / total
+        for row in range(len(chances)):
             total = 0.0
             for value in range(len(held)):
-                total += told[row, value]
+                total += chances[row, value]
             for value in range(len(held)):
-                told[row, value] /= total
+                chances[row, value] /= total

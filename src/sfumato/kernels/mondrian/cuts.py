@@ -243,10 +243,10 @@ def median_code(codes: Codes, weights: Int32s, low: int, high: int, attribute: i
     """Count the attribute's codes into ``work.histogram`` and return the lower median, at most the largest of them."""
     for record in range(low, high):
         work.histogram[codes[record, attribute]] += weights[record]
-    seen = 0
+    below = 0
     for code in range(work.minimum[attribute], work.maximum[attribute]):
-        seen += work.histogram[code]
-        if 2 * seen >= size:
+        below += work.histogram[code]
+        if 2 * below >= size:
             return int64(code)
     return int64(work.maximum[attribute])
 

@@ -139,13 +139,13 @@ def partition_by_loss(
             count_whole(codes, weights, first, last, rules, work)
             if _surely_whole(work.whole, options.smallest, rules):
                 continue
-        looked_at = min(SAMPLE, last - first)
-        attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
-        if attribute < 0 and looked_at < last - first:
+        sample = min(SAMPLE, last - first)
+        attribute = choose_cut(codes, weights, first, last, sample, size, space, rules, options, loss, work)
+        if attribute < 0 and sample < last - first:
             # The sample has found none. What is kept for all records serves the ranges that follow, too.
-            looked_at = last - first
-            loss = new_loss_workspace(space, options, looked_at)
-            attribute = choose_cut(codes, weights, first, last, looked_at, size, space, rules, options, loss, work)
+            sample = last - first
+            loss = new_loss_workspace(space, options, sample)
+            attribute = choose_cut(codes, weights, first, last, sample, size, space, rules, options, loss, work)
         if attribute < 0:
             continue
         move_to_parts(records, first, last, attribute, work.part_of, 2, bounds, spare)

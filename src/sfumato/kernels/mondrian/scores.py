@@ -70,10 +70,7 @@ def power(base: float, exponent: int) -> float:
 
 @inlined
 def spread_shares(share: float, draws: int) -> float:
-    """Probability that `draws` draws fall neither all inside nor all outside a part of the given share.
-
-    Ends: the draws halve.
-    """
+    """Probability that `draws` fall neither all inside nor all outside a part of that share. Ends: the draws halve."""
     rest = 1.0 - share
     inside = 1.0
     outside = 1.0
@@ -172,10 +169,7 @@ def _expected_savings(start: int, count: int, side: int, total: int, draws: int,
 
 @borrowing
 def exact_loss(attribute: int, kind: int, side: int, items: Items) -> float:
-    """Weighted loss of one side as one class in one attribute; the side must not be empty.
-
-    Ends: both items move towards each other.
-    """
+    """Weighted loss of one side, not empty, as one class in one attribute. Ends: both items move towards each other."""
     numbers, places = items.numbers, items.places
     start = items.attributes[START, attribute]
     stop = start + items.attributes[PRESENT, attribute]
@@ -408,10 +402,7 @@ def rate_range(active: int, total: int, kinds: Int64s, items: Items, scoring: Sc
 
 @borrowing
 def slice_weights(rows: int, heaviest: int, row_weight: Int64s, planes: Words) -> int:
-    """Write which rows have each bit of the weights; return the bits, 0 when counting by bitmaps would not pay.
-
-    Ends: a weight has 63 bits.
-    """
+    """Write which rows have each bit of the weights; return the bits, 0 if bitmaps would not pay. Ends: 63 bits."""
     words = (rows + 63) >> 6
     bits = 0
     while heaviest >> bits > 0:

@@ -118,10 +118,7 @@ def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) ->
 
 @inlined
 def _come_nearer(point: Floats, tree: PointTree, apart: Floats, totals: Floats, largest: Floats, path: Int64s) -> None:
-    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer.
-
-    Ends: each node is visited once.
-    """
+    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer. Ends: nodes are visited once."""
     waiting = np.empty(DEPTH, np.int64)
     waiting[0] = 0
     count = 1

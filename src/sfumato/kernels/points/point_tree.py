@@ -46,10 +46,7 @@ class PointTree(NamedTuple):
 
 @kernel
 def plant_points(points: Floats, weights: Int64s) -> PointTree:
-    """Build the tree over points, float64 (m, d), m >= 1, with weights, int64 (m,), >= 0. O(d m log² m).
-
-    Ends: the size doubles.
-    """
+    """Build the tree over points, float64 (m, d), of weights >= 0, int64 (m,). O(d m log² m). Ends: sizes double."""
     m, d = points.shape
     leaves = 1
     while leaves * LEAF < m:
@@ -135,10 +132,7 @@ def _fit(node: int, tree: PointTree) -> None:
 
 @kernel
 def refit(item: int, tree: PointTree) -> None:
-    """Measure all nodes above an item again, after its point or weight has changed. O(d log m).
-
-    Ends: it climbs to the root.
-    """
+    """Measure the nodes above an item whose point or weight has changed. O(d log m). Ends: it climbs to the root."""
     node = tree.leaves[tree.places[item]]
     while True:
         _fit(node, tree)
@@ -224,10 +218,7 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
 @kernel
 def farthest(point: Floats, tree: PointTree) -> int:
-    """Find the item farthest from a point, float64 (d,), the lowest item on ties; some item must be there.
-
-    Ends: each node is visited once.
-    """
+    """Find the farthest item, if any, from a point, float64 (d,), lowest on ties. Ends: nodes are visited once."""
     best = len(tree.items)
     most = -1.0
     waiting = np.empty(DEPTH, np.int64)

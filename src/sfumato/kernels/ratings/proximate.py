@@ -448,10 +448,7 @@ def trimmed_balls(
 
 @inlined
 def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: int) -> tuple[int, int]:
-    """Return the largest dissimilarity of two records, and how many were evaluated.
-
-    Ends: each round goes on by a rating of one of them.
-    """
+    """Return the largest dissimilarity of two records, and how many were evaluated. Ends: a round passes a rating."""
     here, there = starts[one], starts[other]
     end, other_end = starts[one + 1], starts[other + 1]
     largest, evaluated = 0, 0

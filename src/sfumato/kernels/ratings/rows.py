@@ -223,10 +223,7 @@ def number_vectors(
 
 @inlined
 def _same(one: int, other: int, with_codes: bool, starts: Any, issues: Any, codes: Any, sensitive: Any) -> bool:
-    """Tell whether two records rated the same non-sensitive issues, and in the same way.
-
-    Ends: each round goes on by a rating of both.
-    """
+    """Tell whether two records rated the same non-sensitive issues alike. Ends: a round passes a rating of both."""
     here, there = starts[one], starts[other]
     end, other_end = starts[one + 1], starts[other + 1]
     while True:

@@ -244,10 +244,7 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can be moved; −1 if there is none. Each is met once.
-
-    Ends: each place is met once.
-    """
+    """Search breadth first for a place with room to which rows can go; −1 for none. Ends: each place is met once."""
     search.queue[0] = start
     search.met[start] = True
     count = 1

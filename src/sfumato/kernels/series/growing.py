@@ -163,17 +163,17 @@ def mended(people: PeopleArrays, axes: Axes, right: Flags) -> bool:
     m, there = len(right), int64(right.sum())
     if min(there, m - there) + MOST_MOVED < people.smallest:
         return False
-    moved, wanted = np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
+    moved, lacking = np.zeros(m, dtype=np.bool_), np.zeros(m, dtype=np.bool_)
     for _ in range(MOST_MOVED + 1):
         to = 1
-        if not _lacks(right, people, wanted):
+        if not _lacks(right, people, lacking):
             to = 0
-            if not _lacks(~right, people, wanted):
+            if not _lacks(~right, people, lacking):
                 return True
         there = int64(right.sum())
         if (m - there if to == 1 else there) <= people.smallest:
             return False
-        nearest = _nearest(wanted & ~moved, right if to == 1 else ~right, people.codes, axes)
+        nearest = _nearest(lacking & ~moved, right if to == 1 else ~right, people.codes, axes)
         if nearest < 0:
             return False
         moved[nearest] = True
@@ -182,7 +182,7 @@ def mended(people: PeopleArrays, axes: Axes, right: Flags) -> bool:
 
 
 @inlined
-def _lacks(some: Flags, people: PeopleArrays, wanted: Flags) -> bool:
+def _lacks(some: Flags, people: PeopleArrays, lacking: Flags) -> bool:
     """Tell whether a part is not allowed, and write who of the others would help it."""
     codes, histories, chains, sensitive = people.codes, people.histories, people.chains, people.sensitive
     found = np.zeros(2, dtype=np.int64)
@@ -196,25 +196,25 @@ def _lacks(some: Flags, people: PeopleArrays, wanted: Flags) -> bool:
         if some[person]:
             values[histories.value_of[person]] += 1
     for person in range(len(some)):
-        wanted[person] = False
+        lacking[person] = False
         if some[person]:
             continue
         if short:
-            wanted[person] = True
+            lacking[person] = True
         elif group >= 0:
             value = histories.value_of[person]
-            wanted[person] = values[value] < histories.left[group, value]
+            lacking[person] = values[value] < histories.left[group, value]
         elif apart:
-            wanted[person] = _on_chain(codes[person, found[1]], found[0], found[1], chains)
+            lacking[person] = _on_chain(codes[person, found[1]], found[0], found[1], chains)
         else:
-            wanted[person] = values[histories.value_of[person]] == 0
+            lacking[person] = values[histories.value_of[person]] == 0
     return True
 
 
 @inlined
-def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
+def _nearest(candidates: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
     """Return who of those wanted would widen a part least, the first of them; −1 if nobody is wanted."""
-    distances = np.zeros(len(wanted))
+    distances = np.zeros(len(candidates))
     for attribute in range(codes.shape[1]):
         first = axes.offsets[attribute]
         there = np.zeros(axes.offsets[attribute + 1] - first, dtype=np.bool_)
@@ -223,8 +223,8 @@ def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
             if some[person]:
                 there[codes[person, attribute]] = True
                 low, high = min(low, codes[person, attribute]), max(high, codes[person, attribute])
-        for person in range(len(wanted)):
-            if wanted[person] and not there[codes[person, attribute]]:
+        for person in range(len(candidates)):
+            if candidates[person] and not there[codes[person, attribute]]:
                 if axes.kinds[attribute] == NUMERIC and high >= 0:
                     place = axes.positions[first + codes[person, attribute]]
                     below, above = axes.positions[first + low] - place, place - axes.positions[first + high]
@@ -232,18 +232,15 @@ def _nearest(wanted: Flags, some: Flags, codes: Int64s, axes: Axes) -> int:
                 else:
                     distances[person] += axes.units[attribute]
     found, least = -1, np.inf
-    for person in range(len(wanted)):
-        if wanted[person] and distances[person] < least - 1e-9:
+    for person in range(len(candidates)):
+        if candidates[person] and distances[person] < least - 1e-9:
             found, least = person, distances[person]
     return found
 
 
 @kernel
 def part_allowed(some: Flags, people: PeopleArrays) -> bool:
-    """Tell whether some people satisfy the rules, leave every group its rows, and meet the chains to their classes.
-
-    some : bool (m,)
-    """
+    """Tell whether `some`, bool (m,), satisfy the rules, leave groups their rows, and meet the chains to classes."""
     if group_left_short(some, people.histories) >= 0 or not _rules_hold(some, people.sensitive, people.rules):
         return False
     return not _leaves_a_chain(some, people.codes, people.chains, np.zeros(2, dtype=np.int64))

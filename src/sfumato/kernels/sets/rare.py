@@ -145,9 +145,9 @@ def _roomier(
     kinds: Int32s, lows: Int64s, highs: Int64s, where: Int32s, base: int, top: int, touched: Int32s, tally: Int64s
 ) -> tuple[Int32s, Int64s, Int64s, Int32s]:
     """Make room for another level of the branch."""
-    wanted = base + len(touched)
-    if wanted > len(kinds):
-        more = np.zeros(wanted, dtype=np.int64)
+    size = base + len(touched)
+    if size > len(kinds):
+        more = np.zeros(size, dtype=np.int64)
         kinds = np.append(kinds, more.astype(np.int32))
         lows, highs = np.append(lows, more), np.append(highs, more)
     places = top

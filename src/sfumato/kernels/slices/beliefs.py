@@ -50,8 +50,8 @@ def sum_beliefs(
     shares = np.empty(weights.shape[1])
     for person in range(len(vectors)):
         rarest = _rarest(vectors, person, lists)
-        wanted = vectors[person, rarest]
-        for entry in range(lists.starts[wanted], lists.starts[wanted + 1]):
+        part = vectors[person, rarest]
+        for entry in range(lists.starts[part], lists.starts[part + 1]):
             bucket = int64(lists.buckets[entry])
             if not _all_found(vectors, person, rarest, entry, bucket, lists, found):
                 continue
@@ -75,8 +75,8 @@ def _rarest(vectors: Int64s, person: int, lists: BucketLists) -> int:
     rarest = 0
     fewest = int64(-1)
     for column in range(vectors.shape[1]):
-        wanted = vectors[person, column]
-        length = lists.starts[wanted + 1] - lists.starts[wanted]
+        part = vectors[person, column]
+        length = lists.starts[part + 1] - lists.starts[part]
         if fewest < 0 or length < fewest:
             rarest = column
             fewest = length
@@ -133,12 +133,12 @@ def _add_values(
 
 
 @borrowing
-def _entry(wanted: int, bucket: int, lists: BucketLists) -> int:
+def _entry(part: int, bucket: int, lists: BucketLists) -> int:
     """Return the entry of a bucket in a list, −1 where it is not there."""
-    row = lists.row_of[wanted]
+    row = lists.row_of[part]
     if row >= 0:
         return int64(lists.rows[row, bucket])
-    return _find(lists.buckets, lists.starts[wanted], lists.starts[wanted + 1], bucket)
+    return _find(lists.buckets, lists.starts[part], lists.starts[part + 1], bucket)
 
 
 @borrowing
@@ -148,13 +148,13 @@ def _count_of(value: int, entry: int, lists: BucketLists) -> float:
 
 
 @borrowing
-def _find(rising: Int32s, low: int, high: int, wanted: int) -> int:
+def _find(rising: Int32s, low: int, high: int, target: int) -> int:
     """Return where a number stands among ``low .. high - 1``, −1 where it does not. Ends: the range halves."""
     end = high
     while low < end:
         middle = (low + end) // 2
-        if rising[middle] < wanted:
+        if rising[middle] < target:
             low = middle + 1
         else:
             end = middle
-    return low if low < high and rising[low] == wanted else -1
+    return low if low < high and rising[low] == target else -1

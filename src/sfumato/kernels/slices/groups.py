@@ -113,10 +113,7 @@ def new_groups(records: int, values: int) -> AgreeingGroups:
 def group_bucket(
     rows: Int64s, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers
 ) -> int:
-    """Fill `groups` for one sensitive attribute and return how many there are; O(m), or O(m log m).
-
-    Ends: places rise.
-    """
+    """Fill `groups` for one sensitive attribute; return how many there are; O(m), or O(m log m). Ends: places rise."""
     home = slicing.homes[attribute]
     ordered = groups.sorted[: len(rows)]
     if home < 0:
@@ -261,10 +258,7 @@ def fill_bits(bits: Any, bits_of: Any, bucket_starts: Any, buckets: Any) -> None
 
 @borrowing
 def _gather(vector: Int32s, index: SliceIndex, mass: Floats) -> int:
-    """Add up what each matching bucket says, weighted by how well it matches; return how many match.
-
-    Ends: a word has 64 bits.
-    """
+    """Add up what each matching bucket says, weighted by how well it matches; return their number. Ends: 64 bits."""
     rarest = _rarest(vector, index)
     matching = 0
     if index.bits_of[rarest] >= 0:
@@ -343,13 +337,13 @@ def _add_values(bucket: int, attribute: int, part: int, weight: float, index: Sl
 
 
 @borrowing
-def _find(sorted_numbers: Any, low: int, high: int, wanted: int) -> int:
+def _find(sorted_numbers: Any, low: int, high: int, target: int) -> int:
     """Return where a number stands among ``low .. high - 1``, −1 where it does not. Ends: the range halves."""
     end = high
     while low < end:
         middle = (low + end) // 2
-        if sorted_numbers[middle] < wanted:
+        if sorted_numbers[middle] < target:
             low = middle + 1
         else:
             end = middle
-    return low if low < high and sorted_numbers[low] == wanted else -1
+    return low if low < high and sorted_numbers[low] == target else -1

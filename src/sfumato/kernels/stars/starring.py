@@ -504,10 +504,7 @@ def count_shown(shown: ItemSets) -> None:
 
 @kernel
 def least_patterns(shown: ItemSets) -> Int64s:
-    """Return the cheapest pattern of each item that shows no combination which is too rare as counted; int64 (i,).
-
-    Where there is none it is the last. Ends: patterns rise.
-    """
+    """Return each item's cheapest pattern that shows no combination counted as too rare, else the last; int64 (i,)."""
     least = np.empty(len(shown.records), dtype=np.int64)
     for item in range(len(shown.records)):
         least[item] = 0
@@ -682,10 +679,7 @@ def _unsatisfied(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> 
 
 @inlined
 def _star(members: Int32s, plain: Int64s, compatible: Int64s, k: int) -> Flags:
-    """Choose members to star, the neediest first, until the others are satisfied; `compatible` follows.
-
-    Ends: each round stars a member.
-    """
+    """Star members, the neediest first, until the others are satisfied; `compatible` follows. Ends: one a round."""
     chosen = np.zeros(len(members), dtype=np.bool_)
     while True:
         neediest = -1

@@ -427,10 +427,7 @@ class PrivateDescription:
 
 
 def read_private_description(text: str) -> tuple[PrivateDescription, dict[str, TableFacts]]:
-    """Parse ``release.json``; return the description and what it says of the files.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``: the description, and what it says of the files; ``VerificationError`` if it is none."""
     return read_own_description(text, _read)
 
 

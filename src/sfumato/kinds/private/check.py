@@ -136,10 +136,7 @@ def opendp_version() -> str:
 
 
 def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Read a table: some columns as numbers, everything else as text.
-
-    Raises ``InputError`` when it has other columns than expected.
-    """
+    """Read a table: some columns as numbers, everything else as text; ``InputError`` for unexpected columns."""
     names = open_source(path, CsvFormat(strip=False)).names
     if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
         raise InputError(f"{path.name}: has other columns than release.json says; it was changed")

@@ -323,10 +323,7 @@ class PrivateSample:
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PrivateSample:
-        """Put the table of a release together.
-
-        Raises ``VerificationError`` when it holds values outside of the declared domains.
-        """
+        """Put the table of a release together; ``VerificationError`` for values outside of the declared domains."""
         data = tables[SAMPLE]
         domains: Mapping[str, Domain] = structure["domains"]
         for name, domain in domains.items():
@@ -381,10 +378,7 @@ def described_sample(
 
 
 def read_sample_description(text: str) -> tuple[SampleDescription, TableFacts]:
-    """Parse ``release.json``; return the description and what it says of the file.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``: the description, and what it says of the file; ``VerificationError`` if it is none."""
     return read_own_description(text, _read_sample)
 
 

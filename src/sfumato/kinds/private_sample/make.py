@@ -90,10 +90,7 @@ class SampleTask:
 
 
 def sample_task(table: Table, model: DifferentialPrivacy, sampling: SampleSettings) -> SampleTask:
-    """Put records into the cells of declared hierarchies, one record of each person.
-
-    Raises ``PolicyError`` with every mistake at once.
-    """
+    """Put records into the cells of declared hierarchies, one of each person; ``PolicyError`` with every mistake."""
     ladders, found = _ladders_of(table, sampling)
     raise_all(PolicyError, [*_problems(table, model, sampling, ladders), *found])
     codes = np.column_stack([ladder.codes(table.frame[ladder.name]) for ladder in ladders])
@@ -190,7 +187,7 @@ def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Prog
         return np.zeros(len(nodes), dtype=np.int64)
     distinct, weights, _ = distinct_records(task.codes.astype(np.uint32))
     records, tables = plain_records(distinct, weights), _tables(task.ladders)
-    kept = [ladder.kept(task.sampling.objective) for ladder in task.ladders]
+    scores_of_ladders = [ladder.kept(task.sampling.objective) for ladder in task.ladders]
     worth = _weights(task.ladders)
     found = np.zeros(len(nodes), dtype=np.int64)
     for place, levels in enumerate(nodes):
@@ -198,7 +195,7 @@ def scores_of(task: SampleTask, nodes: list[Levels], enough: int, progress: Prog
         counted = np.minimum(groups.sizes, 2 * groups.sizes - enough)
         large = np.flatnonzero(counted > 0)
         cells = records.codes[groups.firsts[large]]
-        each = sum(worth[a] * kept[a][level, cells[:, a]] for a, level in enumerate(levels))
+        each = sum(worth[a] * scores_of_ladders[a][level, cells[:, a]] for a, level in enumerate(levels))
         found[place] = int((each // sum(worth) * counted[large]).sum())
         if not place % 500:
             progress("scoring levels", place, len(nodes))

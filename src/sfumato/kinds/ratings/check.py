@@ -85,10 +85,7 @@ class Sums:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vectors:
-    """Records by their ratings of the non-sensitive issues.
-
-    Letters: n records, v vectors, b masks (sets of issues that somebody rated).
-    """
+    """The n records by ratings of non-sensitive issues: v vectors, b masks (sets of issues that somebody rated)."""
 
     vector_of: NDArray[np.integer]  # integers (n,): vector of each record
     mask_of: NDArray[np.integer]  # integers (v,), rising: mask of each vector
@@ -151,10 +148,7 @@ def each_record(height: int) -> Vectors:
 
 
 def sums_of(ratings: Ratings, vectors: Vectors, wanted: NDArray[np.bool_]) -> Sums:
-    """Sum the sensitive ratings of the vectors that are `wanted`, bool (v,); the others get none.
-
-    Cost O(n + ratings of the wanted vectors).
-    """
+    """Sum the sensitive ratings of the vectors `wanted`, bool (v,), others get none; O(n + ratings of those)."""
     members = np.argsort(vectors.vector_of, kind="stable")
     kept = wanted[vectors.vector_of[members]]
     starts = np.append(0, np.cumsum(np.where(wanted, vectors.weights, 0)))
@@ -565,10 +559,7 @@ _ALL = 1 << 62
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorForest:
-    """Trees over the vectors of every mask that has several; they are numbered anew, by leaves.
-
-    Letters: v vectors here, b masks.
-    """
+    """Trees over the v vectors of every mask, of b, that has several; they are numbered anew, by leaves."""
 
     vectors: NDArray[np.int64]  # (v,): number among all vectors
     mask_of: NDArray[np.int32]  # (v,)
@@ -807,10 +798,7 @@ class RatingDescription:
 
 
 def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
-    """Parse ``release.json``; return the description and what it says of the file.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``: the description, and what it says of the file; ``VerificationError`` if it is none."""
     return read_own_description(text, lambda content: (_description(content), _facts(content["tables"])))
 
 

@@ -174,10 +174,7 @@ def unify_ratings(ratings: Ratings, groups: ProximityGroups, steps: int, invent:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatingBlock:
-    """Some records as the kernels take them.
-
-    `records`, int64 (b,). `arrays`: what :func:`~sfumato.kernels.ratings.worth.group_worth` calls a block.
-    """
+    """Some records, int64 (b,), and what :func:`~sfumato.kernels.ratings.worth.group_worth` calls a block."""
 
     records: NDArray[np.int64]
     arrays: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int16], NDArray[np.int64], NDArray[np.int16]]
@@ -205,10 +202,7 @@ def group_numbers(groups: NDArray[np.int32], sizes: NDArray[np.int64], records: 
 
 
 def column_weights(task: RatingTask, favored: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return what a rating of each issue counts; int64 (m,).
-
-    favored : int64 (m,), how often an issue that is to stay was lost.
-    """
+    """Return what a rating of each issue counts, by how often one that is to stay was lost; int64 (m,)."""
     return np.where(task.kept, _KEPT_WEIGHT * 10**favored, 1).astype(np.int64)
 
 

@@ -112,10 +112,7 @@ class Scale:
 
 
 def scale_of(given: object) -> Scale | None:
-    """Return a scale from ``Scale``, ``(low, high)`` or ``(low, high, step)``; None stays None.
-
-    Raises ``InputError`` when it is none of these.
-    """
+    """Return a scale from ``Scale``, ``(low, high)`` or ``(low, high, step)``; None stays None; else ``InputError``."""
     if given is None or isinstance(given, Scale):
         return given
     if isinstance(given, (tuple, list)) and len(given) in (2, 3):
@@ -225,10 +222,7 @@ class SensitiveIssues:
 
 
 def sensitive_choice(given: object) -> SensitiveIssues:
-    """Return a choice from itself, a name, or a list of names and patterns.
-
-    Raises ``PolicyError`` when it is none of these.
-    """
+    """Return a choice from itself, a name, or a list of names and patterns; else ``PolicyError``."""
     return given if isinstance(given, SensitiveIssues) else SensitiveIssues(given)  # type: ignore[arg-type]
 
 

@@ -372,8 +372,8 @@ def netflix_source(path: object) -> FrameSource:
     is_film = lines["rating"].is_null() & lines["user"].str.ends_with(":").fill_null(False)
     raise_all(InputError, _problems(lines, is_film))
     films = pl.Series("issue", lines["user"].str.strip_suffix(":")).set(~is_film, None).forward_fill()
-    kept = lines.with_columns(films).filter(~is_film)
-    return frame_source(kept.with_columns(pl.col(TIME).str.to_date("%Y-%m-%d", strict=False)))
+    ratings = lines.with_columns(films).filter(~is_film)
+    return frame_source(ratings.with_columns(pl.col(TIME).str.to_date("%Y-%m-%d", strict=False)))
 
 
 def _lines(path: Path) -> pl.DataFrame:

@@ -102,13 +102,13 @@ class RatingRelease:
 
     def to_dict(self) -> dict[str, object]:
         """Return what may be told in a report as plain values, for JSON; nothing about single issues or records."""
-        kept = self.kept_loss
+        loss = self.kept_loss
         return {
             "method": self.method,
             "satisfaction": self.satisfaction.to_dict(),
             "loss": self.loss.to_dict(),
             "kept_issues": len(self.kept),
-            "kept_loss": None if kept is None else kept.to_dict(),
+            "kept_loss": None if loss is None else loss.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -118,9 +118,9 @@ class RatingRelease:
 
     def __str__(self) -> str:
         """Return the verdict, what was lost, and the notes."""
-        kept = self.kept_loss
+        loss = self.kept_loss
         lines = [str(self.satisfaction), f"  {self.loss}"]
-        lines += [] if kept is None else [f"  on the {len(self.kept)} issues that were to stay: {kept}"]
+        lines += [] if loss is None else [f"  on the {len(self.kept)} issues that were to stay: {loss}"]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 

@@ -101,10 +101,7 @@ class PublishedSets:
 
     @classmethod
     def assemble(cls, tables: Mapping[str, pl.DataFrame], structure: Mapping[str, Any]) -> PublishedSets:
-        """Put the tables of a release together.
-
-        Raises ``VerificationError`` when they contradict each other or the structure.
-        """
+        """Put the tables of a release together; ``VerificationError`` when they contradict each other or it."""
         count, beside = structure["records"], tables.get(RECORDS)
         if beside is not None:
             numbers = beside[RECORD].to_numpy()
@@ -293,10 +290,7 @@ ONE_MEANING = "no item stands beside one that it is part of"
 
 
 def set_verification(published: PublishedSets, models: Sequence[KmAnonymity], threads: int = 1) -> Verification:
-    """Recount every promise of published sets.
-
-    Raises ``InputError`` when there are more combinations than can be counted.
-    """
+    """Recount every promise of published sets; ``InputError`` when there are too many combinations to count."""
     class_of = published.class_of
     members = np.bincount(class_of)
     checks = [_meaning(published)]
@@ -526,10 +520,7 @@ class SetDescription:
 
 
 def read_set_description(text: str) -> tuple[SetDescription, dict[str, TableFacts]]:
-    """Parse ``release.json``; return the description and what it says of the files.
-
-    Raises ``VerificationError`` when it is not one, or is of a later format.
-    """
+    """Parse ``release.json``: the description, and what it says of the files; ``VerificationError`` if it is none."""
     return read_own_description(text, _read)
 
 

@@ -477,8 +477,10 @@ def _largest(task: SetTask, nodes: list[tuple[int, int]]) -> tuple[tuple[int, in
     for item, level in nodes:
         first, end = task.tree.span(item, level)
         found[first, end] = (first, level)
-    kept = [found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)]
-    return tuple(sorted(kept))
+    largest = [
+        found[span] for span in found if not any(o != span and o[0] <= span[0] and span[1] <= o[1] for o in found)
+    ]
+    return tuple(sorted(largest))
 
 
 def _cost(task: SetTask, levels: Levels, nodes: tuple[tuple[int, int], ...]) -> int:
@@ -547,10 +549,7 @@ def _records(task: SetTask, number: int) -> NDArray[np.int32]:
 
 
 def _holds_for(task: SetTask, levels: Levels, first: int, end: int, records: NDArray[np.int32]) -> bool:
-    """Tell whether combinations with a node under the items `first` to `end` occur in k records, or in none.
-
-    records : those that hold any of these items.
-    """
+    """Tell whether combinations with a node under the items `first` to `end` occur in k of `records`, or in none."""
     rows = rows_led_by(task.starts, task.items, task.tree.labels(levels), records, first, end)
     return not any(
         len(rare_combinations(*rows, task.tree.size, end - first, size, task.k, 1)) for size in range(1, task.m + 1)

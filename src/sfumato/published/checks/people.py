@@ -132,9 +132,9 @@ def _wishes(
 ) -> WishesFound:
     # What everybody is promised has a line of its own.
     alone = [replace(model, **{letter: 1}) for model in keeping]  # type: ignore[type-var]
-    kept = np.ones(statistics.count, dtype=np.bool_)
+    holds = np.ones(statistics.count, dtype=np.bool_)
     for model in alone:
-        kept &= model.holds(statistics)
+        holds &= model.holds(statistics)
     steps = STEPS if letter == "k" else STEPS_OF_L
     largest = int(wished.max(initial=1))
     return WishesFound(
@@ -142,7 +142,7 @@ def _wishes(
         int(np.count_nonzero(wished > 1)),
         largest if int(steps_of(np.array([largest]), steps)[0]) == largest and largest < NO_STEP else None,
         statistics.count,
-        None if attested or not alone else int(np.count_nonzero(kept)),
+        None if attested or not alone else int(np.count_nonzero(holds)),
         letter == "k" and any(getattr(model, "shares", None) is not False for model in keeping),
     )
 
@@ -163,8 +163,8 @@ def attested_checks(models: Iterable[PrivacyModel], records: ClassStatistics) ->
 
     def short(model: PrivacyModel) -> bool:
         own = records.wished_l if isinstance(model, WishedDiversity) else records.wished
-        kept = isinstance(model, WishedDiversity | KAnonymity)
-        return kept and own is not None and bool(np.any(records.sizes < own))
+        is_counted = isinstance(model, WishedDiversity | KAnonymity)
+        return is_counted and own is not None and bool(np.any(records.sizes < own))
 
     return tuple(_attested(model, fewest, short(model)) for model in models)
 

@@ -114,8 +114,8 @@ def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, 
     encoded = encode(Table(columns_of(population.frame, names), shared, kinds, population.source))
     forms = {name: form for name, form in recoding.forms.items() if name in kinds}
     # Rows of stars are a class here, which covers everybody.
-    kept = replace(recoding, forms=forms, suppressed="remove")
-    columns = generalize_published(columns_of(published, names), encoded, kept).columns
+    as_published = replace(recoding, forms=forms, suppressed="remove")
+    columns = generalize_published(columns_of(published, names), encoded, as_published).columns
     raise_all(InputError, _means(columns))
     people, weights, _ = distinct_records(encoded.codes)
     offsets = np.cumsum([0, *(column.count for column in columns)])

@@ -104,10 +104,7 @@ def _rows(job: Job) -> list[Mapping[str, Any]]:
 
 
 def _dots(rows: list[Mapping[str, Any]]) -> list[tuple[str, float, float]]:
-    """Return the places of finished runs in a drawing, from no loss and no risk up, with their numbers.
-
-    Runs that lose and risk the same share a place.
-    """
+    """Return where finished runs lie in a drawing, from no loss and risk up; equal ones share a place."""
     found = [row for row in rows if row.get("loss") is not None and row.get("average_risk") is not None]
     loss = max((row["loss"] for row in found), default=0) or 1
     risk = max((row["average_risk"] for row in found), default=0) or 1

@@ -14,17 +14,17 @@ from sfumato.studio.pages import answering, desk_of, difference, page, reading, 
 def history(request: Request) -> Response:
     """Show the tree of all states; two of them can be compared in words."""
     desk = desk_of(request)
-    kept = desk.project.history
+    states = desk.project.history
     asked = request.query_params
     other = asked.get("from", asked.get("with"))
-    before = None if other is None else kept.entry(whole(other, "from"))
-    after = kept.entry(whole(asked["to"], "to")) if "to" in asked else kept.head
+    before = None if other is None else states.entry(whole(other, "from"))
+    after = states.entry(whole(asked["to"], "to")) if "to" in asked else states.head
     return page(
         request,
         "history.html",
         "",
-        entries=kept.entries[::-1],
-        depths=kept.depths(),
+        entries=states.entries[::-1],
+        depths=states.depths(),
         before=before,
         after=after,
         difference=None if before is None else difference(desk, before, after),
@@ -34,9 +34,9 @@ def history(request: Request) -> Response:
 def go_back_to(request: Request, sent: FormData) -> str:
     """Let another state stand."""
     desk, to = desk_of(request), text(sent, "to")
-    kept = desk.project.history
+    states = desk.project.history
     with desk.lock:
-        number = kept.undone() if to == "undo" else kept.redone() if to == "redo" else whole(to, "to")
+        number = states.undone() if to == "undo" else states.redone() if to == "redo" else whole(to, "to")
         if number is None:
             raise InputError("there is nothing to undo" if to == "undo" else "there is nothing to redo")
         entry = desk.go_to(number)

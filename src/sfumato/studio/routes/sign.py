@@ -64,8 +64,8 @@ def replayed(desk: Desk, folder: Path) -> Draft:
         name: {**{key: its for key, its in desk.draft.settings.get(name, {}).items() if key == "hierarchy"}, **its}
         for name, its in {**{name: {} for name in draft.roles}, **draft.settings}.items()
     }
-    kept = {name: its for name, its in settings.items() if its}
-    return Draft(draft.roles, kept, {}, {**draft.rest}).with_rest("source", desk.draft.rest.get("source"))
+    rest = {name: its for name, its in settings.items() if its}
+    return Draft(draft.roles, rest, {}, {**draft.rest}).with_rest("source", desk.draft.rest.get("source"))
 
 
 def differences(desk: Desk, folder: Path) -> list[str]:

@@ -18,23 +18,12 @@ _SECRET = ("password", "secret")
 
 @dataclass(frozen=True)
 class Address:
-    """Where a database is.
+    """Where a database is."""
 
-    Attributes
-    ----------
-    kind : str
-        Name of the module that knows it.
-    target : str
-        What its driver is given: a URL, or the path of a file. It holds no password.
-    shown : str
-        What messages call it: neither a user nor parameters are in it.
-    table, schema : str or None
-        As the URL itself names them.
-    """
-
-    kind: str
-    target: str
-    shown: str
+    kind: str  # name of the module that knows it
+    target: str  # What its driver is given: a URL, or the path of a file. It holds no password.
+    shown: str  # what messages call it: neither a user nor parameters are in it
+    # `table`, `schema`: as the URL itself names them
     table: str | None = None
     schema: str | None = None
 
@@ -56,10 +45,7 @@ def is_database(source: object) -> bool:
 def names_release(source: object) -> bool:
     """Tell whether something is the URL of a database that names a schema, where a release lies, and no table.
 
-    Raises
-    ------
-    PolicyError
-        When a password is in it, or it cannot be read.
+    Raises ``PolicyError`` when a password is in it, or it cannot be read.
     """
     if not is_database(source):
         return False
@@ -76,29 +62,22 @@ def is_database_path(path: os.PathLike[str]) -> bool:
 def address_of(url: str) -> Address:
     """Read a URL.
 
-    Parameters
-    ----------
-    url
-        ``postgresql://host/database`` as libpq reads it, ``sqlite:///path`` or ``duckdb:///path``. A path from the root
-        has a fourth slash. ``?table=...`` and ``?schema=...`` name what is meant in it.
-
-    Raises
-    ------
-    PolicyError
-        When a password is in it, or it cannot be read; nothing of it is shown.
+    `url`: ``postgresql://host/database`` as libpq reads it, ``sqlite:///path`` or ``duckdb:///path``. A path from the
+    root has a fourth slash. ``?table=...`` and ``?schema=...`` name what is meant in it. Raises ``PolicyError`` when a
+    password is in it, or it cannot be read; nothing of it is shown.
     """
     scheme, _, rest = url.partition("://")
     kind = KINDS[scheme.lower()]
     place, _, query = rest.partition("?")
-    said = [part.partition("=") for part in query.split("&") if part]
-    if any(word in key.lower() for key, _, _ in said for word in _SECRET) or ":" in place.rpartition("@")[0]:
+    settings = [part.partition("=") for part in query.split("&") if part]
+    if any(word in key.lower() for key, _, _ in settings for word in _SECRET) or ":" in place.rpartition("@")[0]:
         raise PolicyError(
             "there is a password in the URL of the database, where the history of commands and the list of processes "
             "show it; leave it out, and give it in the environment (PGPASSWORD), a password file (~/.pgpass) or a "
             "service file (PGSERVICE)"
         )
-    ours = {key: unquote(value) for key, _, value in said if key in _OURS}
-    others = "&".join("".join(parts) for parts in said if parts[0] not in _OURS)
+    ours = {key: unquote(value) for key, _, value in settings if key in _OURS}
+    others = "&".join("".join(parts) for parts in settings if parts[0] not in _OURS)
     if kind == "postgresql":
         target = f"postgresql://{place}" + (f"?{others}" if others else "")
         return Address(kind, target, _shown(place), **ours)
@@ -127,13 +106,7 @@ def _name(place: str) -> str:
 
 
 def existing_file(address: Address) -> str:
-    """Return the path of a database that is a file.
-
-    Raises
-    ------
-    InputError
-        When there is none.
-    """
+    """Return the path of a database that is a file. Raises ``InputError`` when there is none."""
     if os.path.isfile(address.target):
         return address.target
     hint = "" if os.path.isabs(address.target) else "; a path from the root has four slashes"

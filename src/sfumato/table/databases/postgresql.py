@@ -29,16 +29,8 @@ _DIGITS = 38
 def numbers_in(texts: pl.Series) -> pl.Series:
     """Return decimal numbers as whole numbers or decimals that are equal to them; as texts where both are too narrow.
 
-    ``NaN`` is missing; if one is infinite, all are floating-point numbers.
-
-    Parameters
-    ----------
-    texts
-        Plain decimal numbers, such as ``-12.50``, ``NaN`` and ``Infinity``.
-
-    Notes
-    -----
-    Cost O(bytes).
+    ``NaN`` is missing; if one is infinite, all are floating-point numbers. `texts`: plain decimal numbers, such as
+    ``-12.50``, ``NaN`` and ``Infinity``. Cost O(bytes).
     """
     texts = texts.set((texts == "NaN").fill_null(False), None)
     if texts.str.contains("Infinity", literal=True).any():
@@ -294,6 +286,6 @@ def _explained(error: Exception) -> str:
     return f"the database refused this (SQLSTATE {state}); nothing was changed"
 
 
-def _not_connected(said: str) -> str:
-    known = [meaning for word, meaning in _CONNECTING.items() if word in said]
+def _not_connected(message: str) -> str:
+    known = [meaning for word, meaning in _CONNECTING.items() if word in message]
     return known[0] if known else "no database server answers; check host, port and whether it runs"

@@ -27,15 +27,9 @@ from sfumato.whole_files import read_regular_text
 def storable(frame: pl.DataFrame, *, texts_only: bool) -> pl.DataFrame:
     """Return a frame with whole numbers, floating-point numbers, texts, booleans, dates and times to the microsecond.
 
-    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is
-    a missing value, as everywhere here, and -0.0 becomes 0.0.
-
-    Parameters
-    ----------
-    frame
-        Of plain values.
-    texts_only
-        Write booleans, dates and times as text, too.
+    Texts may be categories. Numbers that 64 bits cannot distinguish, times of day and the like become texts. NaN is a
+    missing value, as everywhere here, and -0.0 becomes 0.0. `frame`: of plain values. `texts_only`: write booleans,
+    dates and times as text, too.
     """
     return pl.DataFrame([_stored(column, texts_only) for column in frame])
 
@@ -66,18 +60,10 @@ def as_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Relation:
-    """A table or a query.
+    """A table or a query."""
 
-    Attributes
-    ----------
-    sql : str
-        What stands behind FROM.
-    label : str
-        What messages call it.
-    """
-
-    sql: str
-    label: str
+    sql: str  # what stands behind FROM
+    label: str  # what messages call it
 
 
 class Session(Protocol):
@@ -164,10 +150,7 @@ def quoted(*names: str) -> str:
 
 
 def grouped_sql(casts: Mapping[str, str], relation: str, count: str = "count(*)") -> str:
-    """Write the query that counts equal rows; `casts` says by name how each column is read.
-
-    The count is the last column; of nothing, nothing is counted.
-    """
+    """Write the query that counts equal rows, the count last; `casts` says by name how each column is read."""
     chosen = ", ".join(f"{cast} AS {quoted(name)}" for name, cast in casts.items())
     places = ", ".join(str(place + 1) for place in range(len(casts)))
     return f"SELECT {chosen}, {count} AS {quoted(_unused(casts))} FROM {relation} GROUP BY {places}"
@@ -228,15 +211,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DatabaseSource:
-    """Names of the columns of a table or query, and how to read them.
-
-    Attributes
-    ----------
-    address : Address
-    table, query : str or None
-        One of them.
-    names : tuple of str
-    """
+    """Names of the columns of a table or query, and how to read them."""
 
     address: Address
     table: str | None
@@ -251,10 +226,8 @@ class DatabaseSource:
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns, and no others, at one state of the database.
 
-        Raises
-        ------
-        InputError
-            When there are no records, a column is of a type that cannot be published, or the database goes away.
+        Raises ``InputError`` when there are no records, a column is of a type that cannot be published, or the database
+        goes away.
         """
         with connector(self.address).reading(self.address) as session:
             relation = _relation(session, self.table, self.query)
@@ -267,27 +240,16 @@ class DatabaseSource:
 def database_source(url: str, *, table: str | None = None, query: str | PathLike[str] | None = None) -> DatabaseSource:
     """Open a table, or a query, and read the names of its columns.
 
-    Parameters
-    ----------
-    url
-        As :func:`sfumato.table.databases.address.address_of` reads it. A table that it names counts before `table`.
-    table
-        With its schema before a dot where it needs one.
-    query
-        A file with one SELECT.
-
-    Raises
-    ------
-    PolicyError
-        When there is a password in the URL, or not one of table and query is named.
-    InputError
-        When there is no such table or database, the query cannot be run, or a driver is not installed.
+    `url`: as :func:`sfumato.table.databases.address.address_of` reads it. A table that it names counts before `table`.
+    `table`: with its schema before a dot where it needs one. `query`: a file with one SELECT. Raises ``PolicyError``
+    when there is a password in the URL, or not one of table and query is named. Raises ``InputError`` when there is no
+    such table or database, the query cannot be run, or a driver is not installed.
     """
     address = address_of(url)
     table = address.table or table
     if (table is None) == (query is None):
-        said = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
-        raise PolicyError(f"table or query {said}")
+        sentence = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
+        raise PolicyError(f"table or query {sentence}")
     sql = None if query is None else _sql_in(Path(query))
     with connector(address).reading(address) as session:
         names = _names(session, table, sql)

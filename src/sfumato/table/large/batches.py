@@ -59,29 +59,14 @@ class BatchSource(Protocol):
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time; no batch is empty.
 
-        Parameters
-        ----------
-        names
-            Of the columns.
-        texts
-            Types that texts may be read as, which spares whoever counts them a step.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
+        `texts`: types that texts may be read as, which spares whoever counts them a step. Raises ``InputError`` when
+        the file is damaged.
         """
         ...
 
 
 def batch_source(source: TableSource) -> BatchSource:
-    """Return one file of :func:`~sfumato.table.sources.open_source` as batches.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read a piece at a time.
-    """
+    """Return one file of `open_source` as batches; ``InputError`` when it cannot be read a piece at a time."""
     if isinstance(source, ParquetSource):
         return ScannedBatches(pl.scan_parquet(source.path, glob=False), source.names, "Parquet")
     if isinstance(source, ArrowFileSource) and not source.is_stream:
@@ -130,16 +115,10 @@ class ScannedBatches:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvBatches:
-    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`.
-
-    Attributes
-    ----------
-    source : CsvSource
-    others : tuple of Path
-        Plain files with the same :func:`header_of`, which go on where the file ends. Small ones are read together.
-    """
+    """Batches of one regular CSV file in UTF-8, plain or packed; see :class:`BatchSource`."""
 
     source: CsvSource
+    # Plain files with the same :func:`header_of`, which go on where the file ends. Small ones are read together.
     others: tuple[Path, ...] = ()
 
     is_text = True
@@ -153,10 +132,8 @@ class CsvBatches:
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time.
 
-        Raises
-        ------
-        InputError
-            When rows are ragged or quotes stray: what can still be read of such a file is found by reading it whole.
+        Raises ``InputError`` when rows are ragged or quotes stray: what can still be read of such a file is found by
+        reading it whole.
         """
         read = 0
         for piece, rows in self._pieces():
@@ -279,19 +256,11 @@ Groups = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedRows:
-    """Distinct rows as batches; see :class:`~sfumato.table.large.batches.BatchSource`.
-
-    Attributes
-    ----------
-    names : tuple of str
-    is_text : bool
-    groups : callable
-        Called once.
-    """
+    """Distinct rows as batches; see :class:`~sfumato.table.large.batches.BatchSource`."""
 
     names: tuple[str, ...]
     is_text: bool
-    groups: Groups
+    groups: Groups  # called once
     _counts: list[NDArray[np.int64]] = field(default_factory=list)
 
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
@@ -317,33 +286,23 @@ def _read(column: pl.Series, texts: Mapping[str, pl.DataType]) -> pl.Series:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeveralBatches:
-    """Batches of one file after the other; see :class:`~sfumato.table.large.batches.BatchSource`.
-
-    Attributes
-    ----------
-    files : tuple
-        Each part, and its batches.
-    names : tuple of str
-    is_text : bool
-    types : mapping
-        The type of each column that is read from the files, where they have types.
-    """
+    """Batches of one file after the other; see :class:`~sfumato.table.large.batches.BatchSource`."""
 
     files: tuple[tuple[Part, BatchSource], ...]
     names: tuple[str, ...]
     is_text: bool
-    types: Mapping[str, pl.DataType]
+    types: Mapping[str, pl.DataType]  # the type of each column that is read from the files, where they have types
 
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time."""
         stored = [name for name in names if name in self.files[0][1].names]
-        said = {name: self._said(name) for name in names if name not in stored}
+        constants = {name: self._constant(name) for name in names if name not in stored}
         known = {name: texts[name] for name in stored if name in texts}
         for place, (part, file) in enumerate(self.files):
             with named_part(part.label):
                 for batch in file.batches(stored or file.names[:1], known):
                     columns = {name: self._typed(name, column) for name, column in zip(stored, batch, strict=False)}
-                    for name, values in said.items():
+                    for name, values in constants.items():
                         columns[name] = values.new_from_index(place, len(batch[0]))
                     yield [columns[name].alias(name) for name in names]
 
@@ -351,7 +310,7 @@ class SeveralBatches:
         dtype = self.types.get(name)
         return column if dtype is None or column.dtype == dtype else column.cast(dtype)
 
-    def _said(self, name: str) -> pl.Series:
+    def _constant(self, name: str) -> pl.Series:
         """Return what the names of folders say of a column, one value a part; parts without records say nothing."""
         values = [part.said(name) if _has_records(file) else None for part, file in self.files]
         return typed_by_name(pl.Series(name, values, dtype=pl.String))
@@ -364,10 +323,8 @@ def _has_records(file: BatchSource) -> bool:
 def batches_of(source: TableSource) -> BatchSource:
     """Return a source of :func:`~sfumato.table.sources.open_source`, one file or several, as batches.
 
-    Raises
-    ------
-    InputError
-        When a file cannot be read a piece at a time, or a column has another type in one part than in another.
+    Raises ``InputError`` when a file cannot be read a piece at a time, or a column has another type in one part than in
+    another.
     """
     if not isinstance(source, SeveralFiles):
         return batch_source(source)
@@ -392,31 +349,15 @@ def _types(source: SeveralFiles, files: Sequence[BatchSource]) -> Mapping[str, p
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedFile:
-    """A table in files whose columns all have a role.
+    """A table in files whose columns all have a role."""
 
-    Attributes
-    ----------
-    path : Path
-        What messages call it.
-    files : callable
-        Looks for the files that the table is read from.
-    source : BatchSource
-    schema : Schema
-        ``others="keep"`` columns have become insensitive.
-    names : tuple of str
-        Of the columns that a table keeps, in the order of the file.
-    reading : ValueReading
-    keys : tuple of str
-        Columns that are left out and may be keys of people.
-    """
-
-    path: Path
-    files: Callable[[], Sequence[Path]]
+    path: Path  # what messages call it
+    files: Callable[[], Sequence[Path]]  # looks for the files that the table is read from
     source: BatchSource
-    schema: Schema
-    names: tuple[str, ...]
+    schema: Schema  # ``others="keep"`` columns have become insensitive
+    names: tuple[str, ...]  # of the columns that a table keeps, in the order of the file
     reading: ValueReading
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # columns that are left out and may be keys of people
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
@@ -444,10 +385,7 @@ def _state_of(path: Path) -> tuple[Path, int, int, int] | None:
 def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     """Open CSV, Parquet or Arrow files as :func:`sfumato.read_table` would: one, a folder or a pattern of names.
 
-    Raises
-    ------
-    SfumatoError
-        With everything that is wrong with the file's layout and roles.
+    Raises ``SfumatoError`` with everything that is wrong with the file's layout and roles.
     """
     if any(is_json_lines(file) for file in files_of(path)):
         # Opening them reads them whole, which may not be possible.
@@ -465,10 +403,7 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
 def checked_roles(header: Header, schema: Schema) -> RoleAssignment:
     """Give every column of a table that is read in batches its role.
 
-    Raises
-    ------
-    SfumatoError
-        When roles are wrong, or missing: without looking at its values nothing is published.
+    Raises ``SfumatoError`` when roles are wrong, or missing: without looking at its values nothing is published.
     """
     assignment = assign_roles(header, schema)
     raise_together([*assignment.errors, *_not_looked_at(assignment, schema)])

@@ -53,27 +53,13 @@ MERGED = 16
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RawValues:
-    """What a column holds, as its source has it.
+    """What a column holds, as its source has it."""
 
-    Attributes
-    ----------
-    values : polars.Series
-        Length r: each that occurs, in no particular order; no missing value.
-    counts : numpy.ndarray
-        int64 (r,): records that have each.
-    first : numpy.ndarray
-        int64 (r,): the first of them, from 0.
-    missing : int
-        Records without a value.
-    numbered : bool
-        Whether batches have the places of these values instead of the values.
-    """
-
-    values: pl.Series
-    counts: NDArray[np.int64]
-    first: NDArray[np.int64]
-    missing: int
-    numbered: bool = False
+    values: pl.Series  # length r: each that occurs, in no particular order; no missing value
+    counts: NDArray[np.int64]  # (r,): records that have each
+    first: NDArray[np.int64]  # (r,): the first of them, from 0
+    missing: int  # records without a value
+    numbered: bool = False  # whether batches have the places of these values instead of the values
 
 
 class ValueCounter(Protocol):
@@ -82,10 +68,7 @@ class ValueCounter(Protocol):
     def add(self, column: pl.Series, before: int) -> pl.Series:
         """Count a batch that has so many rows before it; return it as :meth:`CodedColumn.codes` takes it.
 
-        Raises
-        ------
-        InputError
-            When the values cannot be published.
+        Raises ``InputError`` when the values cannot be published.
         """
         ...
 
@@ -98,12 +81,8 @@ class ValueCounter(Protocol):
 class TextsApart:
     """Texts, each of which has a number from 0 on in all batches; they are told apart and not counted.
 
-    See :class:`ValueCounter`.
-
-    Attributes
-    ----------
-    dtype : polars.Categorical
-        The type whose register has the numbers; a source that reads columns as this type saves a step.
+    See :class:`ValueCounter`. `dtype`: the type whose register has the numbers; a source that reads columns as this
+    type saves a step.
     """
 
     def __init__(self) -> None:
@@ -238,29 +217,15 @@ class _Counted(Distinct):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CodedColumn:
-    """A column whose values are numbered.
-
-    Attributes
-    ----------
-    attribute : EncodedAttribute
-    values : polars.Series
-        Length v + 1: the typed value behind each code, and the missing one; null behind codes that do not occur.
-    occurrences : numpy.ndarray
-        int64 (cardinality,): how many records have each code.
-    code_of : numpy.ndarray
-        int64 or uint32 (r,): the code of each raw value.
-    raws : polars.Series or None
-        The raw values; None where batches have their places.
-    remarks : tuple of str
-        What a steward should hear of how it was read.
-    """
+    """A column whose values are numbered."""
 
     attribute: EncodedAttribute
+    # length v + 1: the typed value behind each code, and the missing one; null behind codes that do not occur
     values: pl.Series
-    occurrences: NDArray[np.int64]
-    code_of: NDArray[np.integer]
-    raws: pl.Series | None
-    remarks: tuple[str, ...] = ()
+    occurrences: NDArray[np.int64]  # (cardinality,): how many records have each code
+    code_of: NDArray[np.integer]  # int64 or uint32 (r,): the code of each raw value
+    raws: pl.Series | None  # the raw values; None where batches have their places
+    remarks: tuple[str, ...] = ()  # what a steward should hear of how it was read
 
     @cached_property
     def look(self) -> Look:
@@ -290,10 +255,7 @@ class CodedColumn:
 def coded_column(raw: RawValues, declared: Attribute, reading: ValueReading, order: Order) -> CodedColumn:
     """Return a column with numbers for its values, those that :func:`sfumato.table.encoding.encode` gives a whole one.
 
-    Raises
-    ------
-    SfumatoError
-        As reading and encoding it whole.
+    Raises ``SfumatoError`` as reading and encoding it whole.
     """
     typed_values = _typed(raw, declared, reading.of(raw.values.name))
     values, kind = typed_values.values, typed_values.kind
@@ -345,21 +307,11 @@ BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleOnDisk:
-    """The people of a table.
+    """The people of a table."""
 
-    Attributes
-    ----------
-    numbers : numpy.ndarray
-        int32 (n,), mapped: the person of each record, in the order in which people appear.
-    keyless : int
-        Records without a key, each of which is a person of its own.
-    first_keyless : int
-        The first of them, from 0; n where there is none.
-    """
-
-    numbers: NDArray[np.int32]
-    keyless: int
-    first_keyless: int
+    numbers: NDArray[np.int32]  # (n,), mapped: the person of each record, in the order in which people appear
+    keyless: int  # records without a key, each of which is a person of its own
+    first_keyless: int  # the first of them, from 0; n where there is none
 
     @property
     def some_have_several(self) -> bool:
@@ -393,11 +345,9 @@ class KeyFiles:
     def people(self) -> PeopleOnDisk:
         """Give people numbers, and take the keys away.
 
-        Notes
-        -----
         Keys that are equal, or may be spellings of one, have equal hashes, by which they are dealt to files, and are
-        compared there by themselves: nothing hangs on a hash. Memory: one file of about a million keys,
-        and 5 bytes a record.
+        compared there by themselves: nothing hangs on a hash. Memory: one file of about a million keys, and 5 bytes a
+        record.
         """
         first = mapped(self._folder / "first-of-person", np.int32, (self._height,), new=True)
         bits = max(0, (self._height - 1) // BUCKET).bit_length()
@@ -446,12 +396,8 @@ class KeyFiles:
 class WishesOnDisk:
     """The wishes of a table.
 
-    Attributes
-    ----------
-    k : numpy.ndarray or None
-        int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column says.
-    l : numpy.ndarray or None
-        The same for the l.
+    `k`: int32 (n,), mapped: the k that each record's person wishes for, 1 where nothing is wished; None: no column
+    says. `l`: the same for the l.
     """
 
     k: NDArray[np.int32] | None = None
@@ -459,17 +405,7 @@ class WishesOnDisk:
 
 
 class WishFile:
-    """Takes the wishes of one column, batch by batch.
-
-    Parameters
-    ----------
-    path
-        Where they are kept.
-    name
-        Of the column.
-    what
-        ``"a k"`` or ``"an l"``.
-    """
+    """Takes the wishes of one column, batch by batch. `path`: where they are kept. `what`: ``"a k"`` or ``"an l"``."""
 
     def __init__(self, path: Path, name: str, what: str) -> None:
         self._path, self._name, self._what = path, name, what
@@ -489,13 +425,7 @@ class WishFile:
             write_out(wished, file)
 
     def wishes(self) -> NDArray[np.int32]:
-        """Return all of them, int32 (n,), mapped.
-
-        Raises
-        ------
-        InputError
-            As :func:`sfumato.table.person_keys.read_wishes` of the whole column.
-        """
+        """Return all of them, int32 (n,), mapped; errors as of :func:`sfumato.table.person_column.read_wishes`."""
         if self._strange:
             raise strange_wishes(self._name, self._strange, self._first, self._what)
         return mapped(self._path, np.int32, (self._height,))
@@ -509,44 +439,22 @@ WATCHED = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LargeTable:
-    """A table whose records lie on disk as codes, in the order of its source.
+    """A table whose records lie on disk as codes, in the order of its source."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The roles; every column has one.
-    names : tuple of str
-        Of the columns that are published, in the order of the source.
-    quasi_identifying, sensitive : tuple of CodedColumn
-        In declared order.
-    codes, sensitive_codes : numpy.ndarray
-        Unsigned (n, q) and (n, s), row-major, mapped from disk.
-    carried : tuple of Path
-        The insensitive columns, a file for each batch; none where there are no such columns.
-    starts : tuple of int
-        The first record of each batch, and n.
-    from_text : frozenset of str
-        Quasi-identifying and sensitive columns whose values were read from text.
-    passing : frozenset of str
-        Insensitive columns that have no role of their own.
-    people : PeopleOnDisk or None
-        Who the records are about; None where no column says it.
-    wishes : WishesOnDisk
-        What people wish for.
-    """
-
-    schema: Schema
-    names: tuple[str, ...]
+    schema: Schema  # the roles; every column has one
+    names: tuple[str, ...]  # of the columns that are published, in the order of the source
+    # `quasi_identifying`, `sensitive`: in declared order
     quasi_identifying: tuple[CodedColumn, ...]
     sensitive: tuple[CodedColumn, ...]
+    # `codes`, `sensitive_codes`: unsigned (n, q) and (n, s), row-major, mapped from disk
     codes: NDArray[np.unsignedinteger]
     sensitive_codes: NDArray[np.unsignedinteger]
-    carried: tuple[Path, ...]
-    starts: tuple[int, ...]
-    from_text: frozenset[str]
-    passing: frozenset[str] = frozenset()
-    people: PeopleOnDisk | None = None
-    wishes: WishesOnDisk = field(default_factory=WishesOnDisk)
+    carried: tuple[Path, ...]  # the insensitive columns, a file for each batch; none where there are no such columns
+    starts: tuple[int, ...]  # the first record of each batch, and n
+    from_text: frozenset[str]  # quasi-identifying and sensitive columns whose values were read from text
+    passing: frozenset[str] = frozenset()  # insensitive columns that have no role of their own
+    people: PeopleOnDisk | None = None  # who the records are about; None where no column says it
+    wishes: WishesOnDisk = field(default_factory=WishesOnDisk)  # what people wish for
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -592,34 +500,18 @@ class LargeTable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coding:
-    """How a table becomes codes.
+    """How a table becomes codes."""
 
-    Attributes
-    ----------
-    schema : Schema
-        The roles of all columns that are read; nothing is left to decide.
-    names : tuple of str
-        Of these columns, in the order of the source.
-    reading : ValueReading
-    folder : Path
-        Where codes are written.
-    memory : int
-        Bytes that counted values may take.
-    order : str
-        How quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`.
-    progress : callable
-        Called with what is being done and how many records are.
-    alike : frozenset of str
-        Columns of which it only counts which records are alike: texts get numbers, and nobody reads them again.
-    """
-
-    schema: Schema
-    names: tuple[str, ...]
+    schema: Schema  # the roles of all columns that are read; nothing is left to decide
+    names: tuple[str, ...]  # of these columns, in the order of the source
     reading: ValueReading
-    folder: Path
-    memory: int
+    folder: Path  # where codes are written
+    memory: int  # bytes that counted values may take
+    # how quasi-identifying categories without a hierarchy are numbered; see :func:`sfumato.table.encoding.encode`
     order: Order = "frequency"
+    # called with what is being done and how many records are
     progress: Callable[[str, int], None] = lambda what, done: None
+    # columns of which it only counts which records are alike: texts get numbers, and nobody reads them again
     alike: frozenset[str] = frozenset()
 
     @property
@@ -673,16 +565,9 @@ class Kept:
 def coded_table(source: BatchSource, coding: Coding) -> LargeTable:
     """Read a source once and count its values, then write the codes of its records.
 
-    Raises
-    ------
-    SfumatoError
-        Everything that reading and encoding the table whole would raise; also where its values do not fit into the
-        memory.
-
-    Notes
-    -----
-    Memory: one batch, and the distinct values of every quasi-identifying and sensitive column. Disk: until codes are
-    written, a number for each cell besides.
+    Raises ``SfumatoError``: everything that reading and encoding the table whole would raise; also where its values do
+    not fit into the memory. Memory: one batch, and the distinct values of every quasi-identifying and sensitive column.
+    Disk: until codes are written, a number for each cell besides.
     """
     schema = coding.schema
     keys = None if not coding.key_columns else KeyFiles(coding.folder, coding.schema.key_form)

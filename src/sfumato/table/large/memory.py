@@ -52,13 +52,7 @@ NO_LIMIT = 1 << 62
 
 
 def memory_size(text: str) -> int:
-    """Read a size such as ``4GB``, ``500 MB`` or ``2GiB``; bytes.
-
-    Raises
-    ------
-    PolicyError
-        When it is none, or less than any run takes.
-    """
+    """Read a size such as ``4GB`` or ``2GiB``; bytes. ``PolicyError`` when it is none, or less than any run takes."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]?i?)b?\s*", text.lower())
     if found is None or found[2] not in _UNITS:
         raise PolicyError("memory: must be a size such as 4GB or 500MB")
@@ -186,18 +180,9 @@ def _limit() -> int | None:
 def mapped(path: Path, dtype: Any, shape: tuple[int, ...], *, new: bool = False) -> NDArray[Any]:
     """Map a file; what is written to the array goes to the file.
 
-    Parameters
-    ----------
-    path, dtype, shape
-        The file, and what it holds.
-    new
-        Make the file, full of zeros. Its room is taken at once: where a disk is full, writing to a mapped array would
-        end the program.
-
-    Raises
-    ------
-    OSError
-        When there is no room for it.
+    `path`, `dtype`, `shape`: the file, and what it holds. `new`: make the file, full of zeros. Its room is taken at
+    once: where a disk is full, writing to a mapped array would end the program. Raises ``OSError`` when there is no
+    room for it.
     """
     if new and hasattr(os, "posix_fallocate"):
         size = math.prod(shape) * np.dtype(dtype).itemsize
@@ -232,17 +217,7 @@ HELD, HELD_FOR_A_PART = 16 << 20, 128 << 10
 
 
 class PartFiles:
-    """Collects the rows of each part in files, several batches at a time.
-
-    Parameters
-    ----------
-    folder
-        Where files are made.
-    parts
-        How many parts there are.
-    name
-        What their names begin with.
-    """
+    """Collects the rows of each of `parts` in files, several batches at a time, under names that begin with `name`."""
 
     def __init__(self, folder: Path, parts: int, name: str = "part") -> None:
         self._folder, self._name = folder, name
@@ -286,10 +261,7 @@ _NAME = re.compile(rf"\..+\.[0-9a-f]{{8}}\.{SPILL}|\.sfumato-spill-[0-9a-f]{{16}
 def spill_folder(target: Path) -> Iterator[Path]:
     """Give a new private folder beside `target`; first take away those that killed runs have left there.
 
-    Raises
-    ------
-    InputError
-        When it cannot be made, or the disk is full.
+    Raises ``InputError`` when it cannot be made, or the disk is full.
     """
     target = Path(os.path.realpath(target))
     try:
@@ -307,10 +279,7 @@ def spill_folder(target: Path) -> Iterator[Path]:
 def scratch_folder(within: Path | None = None) -> Iterator[Path]:
     """Give a private folder, by default where the system has room for such files; see :func:`spill_folder`.
 
-    Raises
-    ------
-    InputError
-        When the system's own place is full, or cannot be written.
+    Raises ``InputError`` when the system's own place is full, or cannot be written.
     """
     if within is not None:
         # Who handed the folder in says what is wrong with it.

@@ -47,19 +47,9 @@ SOURCES: tuple[Family, ...] = (
 def open_source(source: object, layout: CsvFormat, place: Place | None = None) -> TableSource:
     """Open a file or frame as named columns; values are read later.
 
-    Parameters
-    ----------
-    source
-        What any of the :data:`SOURCES` recognises.
-    layout
-        How text is laid out.
-    place
-        What only some sources need to be told.
-
-    Raises
-    ------
-    InputError
-        When it is none, cannot be opened, or is told what means nothing to it.
+    `source`: what any of the :data:`SOURCES` recognises. `layout`: how text is laid out. `place`: what only some
+    sources need to be told. Raises ``InputError`` when it is none, cannot be opened, or is told what means nothing to
+    it.
     """
     try:
         given = Given.of(source, layout, place or Place())
@@ -75,6 +65,6 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
 
 
 def _meaningless(names: Collection[str]) -> list[str]:
-    meant = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
+    advice = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
     # What is asked of a database means nothing to a file that is read with the same policy.
-    return [f"{name} is only for {meant[name]}; leave it out" for name in sorted(names) if name in meant]
+    return [f"{name} is only for {advice[name]}; leave it out" for name in sorted(names) if name in advice]

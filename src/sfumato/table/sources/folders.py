@@ -55,13 +55,7 @@ class SeveralFiles:
         return self.parts[0].source.is_text
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns of every part.
-
-        Raises
-        ------
-        InputError
-            When a part is damaged, or a column has another type in one part than in another.
-        """
+        """Read columns of every part; ``InputError`` when one is damaged, or a column has types that differ."""
         stored = [name for name in names if name in self.parts[0].source.names]
         pieces: dict[str, list[pl.Series]] = {name: [] for name in names}
         for part in self.parts:
@@ -85,10 +79,7 @@ def _height(part: Part) -> int:
 def joined_column(name: str, pieces: list[pl.Series], parts: Sequence[Part]) -> pl.Series:
     """Put the pieces of a column together: texts as text, numbers as numbers that hold those of all parts.
 
-    Raises
-    ------
-    InputError
-        When a part has another type than the others.
+    Raises ``InputError`` when a part has another type than the others.
     """
     texts = [_as_text(piece) for piece in pieces]
     filled = [piece for piece in texts if piece.dtype != pl.Null] or texts
@@ -132,19 +123,9 @@ def typed_by_name(column: pl.Series) -> pl.Series:
 def several_files(given: Given, paths: Sequence[Path], root: Path | None = None) -> TableSource:
     """Open files as one table.
 
-    Parameters
-    ----------
-    given
-        How they are read.
-    paths
-        In order.
-    root
-        Folder below which names such as ``year=2024`` hold values; None: they hold none.
-
-    Raises
-    ------
-    InputError
-        When there is no file, one is named twice or cannot be opened, or the parts do not have the same columns.
+    `given`: how they are read. `paths`: in order. `root`: folder below which names such as ``year=2024`` hold values;
+    None: they hold none. Raises ``InputError`` when there is no file, one is named twice or cannot be opened, or the
+    parts do not have the same columns.
     """
     from sfumato.table.sources import open_source
 

@@ -20,12 +20,7 @@ from sfumato.table.sources.protocol import Family, Given, TableSource
 def with_declared_order(column: pl.Series, native: Any) -> pl.Series:
     """Return a column as polars has it, as an Enum where the library that it comes from declares an order.
 
-    Parameters
-    ----------
-    column
-        As polars has it.
-    native
-        The same column in its own library: an ordered categorical of pandas or dictionary of Arrow has an order.
+    `native`: the same column in its own library: an ordered categorical of pandas or dictionary of Arrow has an order.
     """
     order = _categories(native) if isinstance(column.dtype, pl.Categorical) else None
     if order is None or not all(isinstance(category, str) for category in order):
@@ -68,32 +63,17 @@ def without_index(source: Any, roles: Collection[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameSource:
-    """Names of the columns of a frame, and how to get them.
+    """Names of the columns of a frame, and how to get them."""
 
-    Attributes
-    ----------
-    column : callable
-        Takes a name, returns the column as polars has it.
-    names : tuple of str
-    index : frozenset of str
-        Those that were the index of a pandas frame.
-    """
-
-    column: Callable[[str], pl.Series]
+    column: Callable[[str], pl.Series]  # takes a name, returns the column as polars has it
     names: tuple[str, ...]
-    index: frozenset[str] = frozenset()
+    index: frozenset[str] = frozenset()  # those that were the index of a pandas frame
 
     is_text = False
     """Values have types of their own."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Convert columns to polars.
-
-        Raises
-        ------
-        InputError
-            Naming every column whose values are of mixed types.
-        """
+        """Convert columns to polars. Raises ``InputError``: naming every column whose values are of mixed types."""
         columns, errors = [], list[SfumatoError]()
         for name in names:
             try:
@@ -108,13 +88,7 @@ class FrameSource:
 
 
 def frame_source(frame: object) -> FrameSource:
-    """Accept a frame of any library that narwhals knows.
-
-    Raises
-    ------
-    InputError
-        When it is not a frame, or has columns whose names are not text.
-    """
+    """Accept a frame that narwhals knows; ``InputError`` when it is none, or names of columns are not text."""
     if isinstance(frame, pl.LazyFrame):
         raise InputError("a lazy frame holds no records yet; call .collect() on it")
     names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
@@ -195,19 +169,11 @@ _MAGIC = b"PAR1"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParquetSource:
-    """Names of the columns of a Parquet file, and how to read them.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-    names : tuple of str
-    index : frozenset of str
-        Those that were the index of a pandas frame.
-    """
+    """Names of the columns of a Parquet file, and how to read them."""
 
     path: Path
     names: tuple[str, ...]
-    index: frozenset[str] = frozenset()
+    index: frozenset[str] = frozenset()  # those that were the index of a pandas frame
 
     is_text = False
     """Values have types of their own."""
@@ -215,13 +181,7 @@ class ParquetSource:
     """Columns cost no more one by one than together."""
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Read columns.
-
-        Raises
-        ------
-        InputError
-            When the file is damaged.
-        """
+        """Read columns. Raises ``InputError`` when the file is damaged."""
         try:
             # By number, for the same reason.
             numbers = [self.names.index(name) for name in names]
@@ -231,13 +191,7 @@ class ParquetSource:
 
 
 def parquet_source(path: Path) -> ParquetSource:
-    """Open a Parquet file and read the names of its columns.
-
-    Raises
-    ------
-    InputError
-        When the file is damaged.
-    """
+    """Open a Parquet file and read the names of its columns. Raises ``InputError`` when the file is damaged."""
     try:
         return ParquetSource(path, tuple(pl.read_parquet_schema(path)), index_columns(pl.read_parquet_metadata(path)))
     except (pl.exceptions.PolarsError, OSError):

@@ -32,35 +32,15 @@ def announce(sentence: str) -> None:
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """Layout of a CSV file.
+    """Layout of a CSV file. Raises ``InputError`` with every setting that cannot be used."""
 
-    Parameters
-    ----------
-    separator
-        One ASCII character between fields.
-    encoding
-        Any encoding that Python knows.
-    quote
-        One ASCII character around fields that hold separators or line ends; None if quotes are ordinary text.
-    header
-        Whether the first row holds the names of the columns.
-    columns
-        Names of the columns of a file without header.
-    strip
-        Whether blanks around a value are dropped.
-
-    Raises
-    ------
-    InputError
-        With every setting that cannot be used.
-    """
-
-    separator: str = ","
-    encoding: str = "utf-8"
+    separator: str = ","  # one ASCII character between fields
+    encoding: str = "utf-8"  # any encoding that Python knows
+    # one ASCII character around fields that hold separators or line ends; None if quotes are ordinary text
     quote: str | None = '"'
-    header: bool = True
-    columns: Sequence[str] | None = None
-    strip: bool = True
+    header: bool = True  # whether the first row holds the names of the columns
+    columns: Sequence[str] | None = None  # names of the columns of a file without header
+    strip: bool = True  # whether blanks around a value are dropped
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -126,13 +106,7 @@ def is_whole(column: pl.Series) -> bool:
 
 
 def library(name: str, *, extra: str, what: str) -> Any:
-    """Import a library of an extra.
-
-    Raises
-    ------
-    InputError
-        When it is not installed, with what installs it; `what` needs it.
-    """
+    """Import a library of an extra, which `what` needs; ``InputError`` says what installs it when it is absent."""
     try:
         return import_module(name)
     except ImportError:
@@ -165,36 +139,16 @@ class TableSource(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a table lies inside of its source, and what of it: None and empty leave it to the source.
+    """Where a table lies inside of its source, and what of it: None and empty leave it to the source."""
 
-    Attributes
-    ----------
-    sheet : str or None
-        Of a workbook.
-    range : str or None
-        Cells of a sheet, such as ``B3:H500``; the first row names the columns.
-    codes : tuple of str
-        Columns whose codes are read although the file has labels for them.
-    table : str or None
-        Of a database, with its schema before a dot where it needs one.
-    query : path or None
-        A file with one SELECT, which is asked of a database instead.
-    """
-
-    sheet: str | None = None
-    range: str | None = None
-    codes: tuple[str, ...] = ()
-    table: str | None = None
-    query: str | os.PathLike[str] | None = None
+    sheet: str | None = None  # of a workbook
+    range: str | None = None  # cells of a sheet, such as ``B3:H500``; the first row names the columns
+    codes: tuple[str, ...] = ()  # columns whose codes are read although the file has labels for them
+    table: str | None = None  # of a database, with its schema before a dot where it needs one
+    query: str | os.PathLike[str] | None = None  # a file with one SELECT, which is asked of a database instead
 
     def __post_init__(self) -> None:
-        """Check the types.
-
-        Raises
-        ------
-        InputError
-            With every setting that is not of its type.
-        """
+        """Check the types. Raises ``InputError`` with every setting that is not of its type."""
         codes = (self.codes,) if isinstance(self.codes, str) else self.codes
         is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
         texts = {"sheet": self.sheet, "range": self.range}
@@ -210,25 +164,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Given:
-    """What somebody hands in as a table, with all that can be told without reading it.
+    """What somebody hands in as a table, with all that can be told without reading it."""
 
-    Attributes
-    ----------
-    value : object
-        As it was handed in.
-    path : pathlib.Path or None
-        None for objects that are no path.
-    start : bytes
-        The first bytes of a file; empty for everything else, and for pipes, which can be read only once.
-    layout : CsvFormat
-        How text is laid out.
-    place : Place
-    """
-
-    value: object
-    path: Path | None
-    start: bytes
-    layout: CsvFormat
+    value: object  # as it was handed in
+    path: Path | None  # None for objects that are no path
+    start: bytes  # the first bytes of a file; empty for everything else, and for pipes, which can be read only once
+    layout: CsvFormat  # how text is laid out
     place: Place
 
     @classmethod
@@ -254,20 +195,11 @@ class Family:
     """Sources of one sort: how they are recognised, and how one is opened.
 
     Neither loads a library that only this family needs before one of its sources is opened.
-
-    Attributes
-    ----------
-    recognizes : callable
-        Tells from the object, the path or the first bytes whether a source is of this family.
-    open : callable
-        Opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later.
-    settings : frozenset of str
-        Those of :class:`Place` that mean something here; others are refused.
-    said_of : str
-        What messages call its sources where somebody says a setting that is only for them.
     """
 
+    # tells from the object, the path or the first bytes whether a source is of this family
     recognizes: Callable[[Given], bool]
+    # opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later
     open: Callable[[Given], TableSource]
-    settings: frozenset[str] = frozenset()
-    said_of: str = ""
+    settings: frozenset[str] = frozenset()  # those of :class:`Place` that mean something here; others are refused
+    said_of: str = ""  # what messages call its sources where somebody says a setting that is only for them

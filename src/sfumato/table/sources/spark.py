@@ -39,28 +39,14 @@ CHANGED = "the table on Spark changed while it was read; nothing was published. 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkSource:
-    """A frame of Spark.
-
-    Attributes
-    ----------
-    frame : pyspark.sql.DataFrame
-    names : tuple of str
-    is_text : bool
-        Whether it was read from text, so that kinds must be read off it.
-    """
+    """A frame of Spark."""
 
     frame: Any
     names: tuple[str, ...]
-    is_text: bool = False
+    is_text: bool = False  # whether it was read from text, so that kinds must be read off it
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Take columns over the network into memory, and no others.
-
-        Raises
-        ------
-        InputError
-            When Spark goes away or fails.
-        """
+        """Take columns over the network into memory, and no others; ``InputError`` when Spark goes away or fails."""
         with asking_spark():
             table = self.chosen(names).toArrow()
         return [pl.Series(name, pl.from_arrow(table.column(place))) for place, name in enumerate(names)]
@@ -72,17 +58,8 @@ class SparkSource:
     def counted(self, names: Sequence[str], *, sorted: bool) -> Iterator[pl.DataFrame]:
         """Yield the distinct rows of some columns, and last how many records have each.
 
-        Parameters
-        ----------
-        names
-            Of the columns.
-        sorted
-            Whether they shall stand in rising order, missing values first; else the order is any.
-
-        Raises
-        ------
-        InputError
-            As :meth:`read`; also when there are other records than there were before.
+        `sorted`: whether they shall stand in rising order, missing values first; else the order is any. Raises
+        ``InputError`` as :meth:`read`; also when there are other records than there were before.
         """
         with asking_spark():
             chosen = self.chosen(names)
@@ -97,13 +74,7 @@ class SparkSource:
         raise_all(InputError, [CHANGED] if records else [])
 
     def streamed(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Yield the rows of some columns, a batch at a time.
-
-        Raises
-        ------
-        InputError
-            As :meth:`counted`.
-        """
+        """Yield the rows of some columns, a batch at a time. Raises ``InputError`` as :meth:`counted`."""
         with asking_spark():
             chosen = self.chosen(names)
             records = int(chosen.count())
@@ -145,13 +116,7 @@ def _whole(frame: Any) -> Iterator[pl.DataFrame]:
 
 
 def spark_source(frame: Any, *, is_text: bool = False, failed: str = FAILED) -> SparkSource:
-    """Open a frame of Spark.
-
-    Raises
-    ------
-    InputError
-        When its columns cannot be asked for; `failed` says so.
-    """
+    """Open a frame of Spark. Raises ``InputError`` when its columns cannot be asked for; `failed` says so."""
     if not hasattr(frame, "toArrow"):
         raise InputError("this client of Spark is too old; frames need version 4.0 or later")
     with asking_spark(failed):
@@ -165,10 +130,7 @@ def spark_source(frame: Any, *, is_text: bool = False, failed: str = FAILED) -> 
 def asking_spark(failed: str = FAILED) -> Iterator[None]:
     """Say in one sentence what went wrong while Spark was asked, with nothing of what Spark said of it.
 
-    Raises
-    ------
-    InputError
-        When anything did; `failed` is said of whatever is not the way to the server.
+    Raises ``InputError`` when anything did; `failed` is said of whatever is not the way to the server.
     """
     try:
         with warnings.catch_warnings():
@@ -184,8 +146,10 @@ def asking_spark(failed: str = FAILED) -> Iterator[None]:
 
 def _is_gone(error: BaseException) -> bool:
     # The client wraps what its transport raises, or does not.
-    said = f"{type(error).__name__} {error}"
-    return any(sign in said for sign in ("UNAVAILABLE", "failed to connect", "Connection refused", "RETRIES_EXCEEDED"))
+    message = f"{type(error).__name__} {error}"
+    return any(
+        sign in message for sign in ("UNAVAILABLE", "failed to connect", "Connection refused", "RETRIES_EXCEEDED")
+    )
 
 
 def _quoted(name: str) -> str:

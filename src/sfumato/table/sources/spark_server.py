@@ -37,13 +37,7 @@ _TABLES = (".parquet",)
 
 
 def client() -> Any:
-    """Load the client of Spark Connect, and return its module ``pyspark.sql``.
-
-    Raises
-    ------
-    InputError
-        When it is not installed.
-    """
+    """Load the client of Spark Connect, and return its module ``pyspark.sql``; ``InputError`` when it is absent."""
     sql = library("pyspark.sql", extra="spark", what="tables on Spark")
     main = sys.modules["__main__"]
     if hasattr(main, "__file__"):
@@ -62,12 +56,8 @@ def client() -> Any:
 def spark_session() -> Iterator[Any]:
     """Give the session that is active, or one of the server that ``SPARK_REMOTE`` names, which ends with the block.
 
-    Raises
-    ------
-    PolicyError
-        When no server is named.
-    InputError
-        When the client is not installed, or nobody answers.
+    Raises ``PolicyError`` when no server is named. Raises ``InputError`` when the client is not installed, or nobody
+    answers.
     """
     with asking_spark():
         session_of = client().SparkSession
@@ -93,20 +83,9 @@ def spark_session() -> Iterator[Any]:
 def spark_table(session: Any, name: str, layout: CsvFormat) -> SparkSource:
     """Open a table as Spark sees it.
 
-    Parameters
-    ----------
-    session
-        A session.
-    name
-        Path of a CSV file (UTF-8), of a Parquet file or of a folder of these, or its address (``s3://...``), as the
-        server sees them; or the name of a table that the server knows.
-    layout
-        How text is laid out.
-
-    Raises
-    ------
-    InputError
-        When there is none.
+    `name`: path of a CSV file (UTF-8), of a Parquet file or of a folder of these, or its address (``s3://...``), as the
+    server sees them; or the name of a table that the server knows. `layout`: how text is laid out. Raises
+    ``InputError`` when there is none.
     """
     is_text = name.lower().endswith(_TEXTS)
     path = str(Path(name).absolute()) if Path(name).exists() else name
@@ -123,8 +102,8 @@ def spark_layout(reading: Mapping[str, Any]) -> CsvFormat:
     """Return how text is laid out, as the settings of :func:`sfumato.read_table` say it."""
     strip = reading["strip"]
     everywhere = strip if isinstance(strip, bool) else False
-    said = {name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")}
-    return CsvFormat(**said, strip=everywhere)
+    settings = {name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")}
+    return CsvFormat(**settings, strip=everywhere)
 
 
 def _text(session: Any, path: str, layout: CsvFormat) -> Any:

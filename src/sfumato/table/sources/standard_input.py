@@ -26,13 +26,7 @@ _FRAMES = ("polars", "pandas", "modin", "cudf", "narwhals")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamSource:
-    """A stream of record batches, which may be read only once.
-
-    Attributes
-    ----------
-    reader : pyarrow.RecordBatchReader
-    names : tuple of str
-    """
+    """A stream of record batches, which may be read only once."""
 
     reader: Any
     names: tuple[str, ...]
@@ -43,10 +37,7 @@ class StreamSource:
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Take columns out of the stream, batch by batch; the others are never held.
 
-        Raises
-        ------
-        InputError
-            When the stream breaks off, or a type cannot be read.
+        Raises ``InputError`` when the stream breaks off, or a type cannot be read.
         """
         import pyarrow as pa
 
@@ -69,13 +60,7 @@ def _is_strange(dtype: Any) -> bool:
 
 
 def stream_source(stream: Any) -> StreamSource:
-    """Open a stream and read the names of its columns.
-
-    Raises
-    ------
-    InputError
-        When it does not stream a table, or names of columns repeat.
-    """
+    """Open a stream and read the names of its columns; ``InputError`` when it is no table, or names repeat."""
     import pyarrow as pa
 
     try:

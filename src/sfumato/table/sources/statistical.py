@@ -27,23 +27,13 @@ _UTF8 = "utf-8"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelledSource:
-    """Names of the columns of a statistical file, and how to read them.
+    """Names of the columns of a statistical file, and how to read them."""
 
-    Attributes
-    ----------
-    load : callable
-        Takes names; returns a frame of these columns, with codes as they are.
-    names : tuple of str
-    labels : mapping of str to mapping
-        The label of each code, by column; without the columns whose labels are not used.
-    value_codes : mapping of str to mapping of str to int
-        The code of each label, by column.
-    """
-
-    load: Callable[[list[str]], pl.DataFrame]
+    load: Callable[[list[str]], pl.DataFrame]  # takes names; returns a frame of these columns, with codes as they are
     names: tuple[str, ...]
+    # the label of each code, by column; without the columns whose labels are not used
     labels: Mapping[str, Mapping[Any, str]]
-    value_codes: Mapping[str, Mapping[str, int]]
+    value_codes: Mapping[str, Mapping[str, int]]  # the code of each label, by column
 
     is_text = False
     """Values have types of their own."""
@@ -51,10 +41,7 @@ class LabelledSource:
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns; those whose codes all have labels become text.
 
-        Raises
-        ------
-        InputError
-            When the file is damaged, or some codes of a column have a label and some have none.
+        Raises ``InputError`` when the file is damaged, or some codes of a column have a label and some have none.
         """
         if not names:
             return []
@@ -91,22 +78,24 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
 
 
 def _open(given: Given, *, reader: str, program: str, catalog: Path | None = None) -> TableSource:
-    said = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
+    encoding = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
 
     def load(names: list[str]) -> pl.DataFrame:
-        return _load(given.file, reader, program, encoding=said, usecols=names)[0]
+        return _load(given.file, reader, program, encoding=encoding, usecols=names)[0]
 
-    metadata = _load(given.file, reader, program, encoding=said, metadataonly=True)[1]
+    metadata = _load(given.file, reader, program, encoding=encoding, metadataonly=True)[1]
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
     if codes - {*names}:
         raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
     labels = dict(metadata.variable_value_labels)
     if catalog is not None:
         # Columns name a format, and a file beside theirs says what its codes mean.
-        meant = _load(catalog, "read_sas7bcat", program, encoding=said)[1].value_labels
-        labels |= {name: meant[form] for name, form in metadata.variable_to_label.items() if form in meant}
-    labels = {name: meant for name, meant in labels.items() if name not in codes}
-    value_codes = {name: found for name, meant in labels.items() if (found := _codes_of(meant))}
+        value_labels = _load(catalog, "read_sas7bcat", program, encoding=encoding)[1].value_labels
+        labels |= {
+            name: value_labels[form] for name, form in metadata.variable_to_label.items() if form in value_labels
+        }
+    labels = {name: value_labels for name, value_labels in labels.items() if name not in codes}
+    value_codes = {name: found for name, value_labels in labels.items() if (found := _codes_of(value_labels))}
     return LabelledSource(load, names, labels, value_codes)
 
 
@@ -174,25 +163,13 @@ _RESERVED = {"ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR"
 
 @dataclass(frozen=True)
 class Program:
-    """What a program's files may hold, and where they say when they were written.
-
-    Attributes
-    ----------
-    name : str
-    writer : str
-        Function of pyreadstat.
-    names : str
-        What the names of columns look like.
-    longest_label : int
-        Bytes.
-    written_at, always : bytes
-        The time of writing, and what stands there instead, so that equal tables make equal files.
-    """
+    """What a program's files may hold, and where they say when they were written."""
 
     name: str
-    writer: str
-    names: str
-    longest_label: int
+    writer: str  # function of pyreadstat
+    names: str  # what the names of columns look like
+    longest_label: int  # bytes
+    # `written_at`, `always`: the time of writing, and what stands there instead, so that equal tables make equal files
     written_at: bytes
     always: bytes
 
@@ -220,19 +197,9 @@ PROGRAMS = {
 def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Mapping[str, Mapping[str, int]]) -> None:
     """Write a frame for a statistical program.
 
-    Parameters
-    ----------
-    frame
-        Of plain values.
-    path
-    program
-    codes
-        Used for a column whose texts all have one there; other texts are numbered from 1 in their order.
-
-    Raises
-    ------
-    InputError
-        When the program takes no such names of columns, or the library is not installed.
+    `frame`: of plain values. `codes`: used for a column whose texts all have one there; other texts are numbered from 1
+    in their order. Raises ``InputError`` when the program takes no such names of columns, or the library is not
+    installed.
     """
     raise_all(InputError, _wrong_names(frame.columns, program))
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)

@@ -41,13 +41,7 @@ def is_utf8(encoding: str) -> bool:
 
 
 def refuse_utf16(start: bytes, encoding: str) -> None:
-    """Refuse a text that is UTF-16 by its first bytes, where another encoding was given.
-
-    Raises
-    ------
-    InputError
-        Naming the encoding.
-    """
+    """Refuse a text that is UTF-16 by its first bytes, where another encoding was given (``InputError``)."""
     start = start[:_START]
     is_marked = start.startswith(_UTF_16)
     if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) or not (is_marked or _has_nulls(start)):
@@ -59,10 +53,7 @@ def refuse_utf16(start: bytes, encoding: str) -> None:
 def refuse_utf8(content: bytes, encoding: str) -> None:
     """Refuse a text in UTF-8 where an encoding of single bytes was given, in which every letter would become two.
 
-    Raises
-    ------
-    InputError
-        Naming the encoding. No other text with letters beyond ASCII is UTF-8 by chance.
+    Raises ``InputError``: naming the encoding. No other text with letters beyond ASCII is UTF-8 by chance.
     """
     if content.isascii() or codecs.lookup(encoding).name.startswith(("utf-", "gb", "big5", "shift", "euc", "cp93")):
         return
@@ -99,17 +90,10 @@ _ALWAYS = 64 << 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvFile:
-    """A UTF-8 text file: on disk as it is or packed, or in memory.
-
-    Attributes
-    ----------
-    given : Path or bytes
-    packing : str or None
-        ``gzip`` or ``zstd``; None: it is not packed.
-    """
+    """A UTF-8 text file: on disk as it is or packed, or in memory."""
 
     given: Path | bytes
-    packing: str | None = None
+    packing: str | None = None  # ``gzip`` or ``zstd``; None: it is not packed
 
     @cached_property
     def content(self) -> Path | bytes:
@@ -159,10 +143,8 @@ class CsvFile:
 def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
     """Open a file, or its content, as it is or packed by gzip or zstd; other encodings are translated in memory.
 
-    Raises
-    ------
-    InputError
-        When the file cannot be unpacked, or has bytes that are invalid in its encoding (with the line).
+    Raises ``InputError`` when the file cannot be unpacked, or has bytes that are invalid in its encoding (with the
+    line).
     """
     if isinstance(given, Path) and not given.is_file():
         given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
@@ -229,12 +211,12 @@ def _stream(packed: Path | bytes, packing: str) -> Any:
 
 def unpack_limit(packed: int) -> int:
     """Return the most bytes that a packed file of that many may unpack to."""
-    said = os.environ.get(UNPACK_LIMIT)
-    if said is None:
+    setting = os.environ.get(UNPACK_LIMIT)
+    if setting is None:
         return max(_USUAL_RATIO * packed, _ALWAYS)
-    if not said.isascii() or not said.isdigit() or not int(said):
+    if not setting.isascii() or not setting.isdigit() or not int(setting):
         raise InputError(f"{UNPACK_LIMIT} must be a whole number of MB, 1 or above")
-    return int(said) << 20
+    return int(setting) << 20
 
 
 def _translated(content: bytes, encoding: str) -> bytes:
@@ -263,24 +245,18 @@ _LINES = 30
 _LONGEST = 1 << 16
 
 
-def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -> str | None:
+def names_elsewhere(file: CsvFile, layout: CsvFormat, names: Collection[str]) -> str | None:
     """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
 
-    Parameters
-    ----------
-    file
-        The file, of which the first lines are looked at.
-    layout
-        As it was read, without finding any of the names.
-    wanted
-        The names of the schema.
+    `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
+    names.
     """
     with file.open_text() as text:
         lines = [line[:_LONGEST].rstrip("\r\n") for line in islice(text, _LINES)]
     for number, line in enumerate(lines, 1):
         for separator in (layout.separator, *_SEPARATORS):
-            found = _fields(line, separator, layout.quote).intersection(wanted)
-            if not found or len(found) < len(wanted) / 2:
+            found = _fields(line, separator, layout.quote).intersection(names)
+            if not found or len(found) < len(names) / 2:
                 continue
             where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
             other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
@@ -322,16 +298,9 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
 def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int]) -> list[pl.Series]:
     """Read some columns as categories, checking every row.
 
-    Blank lines are skipped where rows have more than one field.
-
-    Raises
-    ------
-    InputError
-        With every kind of broken row: how many there are, and the number of the first.
-
-    Notes
-    -----
-    Cost O(bytes), about ten times that of a compiled parser; memory for one chunk of rows beyond the result.
+    Blank lines are skipped where rows have more than one field. Raises ``InputError`` with every kind of broken row:
+    how many there are, and the number of the first. Cost O(bytes), about ten times that of a compiled parser; memory
+    for one chunk of rows beyond the result.
     """
     faults = _Faults(width)
     dtypes = [private_categorical() for _ in indices]
@@ -472,23 +441,9 @@ _CARRIAGE_RETURN = 13
 def count_regular_rows(blocks: Iterable[bytes], fields: int, separator: str, quote: str | None) -> int | None:
     """Count the rows of a text if every one has `fields` fields; None otherwise.
 
-    Parameters
-    ----------
-    blocks
-        The text in UTF-8, without the line end of its last row.
-    fields
-        Fields in each row, ≥ 1.
-    separator, quote
-        One ASCII character each; quote may be None.
-
-    Returns
-    -------
-    int or None
-        Also None when a quote is left open or is where none belongs.
-
-    Notes
-    -----
-    Cost O(bytes), a few vectorized passes.
+    `blocks`: the text in UTF-8, without the line end of its last row. `fields`: fields in each row, ≥ 1. `separator`,
+    `quote`: one ASCII character each; quote may be None. Returns: also None when a quote is left open or is where none
+    belongs. Cost O(bytes), a few vectorized passes.
     """
     quotes = _Quotes(ord(quote) if quote else -1, ord(separator))
     rows, fields_so_far = 0, 0
@@ -565,22 +520,12 @@ _SAMPLE = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CsvSource:
-    """Names of the columns of a CSV file, and how to read them.
-
-    Attributes
-    ----------
-    file : CsvFile
-    layout : CsvFormat
-    width : int
-        Fields in the first row.
-    names : tuple of str
-        Without the last one where it is empty.
-    """
+    """Names of the columns of a CSV file, and how to read them."""
 
     file: CsvFile
     layout: CsvFormat
-    width: int
-    names: tuple[str, ...]
+    width: int  # fields in the first row
+    names: tuple[str, ...]  # without the last one where it is empty
 
     is_text = True
     """Every value arrives as text, so that kinds must be read off it."""
@@ -595,12 +540,8 @@ class CsvSource:
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns as text: Categorical, or String if nearly every value is distinct.
 
-        Empty fields are null or empty text.
-
-        Raises
-        ------
-        InputError
-            When rows are ragged, a quote is never closed or bytes cannot be read: with counts and row numbers.
+        Empty fields are null or empty text. Raises ``InputError`` when rows are ragged, a quote is never closed or
+        bytes cannot be read: with counts and row numbers.
         """
         indices = [self.names.index(name) for name in names]
         unnamed = list(range(len(self.names), self.width))
@@ -654,10 +595,7 @@ class CsvSource:
 def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     """Open a CSV file, or its content, and read the names of its columns.
 
-    Raises
-    ------
-    InputError
-        When the file has no rows, or when the number of given names differs from that of its columns.
+    Raises ``InputError`` when the file has no rows, or when the number of given names differs from that of its columns.
     """
     file = open_csv(given, layout)
     fields = first_row(file, layout)

@@ -40,17 +40,17 @@ def is_acyclic(sets: Sets) -> bool:
     while True:
         holders = Counter(name for names in left for name in names)
         trimmed = [{name for name in names if holders[name] > 1} for names in left]
-        kept = [
+        rest = [
             names
             for place, names in enumerate(trimmed)
             if names
             and not any(names < other or (names == other and place > before) for before, other in enumerate(trimmed))
         ]
-        if not kept:
+        if not rest:
             return True
-        if kept == left:
+        if rest == left:
             return False
-        left = kept
+        left = rest
 
 
 def ordered_sets(sets: Sets) -> list[int]:
