@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from sfumato.errors import HierarchyError, SfumatoError, VerificationError
-from sfumato.hierarchy import HierarchyTable
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
@@ -66,6 +65,8 @@ class SensitiveDescription:
         # Only rows are taken from a release: a description that names a file must not make anybody open it.
         if self.hierarchy is None:
             return Attribute(kind=self.kind)
+        from sfumato.hierarchy.level_table import HierarchyTable
+
         rows = _rows(self.hierarchy)
         hierarchy = HierarchyTable(rows)
         if hierarchy.rows != rows:

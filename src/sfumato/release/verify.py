@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ from sfumato.release.description import (
 )
 from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
-from sfumato.release.stored import Shelf, StoredRelease, stored_release
 from sfumato.release.table_files import read_published_files
 from sfumato.release.text_files import stored_text_checks, text_checks
 from sfumato.release.transaction import MARK, no_release
@@ -50,6 +49,9 @@ from sfumato.table.sources.other_files import STORES, scheme_of
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
+
+if TYPE_CHECKING:
+    from sfumato.release.stored import StoredRelease
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +95,8 @@ def open_release(release: object) -> OpenedRelease:
     if not isinstance(release, (str, Path)):
         raise InputError("is no release; give a release, the folder of one, or published tables")
     if is_database(release):
+        from sfumato.release.stored import stored_release
+
         stored = stored_release(str(release), None)
         return OpenedRelease(stored.published, stored.description, stored.policy, stored.facts)
     folder = open_folder(Path(release))
@@ -244,6 +248,8 @@ def _verified(release: Any, asked: _Asked) -> Verification:
             raise InputError("release: is neither a release nor the path or address of one")
         return release.recount()
     if is_database(release):
+        from sfumato.release.stored import Shelf
+
         # A URL that cannot be meant is a fault of whoever asks.
         Shelf.of(str(release), schema)
     try:
@@ -251,6 +257,8 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         if asked.engine == "spark":
             return _recount_on_spark(str(release))
         if is_database(release):
+            from sfumato.release.stored import stored_release
+
             # People are told apart record by record.
             grouped = asked.engine == "auto" and audit is None
             stored = stored_release(str(release), schema, grouped=grouped)
