@@ -59,6 +59,21 @@ PAIRS: dict[str, tuple[str, str]] = {
     "--schema": ("--schema r", "?schema=r"),
 }  # fmt: skip
 """Option → words of the last version, and of this one."""
+OF_KINDS = {
+    "--group": ("ratings", "--group trimmed", "--set model.group=trimmed"),
+    "--nulls": ("ratings", "--nulls g", "--set model.nulls=g"),
+    "--sensitive-drawn": (
+        "ratings",
+        "--sensitive-share 0.5 --sensitive-drawn most-rated",
+        "--sensitive-share 0.5 --set sensitive.drawn=most-rated",
+    ),
+    "--max-records": ("private", "--max-records 3 --person id", "--set model.max-records=3 --person id"),
+}
+"""Option of a kind of its own → where, and words of the last version and of this one."""
+OWN_WORDS = {
+    "ratings": ["ratings", "anonymize", "people.csv", "-k", "3", "--epsilon", "1"],
+    "private": ["private", "publish", "people.csv", "--quasi", "sex", "--others", "drop", "--epsilon", "1"],
+}
 ROLE_WORDS = ["--quasi", "age,sex", "--sensitive", "ill,pay", "--others", "drop", "-k", "3"]
 
 
@@ -76,7 +91,7 @@ def run(*words: object) -> tuple[int, str, str]:
 
 
 def test_every_former_option_has_its_new_form() -> None:
-    assert {one.flag for options in FORMER.values() for one in options} == {*PAIRS}
+    assert {one.flag for options in FORMER.values() for one in options} == {*PAIRS, *OF_KINDS}
     assert {*TABLE} == {*READING, *ROLES}
     assert {*LAYOUT} < {*READING}
 
@@ -97,7 +112,21 @@ def test_a_former_option_means_the_policy_of_its_new_form(flag: str, people: Pat
     assert f"{flag} is the form of the last version" in results[0][1]
 
 
-@pytest.mark.parametrize("flag", [one.flag for options in FORMER.values() for one in options])
+@pytest.mark.parametrize("flag", OF_KINDS)
+def test_a_former_option_of_a_kind_means_the_policy_of_its_new_form(flag: str, tmp_path: Path) -> None:
+    where, former, now = OF_KINDS[flag]
+    file, results = tmp_path / "policy.toml", []
+    for words in (former, now):
+        code, _, err = run(*OWN_WORDS[where], *words.split(), "--save-policy", file, "--overwrite")
+        assert code == 0, err
+        results.append((file.read_text(), err))
+    assert results[0][0] == results[1][0]
+    assert results[1][1] == ""
+    assert f"{flag} is the form of the last version" in results[0][1]
+    assert now.split("--set ")[1].split("=")[0] in results[0][1]
+
+
+@pytest.mark.parametrize("flag", PAIRS)
 def test_a_warning_names_the_new_form(flag: str) -> None:
     for options in FORMER.values():
         for one in options:

@@ -213,6 +213,15 @@ PEOPLE = (
 )
 """What is done about people who have several records."""
 
+RATINGS = (
+    _key("--group", "model.group", "ball|trimmed"),
+    _key("--nulls", "model.nulls", "skip|g|literal"),
+    _key("--sensitive-drawn", "sensitive.drawn", "random|most-rated"),
+    _key("--key-form", "ratings.key-form", "FORM"),
+    *THREADS,
+)
+"""What a release of ratings promises, and reads."""
+
 TABLE = (*READING, *ROLES)
 FORMER: Mapping[str, tuple[Former, ...]] = {
     "anonymize": (
@@ -240,8 +249,14 @@ FORMER: Mapping[str, tuple[Former, ...]] = {
     "report": READING,
     "hierarchy": READING,
     "studio": LAYOUT,
-    "private publish": ROLES,
-    "private sample": ROLES,
+    "private publish": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
+    "private sample": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
+    "ratings anonymize": (*LAYOUT, *RATINGS),
+    "ratings attack": (*LAYOUT, *RATINGS),
+    "ratings check": LAYOUT,
+    "sets anonymize": LAYOUT,
+    "sets attack": LAYOUT,
+    "sets check": LAYOUT,
     "series start": (*TABLE, *RECURSIVE, *THREADS),
     "series append": READING,
     "series grow": READING,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 
 import typer
 
-from sfumato.cli.options import COLUMNS, METHOD
+from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
 
@@ -26,6 +26,30 @@ class Checks(Protocol[Policy]):
     def __call__(self, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str]) -> Policy:
         """Return the policy."""
         ...
+
+
+@dataclass(frozen=True)
+class KindWritten:
+    """What is written of a release of a kind of its own, and how."""
+
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
+    ] = None
+    format: Annotated[
+        Literal["csv", "parquet"] | None,
+        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
+    ] = None
+    formulas: HowFormulas = "keep"
+    save_policy: SavePolicy = None
+    overwrite: Overwrite = False
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+    def problems(self) -> list[str]:
+        """Check, before the work, whether its results can be written."""
+        from sfumato.cli.anonymize import target_problems
+
+        return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
 
 
 @dataclass(frozen=True)

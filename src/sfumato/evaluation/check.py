@@ -107,9 +107,9 @@ def check(
     [4, 5]
     """
 
-    def work(told: Progress) -> CheckReport:
+    def work(beat: Progress) -> CheckReport:
         read = _opened(table, quasi_identifying, sensitive, person)
-        told("classes", 1, 2)
+        beat("classes", 1, 2)
         return _checked(read)
 
     return beating(progress, "reading", work)
@@ -272,13 +272,13 @@ def _narrowed(table: Table, quasi_identifying: Any, sensitive: Any) -> Table:
     private = table.schema.sensitive if sensitive is None else sensitive
     roles = {"quasi_identifying": _with_settings(quasi, known), "sensitive": _with_settings(private, known)}
     schema = Schema(**roles, others="drop", person=table.schema.person, key_form=table.schema.key_form)
-    wanted = [*schema.quasi_identifying, *schema.sensitive]
-    absent = [name for name in wanted if name not in table.frame.columns]
+    names = [*schema.quasi_identifying, *schema.sensitive]
+    absent = [name for name in names if name not in table.frame.columns]
     raise_all(InputError, [f"column {name!r} is not in the table" for name in absent])
     unread = [name for name in schema.sensitive if name not in known]
     raise_all(SchemaError, [f"column {name!r} was read as insensitive; read it as sensitive" for name in unread])
-    columns = pl.DataFrame([table.frame.get_column(name) for name in wanted])
-    kinds = {name: kind for name, kind in table.kinds.items() if name in wanted}
+    columns = pl.DataFrame([table.frame.get_column(name) for name in names])
+    kinds = {name: kind for name, kind in table.kinds.items() if name in names}
     return Table(columns, schema, kinds, table.source, table.people, table.repeated, keyless=table.keyless)
 
 

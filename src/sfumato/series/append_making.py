@@ -96,7 +96,7 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
             people = None if people is None else people[places]
     carried = first_of(rows, release.published, work.format, people)
     # As the ledger keeps it, nothing is told by the order in which rows are written.
-    told = None if people is None else people[order_of_content(carried.newcomers.data)]
+    people_in_order = None if people is None else people[order_of_content(carried.newcomers.data)]
     # Numbered as whoever reads the files will number them.
     shown = numbered_classes(carried.newcomers)
     class_of = np.empty(len(shown), dtype=np.int64)
@@ -105,7 +105,16 @@ def append(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         carried = put_among(older, content, carried, work.kept, another(how.seed, 2))
         description = replace(description, sensitive=_joined(older.description, description))
     kept = carried.counted.content(carried.sha256)
-    return Made(carried.newcomers, description, release.report, class_of, kept, notes, carried=carried, pseudonyms=told)
+    return Made(
+        carried.newcomers,
+        description,
+        release.report,
+        class_of,
+        kept,
+        notes,
+        carried=carried,
+        pseudonyms=people_in_order,
+    )
 
 
 def written_rows(older: ReadRelease, format: Format) -> pl.DataFrame:
@@ -254,12 +263,15 @@ def _refuse_unknown(tags: pl.Series, earlier: Sequence[ReadRelease], people: Seq
     known = pl.concat([each.tags for each in people]) if people else pl.Series("tag", [], dtype=pl.Binary)
     unknown = int((~tags.is_in(known.implode())).sum())
     again = int(tags.is_in(gone_before(earlier, people).implode()).sum())
-    told = ((unknown, "not in any release; check the keys"), (again, "not there any more; take them out of the list"))
+    sentences = (
+        (unknown, "not in any release; check the keys"),
+        (again, "not there any more; take them out of the list"),
+    )
     raise_all(
         InputError,
         [
             f"{counted(number, 'person')} of {len(tags):,} {'is' if number == 1 else 'are'} {what}"
-            for number, what in told
+            for number, what in sentences
             if number
         ],
     )

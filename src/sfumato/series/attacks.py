@@ -447,9 +447,9 @@ def read_people(path: Path, names: Sequence[str], reading: Policy | None = None,
     if reading is None:
         return read_table(path, Schema(quasi_identifying={**dict.fromkeys(names), **keys}, others="drop")).frame
     schema = reading.to_schema()
-    said = {**schema.quasi_identifying, **schema.sensitive}
-    wanted = {**{name: replace(said.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
-    columns = policy_columns(Schema(quasi_identifying=wanted, others="drop"))
+    settings = {**schema.quasi_identifying, **schema.sensitive}
+    attributes = {**{name: replace(settings.get(name, Attribute()), hierarchy=None) for name in names}, **keys}
+    columns = policy_columns(Schema(quasi_identifying=attributes, others="drop"))
     return read_table(path, reading.model_copy(update={"columns": columns})).frame
 
 
@@ -706,12 +706,12 @@ def _promised_values(release: ReadRelease) -> int:
     if len(release.published.sensitive) != 1:
         raise PolicyError(f"{release.path.name}: has not one sensitive column; without --key, attacks count rows")
     models = [model for entry in release.description.models if (model := build_model(entry)) is not None]
-    told = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
-    if not told:
+    promises = [math.ceil(model.parameters()["l"]) for model in models if "l" in model.parameters()]
+    if not promises:
         raise PolicyError(
             f"{release.path.name}: promises no number of different sensitive values; without --key, attacks count rows"
         )
-    return int(max(told))
+    return int(max(promises))
 
 
 def people_of(

@@ -157,7 +157,7 @@ def read_otherwise(policy: Policy, words: Mapping[str, Mapping[str, Any]]) -> Po
     unknown = [name for name in written if not any(name in columns for columns in roles.values())]
     raise_all(PolicyError, [f"column {name!r}: is none that the series reads values of" for name in unknown])
     for role, columns in roles.items():
-        mapping["columns"][role] = {name: {**said, **written.get(name, {})} for name, said in columns.items()}
+        mapping["columns"][role] = {name: {**setting, **written.get(name, {})} for name, setting in columns.items()}
     return Policy.from_mapping(mapping)
 
 

@@ -81,14 +81,14 @@ class SeriesPlace:
     def of(cls, mark: str) -> SeriesPlace | None:
         """Read it from a ``release.json``; None for a release of no series; ``VerificationError`` if damaged."""
         try:
-            said = unambiguous(mark).get(KEY)
-            if said is None:
+            content = unambiguous(mark).get(KEY)
+            if content is None:
                 return None
-            number = said["number"]
+            number = content["number"]
             if type(number) is not int or number < 1:
                 raise ValueError
-            covers = _covers(said.get("covers", {}))
-            return cls(_text(said["id"]), number, _text(said["way"]), _text(said["previous"]), covers)
+            covers = _covers(content.get("covers", {}))
+            return cls(_text(content["id"]), number, _text(content["way"]), _text(content["previous"]), covers)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise VerificationError(_DAMAGED.format("release.json")) from None
 
@@ -135,8 +135,10 @@ class SeriesFolder:
             begun = interrupted(path)
             raise InputError(begun or f"{path}: no such folder; start a series there with sfumato series start")
         if not (path / FILE).is_file():
-            told = "it is a single release" if (path / MARK).is_file() else "it is not a series"
-            raise InputError(f"{path}: holds no {FILE}, so {told}; give the folder that holds the numbered releases")
+            sentence = "it is a single release" if (path / MARK).is_file() else "it is not a series"
+            raise InputError(
+                f"{path}: holds no {FILE}, so {sentence}; give the folder that holds the numbered releases"
+            )
         text = read_regular_text(path / FILE, errors="replace")
         return cls(path, SeriesDescription.of(text))
 

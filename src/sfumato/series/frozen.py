@@ -70,10 +70,10 @@ class Frozen:
 
     def _of_other_types(self, table: Table) -> Iterator[str]:
         for column in table.frame:
-            found, wanted = _type(column), self.types[column.name]
-            if found != wanted and not _fits(column, wanted):
+            found, expected = _type(column), self.types[column.name]
+            if found != expected and not _fits(column, expected):
                 yield (
-                    f"column {column.name!r} holds {_in_words(found)}, and {_in_words(wanted)} in the series so far; "
+                    f"column {column.name!r} holds {_in_words(found)}, and {_in_words(expected)} in the series so far; "
                     "convert it"
                 )
 
@@ -109,18 +109,18 @@ def _type(column: pl.Series) -> str:
     return TEXT if isinstance(column.dtype, _TEXTS) else str(column.dtype)
 
 
-def _fits(column: pl.Series, wanted: str) -> bool:
+def _fits(column: pl.Series, dtype: str) -> bool:
     """Tell whether values may be written as the first table has them: whole numbers as others, anything as text."""
-    empty = column.null_count() == len(column) and wanted in _NAMED
-    return empty or wanted == TEXT or (wanted == str(pl.Float64) and column.dtype.is_integer())
+    empty = column.null_count() == len(column) and dtype in _NAMED
+    return empty or dtype == TEXT or (dtype == str(pl.Float64) and column.dtype.is_integer())
 
 
-def _as(column: pl.Series, wanted: str) -> pl.Series:
-    if _type(column) == wanted:
+def _as(column: pl.Series, dtype: str) -> pl.Series:
+    if _type(column) == dtype:
         return column
-    if wanted == TEXT:
+    if dtype == TEXT:
         return text_of(column).alias(column.name)
-    return column.cast(_NAMED[wanted])
+    return column.cast(_NAMED[dtype])
 
 
 _NAMED: dict[str, pl.DataType] = {str(dtype): dtype() for dtype in (pl.Int64, pl.Float64, pl.Boolean, pl.Date)}

@@ -84,10 +84,10 @@ class GrowingState:
         """Return the content of a file."""
         records, file = io.BytesIO(), io.BytesIO()
         self.records.write_parquet(records)
-        said = json.dumps({"format": FORMAT, "codes": {name: list(texts) for name, texts in self.codes.items()}})
+        content = json.dumps({"format": FORMAT, "codes": {name: list(texts) for name, texts in self.codes.items()}})
         np.savez(
             file,
-            said=np.frombuffer(said.encode(), dtype=np.uint8),
+            said=np.frombuffer(content.encode(), dtype=np.uint8),
             records=np.frombuffer(records.getvalue(), dtype=np.uint8),
             attribute=self.tree.attribute,
             left=self.tree.left,

@@ -100,13 +100,13 @@ def recount_grown(earlier: Sequence[ReadRelease], newer: ReadRelease) -> tuple[C
     too little), and the rest is the steward's word, who has recounted the pairs in which somebody is.
     """
     try:
-        told = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
+        checks = (*_months(Labelled.read(newer), len(earlier) + 1), *_nodes(earlier, newer))
         if not earlier:
-            return told
+            return checks
         recounting = _Recounting.of(earlier, newer)
     except SfumatoError as error:
         return tuple(Check(FITS, Outcome.BROKEN, detail=problem) for problem in error.problems)
-    return (*told, *(_beside(recounting, number) for number in range(len(earlier))))
+    return (*checks, *(_beside(recounting, number) for number in range(len(earlier))))
 
 
 def _months(newer: Labelled, number: int) -> tuple[Check, ...]:

@@ -431,10 +431,10 @@ def republish(work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         pl.Series(SIGNATURE, [signatures[number] for number in found.signature_of.tolist()], dtype=pl.List(pl.String))
     )
     made = _made(_Rows.of(found, batch, name, values), batch, work.how)
-    told = _told(found, batch, before, known) + _told_of_changes(_changed(now, before, QUASI))
+    sentence = _sentence(found, batch, before, known) + _told_of_changes(_changed(now, before, QUASI))
     formulas = formula_lines(formula_cells(made.published)) if work.format == "csv" else ()
     return replace(
-        made, kept=known.with_people(people).content(), notes=(told, *(f"{line}: kept" for line in formulas))
+        made, kept=known.with_people(people).content(), notes=(sentence, *(f"{line}: kept" for line in formulas))
     )
 
 
@@ -609,7 +609,7 @@ def _charged(release: Release, rows: _Rows, generalized: GeneralizedTable, task:
     return replace(release.report, anonymizer=anonymizer, original=people, losses=losses)
 
 
-def _told(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) -> str:
+def _sentence(found: Invariant, batch: Batch, before: pl.DataFrame, known: Known) -> str:
     """Say who came and how many counterfeits there are."""
     new, fakes = before[SIGNATURE].null_count(), len(found.counterfeit_class)
     rows = batch.table.height + fakes

@@ -69,11 +69,11 @@ def _check(promise: str, holds: bool, detail: str) -> Check:
     return Check(promise, Outcome.HOLDS) if holds else Check(promise, Outcome.BROKEN, detail=detail)
 
 
-def _of_classes(promise: str, holds: pl.Series, told: str = "") -> Check:
+def _of_classes(promise: str, holds: pl.Series, detail: str = "") -> Check:
     wrong = len(holds) - int(holds.fill_null(False).sum())
     if wrong:
         return Check(promise, Outcome.BROKEN, detail=f"not in {counted(wrong, 'class')} of {len(holds):,}")
-    return Check(promise, Outcome.HOLDS, detail=told)
+    return Check(promise, Outcome.HOLDS, detail=detail)
 
 
 def invariant_classes(published: PublishedTable) -> pl.DataFrame | None:

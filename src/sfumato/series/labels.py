@@ -221,11 +221,11 @@ def arrival_labels(low: NDArray[np.number], high: NDArray[np.number]) -> pl.Seri
 
 def comparable(releases: Sequence[Labelled], reader: LabelReader, values: Sequence[Numbers]) -> list[Released]:
     """Return releases as the recount takes them, the oldest first; with arrivals where all of them say these."""
-    told = all(each.arrived is not None for each in releases)
+    has_months = all(each.arrived is not None for each in releases)
     found = []
     for number, (each, value_of) in enumerate(zip(releases, values, strict=True), 1):
         boxes = reader.boxes(each.labels)
-        boxes = dated(boxes, arrivals(each.arrived, number)) if told else boxes
+        boxes = dated(boxes, arrivals(each.arrived, number)) if has_months else boxes
         found.append(Released(each.class_of, value_of, boxes))
     return found
 

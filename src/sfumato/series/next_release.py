@@ -108,8 +108,8 @@ class RecountedRows:
         The ledger knows the hash of the file, so that damage is found before.
         """
         with suppress(OSError, pl.exceptions.PolarsError):
-            said = pl.read_parquet_metadata(io.BytesIO(content))
-            if all(said.get(name) == value for name, value in _described(sha256).items()):
+            metadata = pl.read_parquet_metadata(io.BytesIO(content))
+            if all(metadata.get(name) == value for name, value in _described(sha256).items()):
                 found = pl.read_parquet(io.BytesIO(content))
                 return cls(found.drop(_TIMES), found[_TIMES].to_numpy())
         return None

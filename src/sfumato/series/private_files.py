@@ -211,9 +211,9 @@ def locked(ledger: Path) -> Iterator[str | None]:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | alone, PRIVATE)
         except FileExistsError:
-            raise InputError(_busy(ledger, _said(path), f"; if none is, delete {path}")) from None
+            raise InputError(_busy(ledger, _sentence(path), f"; if none is, delete {path}")) from None
     try:
-        before = _said(path)
+        before = _sentence(path)
         if not _taken(descriptor):
             raise InputError(_busy(ledger, before, ""))
         _say(descriptor, f"process {os.getpid()} on {socket.gethostname()}")
@@ -231,7 +231,7 @@ def locked(ledger: Path) -> Iterator[str | None]:
 def unchanged(ledger: Path) -> Iterator[bool]:
     """Keep runs out while somebody reads (``InputError`` if one is in); give whether one was killed with the lock."""
     path = ledger / FILE
-    before = _said(path)
+    before = _sentence(path)
     if not path.exists():
         yield False
         return
@@ -242,7 +242,7 @@ def unchanged(ledger: Path) -> Iterator[bool]:
     try:
         if not _taken(descriptor, alone=False):
             raise InputError(_busy(ledger, before, ""))
-        yield bool(_said(path))
+        yield bool(_sentence(path))
     finally:
         os.close(descriptor)
 
@@ -252,7 +252,7 @@ def _busy(ledger: Path, owner: str, cure: str) -> str:
     return f"{ledger}: another run is working on this series{named}; start again when it has ended{cure}"
 
 
-def _said(path: Path) -> str:
+def _sentence(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()[:200]
     except OSError:

@@ -173,9 +173,9 @@ class Places:
         if not len(self.class_of):
             return np.full(len(classes), -1, dtype=np.int64)
         width = int(max(self.value_of.max(), values.max(initial=0))) + 1
-        keys, wanted = self.class_of * width + self.value_of, classes * width + values
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[at] == wanted, at, -1)
+        keys, targets = self.class_of * width + self.value_of, classes * width + values
+        at = np.minimum(np.searchsorted(keys, targets), len(keys) - 1)
+        return np.where(keys[at] == targets, at, -1)
 
 
 def row_runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -60,10 +60,10 @@ def started(
     A kill in between leaves a series without releases, or a ledger without a series, which the next start takes away.
     """
     refuse_unknown(way, first=table is not None)
-    meant = _policy(policy, models)
-    refuse(meant, way)
-    column = key_of_series(meant, key, way)
-    stored = stored_policy(meant, several=WAYS[way].people)
+    whole_policy = _policy(policy, models)
+    refuse(whole_policy, way)
+    column = key_of_series(whole_policy, key, way)
+    stored = stored_policy(whole_policy, several=WAYS[way].people)
     # The ledger is read by the checks of a policy file, which see more than those of a call.
     Policy.from_mapping(stored.to_mapping())
     _check_places(series)

@@ -160,8 +160,8 @@ class RecountedRelease:
             counts = f": {counted(found.records, 'record')} in {counted(found.classes, 'equivalence class')}"
         alone, wishes = ((), ()) if self.verification is None else (self.verification.checks, self.verification.wishes)
         by_way = f" ({self.way})" if self.way else ""
-        told = (*alone, *wishes, *self.beside)
-        return [f"release {self.number}{by_way}{counts}", *(f"  {line}" for line in told)]
+        lines = (*alone, *wishes, *self.beside)
+        return [f"release {self.number}{by_way}{counts}", *(f"  {line}" for line in lines)]
 
 
 @dataclass(frozen=True)
@@ -350,8 +350,8 @@ def _once(checks: list[Check]) -> tuple[Check, ...]:
     """Merge what holds of every release into one line; what does not is said of each."""
     broken = [check for check in checks if check.outcome is not Outcome.HOLDS]
     held = {check.promise: replace(check, detail="") for check in checks if check.outcome is Outcome.HOLDS}
-    said = {check.promise for check in broken}
-    return (*broken, *(check for promise, check in held.items() if promise not in said))
+    promises = {check.promise for check in broken}
+    return (*broken, *(check for promise, check in held.items() if promise not in promises))
 
 
 def _holds(check: Check) -> bool:

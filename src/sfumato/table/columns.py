@@ -319,7 +319,7 @@ def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
     marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
     if units == (None,) and not marks:
         return
-    seen = set()
+    past = set()
     for unit, decimal, thousands in product(units, [".", *({","} & {*marks})], [None, *marks]):
         if decimal == thousands:
             continue
@@ -327,8 +327,8 @@ def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
         if not _reads(sample, form, share) or not _reads(known, form, share):
             continue
         used = _used(known, form)
-        if used.is_numeric and used not in seen:
-            seen.add(used)
+        if used.is_numeric and used not in past:
+            past.add(used)
             yield Proposal(Kind.NUMERIC, used)
 
 
@@ -455,25 +455,25 @@ def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputErro
     """
     kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
     options = [option_words(name, proposal.form, general) for proposal in found]
-    said = f"every value of column {name!r} reads as a {kinds}"
+    sentence = f"every value of column {name!r} reads as a {kinds}"
     if len(found) == 1:
         advice = f"; declare it: {options[0]} ({policy_words(name, found[0].form, general)})"
     else:
         forms = " and ".join(_spelled(proposal.form) for proposal in found)
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
-    return InputError(f"{said}{advice}; or read it as text: --categorical {_quoted(name)}")
+    return InputError(f"{sentence}{advice}; or read it as text: --categorical {_quoted(name)}")
 
 
 def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as options of the command line."""
-    numbers, dates = (name if said else None for said in (general.is_numeric, general.forms))
-    said = (
+    numbers, dates = (name if is_needed else None for is_needed in (general.is_numeric, general.forms))
+    is_needed = (
         ("decimal", form.decimal, numbers),
         ("thousands", form.thousands, numbers),
         ("dates", next(iter(form.forms), None), dates),
         ("unit", form.unit, name),
     )
-    return " ".join(set_word(key, value, column) for key, value, column in said if value)
+    return " ".join(set_word(key, value, column) for key, value, column in is_needed if value)
 
 
 def set_word(key: str, value: str, column: str | None = None) -> str:
@@ -487,8 +487,8 @@ def set_word(key: str, value: str, column: str | None = None) -> str:
 def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
     """Write what to declare as a policy does."""
     of_column = general.is_numeric if form.is_numeric else bool(general.forms)
-    said = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
-    words = [f'{key} = "{value}"' for key, value in said.items() if value]
+    settings = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
+    words = [f'{key} = "{value}"' for key, value in settings.items() if value]
     place = f"of column {name!r}" if of_column or form.unit else "in [source]"
     if form.unit:
         words.append(f'unit = "{form.unit}"')
@@ -530,8 +530,8 @@ def _what(proposal: Proposal) -> str:
 def _spelled(form: WrittenForm) -> str:
     if form.forms:
         return form.forms[0]
-    said = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
-    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in said.items() if value)
+    settings = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
+    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in settings.items() if value)
 
 
 def _one_length(texts: pl.Series) -> int | None:

@@ -46,8 +46,8 @@ class IntervalGrid:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Build it from plain values, or raise KeyError or TypeError."""
         unit = values["unit"]
-        settled = unit if isinstance(unit, str) else (unit[0], unit[1])
-        return cls(settled, values["whole"], values["low"], values["high"])
+        grid_unit = unit if isinstance(unit, str) else (unit[0], unit[1])
+        return cls(grid_unit, values["whole"], values["low"], values["high"])
 
 
 # The order in which the values of one attribute are numbered.

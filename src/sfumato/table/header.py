@@ -65,14 +65,14 @@ class Header:
         """Write one column for a message."""
         return f"column {name!r}" if name in self.shown else self.listed([self.names.index(name)])
 
-    def missing(self, wanted: Sequence[str]) -> str:
+    def missing(self, names: Sequence[str]) -> str:
         """Write names that are not there, each with the one that was probably meant."""
-        told = [
+        sentences = [
             f"{name!r} (did you mean {self.meant[name]!r}?)" if name in self.meant else repr(name)
-            for name in wanted[:_MOST_LISTED]
+            for name in names[:_MOST_LISTED]
         ]
-        more = f" and {len(wanted) - _MOST_LISTED} more" if len(wanted) > _MOST_LISTED else ""
-        return ", ".join(told) + more
+        more = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+        return ", ".join(sentences) + more
 
     def where(self, is_meant: Callable[[str], object]) -> list[int]:
         """Return the positions of the given names."""
@@ -98,13 +98,13 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
         raise InputError(f"there are {len(names)} columns, at most {MOST_COLUMNS} can be read; check the separator")
     wanted = schema.roles.keys()
     found = wanted & set(names)
-    meant = nearest_names(sorted(wanted - found), [name for name in names if name not in found])
-    is_certain = len(found) + len(meant) > max(1, len(wanted) / 2) or (
+    nearest = nearest_names(sorted(wanted - found), [name for name in names if name not in found])
+    is_certain = len(found) + len(nearest) > max(1, len(wanted) / 2) or (
         # One name that is written otherwise, among names and not among the values of a record.
-        len(wanted) == len(meant) == 1 and not any(map(_is_a_value, names))
+        len(wanted) == len(nearest) == 1 and not any(map(_is_a_value, names))
     )
     header = Header(
-        tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given, *meant.values())), meant
+        tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given, *nearest.values())), nearest
     )
     if not found:
         raise SchemaError(_nothing_found(header, tuple(wanted)))
@@ -112,13 +112,13 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
     return header
 
 
-def nearest_names(wanted: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+def nearest_names(missing: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """Return for wanted names the one that differs in case and signs alone, else the one most alike, if any."""
     plain: dict[str, str] = {}
     for name in names[:MOST_COLUMNS]:
         plain.setdefault(_plain(name), name)
     found = {}
-    for name in wanted:
+    for name in missing:
         written = _plain(name)
         alike = [written] if written in plain else get_close_matches(written, plain, 1, cutoff=_ALIKE)
         if written and alike:
@@ -135,7 +135,7 @@ def _is_a_value(name: str) -> bool:
     return _is_blank(name) or not any(map(str.isalpha, name))
 
 
-def _nothing_found(header: Header, wanted: Sequence[str]) -> str:
+def _nothing_found(header: Header, missing: Sequence[str]) -> str:
     nothing = "no column of the schema is in the table"
     separators = [sign for sign in ";\t|," if sign in header.names[0]] if len(header.names) == 1 else []
     if separators:
@@ -145,7 +145,7 @@ def _nothing_found(header: Header, wanted: Sequence[str]) -> str:
             f"--set source.separator={sign!r})"
         )
     if header.meant:
-        return f"{nothing}: {header.missing(wanted)}; available are {header.listed(range(len(header.names)))}"
+        return f"{nothing}: {header.missing(missing)}; available are {header.listed(range(len(header.names)))}"
     return (
         f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
         "file without one needs header=False, on the command line --set source.header=false)"

@@ -252,9 +252,9 @@ def sort_by_values(texts: pl.Series) -> Sort | None:
     the most certain ones first. Addresses of e-mail and of the web are found where a single text holds one; for the
     others enough texts must be nothing else.
     """
-    looked_at = sample_values(texts).str.strip_chars()
-    looked_at = looked_at.filter(looked_at != "")
-    return next((pattern.sort for pattern in PATTERNS if pattern.fits(looked_at)), None)
+    sample = sample_values(texts).str.strip_chars()
+    sample = sample.filter(sample != "")
+    return next((pattern.sort for pattern in PATTERNS if pattern.fits(sample)), None)
 
 
 def sample_values(texts: pl.Series) -> pl.Series:

@@ -91,7 +91,7 @@ def canonical_order(encoded: EncodedTable, table: Table | None = None) -> NDArra
         people = encoded.apart.numbers.astype(np.uint32)[:, None]
         rows = _sorted_inside(rows, content_hash(people))
         codes = np.concatenate([codes, people], axis=1)
-    rows = _settled(rows, codes)
+    rows = _in_order(rows, codes)
     insensitive = [table.frame[name] for name in table.schema.insensitive] if table is not None else []
     return _settled_by_columns(rows, insensitive) if insensitive else rows.order
 
@@ -259,7 +259,7 @@ def _runs_of(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.cumsum(np.append(False, keys[1:] != keys[:-1])[: len(keys)], dtype=np.uint64)
 
 
-def _settled(rows: _Rows, codes: NDArray[np.unsignedinteger]) -> _Rows:
+def _in_order(rows: _Rows, codes: NDArray[np.unsignedinteger]) -> _Rows:
     """Sort alike rows by their codes, and equal ones by their places in the table."""
     tied = rows.tied
     if not len(tied):

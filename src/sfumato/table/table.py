@@ -85,9 +85,9 @@ class Table:
         """Check frame, roles and kinds against each other."""
         if self.frame.height == 0:
             raise InputError("the table has no records")
-        wanted = {*self.schema.quasi_identifying, *self.schema.sensitive, *self.schema.insensitive}
+        names = {*self.schema.quasi_identifying, *self.schema.sensitive, *self.schema.insensitive}
         problems = [
-            f"column {name!r} has a role but is not in the table" for name in sorted(wanted - {*self.frame.columns})
+            f"column {name!r} has a role but is not in the table" for name in sorted(names - {*self.frame.columns})
         ]
         problems.extend(
             f"column {name!r} has a type that does not suit the kind {kind}"

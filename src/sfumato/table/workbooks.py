@@ -156,18 +156,18 @@ class Workbook:
         shared = self._shared({_shared_index(cell) for _, cells in found for cell in cells.values()} - {None})
         return [Row(number, {column: _text(cell, shared) for column, cell in cells.items()}) for number, cells in found]
 
-    def _shared(self, wanted: Collection[int | None]) -> dict[int, str]:
+    def _shared(self, numbers: Collection[int | None]) -> dict[int, str]:
         """Return texts that cells share, reading no further than the last one that is wanted."""
         texts: dict[int, str] = {}
-        if not wanted:
+        if not numbers:
             return texts
-        last = max(index for index in wanted if index is not None)
+        last = max(index for index in numbers if index is not None)
         with damage_told(), zipfile.ZipFile(self.path) as archive:
             part = next(name for name in archive.namelist() if name.lower().endswith("/sharedstrings.xml"))
             with archive.open(part) as stream:
                 entries = (item for _, item in ElementTree.iterparse(stream) if _local(item) == "si")
                 for index, item in enumerate(entries):
-                    if index in wanted:
+                    if index in numbers:
                         texts[index] = _written(item)
                     if index == last:
                         break
@@ -591,26 +591,26 @@ def open_sheet(given: Given) -> TableSource:
     Raises ``InputError`` when there is no such sheet, when it is not said which, or when no row of names can be told.
     """
     book = open_workbook(given.file)
-    sheet = _meant(book, given.place.sheet)
-    said = CellRange() if given.place.range is None else CellRange.of(given.place.range)
+    sheet = _sheet_of(book, given.place.sheet)
+    range_of_cells = CellRange() if given.place.range is None else CellRange.of(given.place.range)
     rows = [
-        Row(row.number, {column: text for column, text in row.cells.items() if said.has(column, row.number)})
-        for row in book.first_rows(sheet, said.top or 0, _ROWS_LOOKED_AT)
+        Row(row.number, {column: text for column, text in row.cells.items() if range_of_cells.has(column, row.number)})
+        for row in book.first_rows(sheet, range_of_cells.top or 0, _ROWS_LOOKED_AT)
     ]
     rows = [row for row in rows if row.cells]
     if not rows:
         raise InputError("there is nothing in the sheet, or in its range; name another with sheet and range")
     if not given.layout.header:
-        return _without_names(book, sheet, said, rows, given.layout.columns or ())
-    first = rows[0] if said.top in (None, rows[0].number) else Row(said.top, {})
-    _refuse_title(book, sheet, said, first, rows)
+        return _without_names(book, sheet, range_of_cells, rows, given.layout.columns or ())
+    first = rows[0] if range_of_cells.top in (None, rows[0].number) else Row(range_of_cells.top, {})
+    _refuse_title(book, sheet, range_of_cells, first, rows)
     columns = {column: name for column, name in sorted(first.cells.items()) if name}
     places = {name: column for column, name in columns.items()}
-    cells = replace(said, top=first.number + 1)
+    cells = replace(range_of_cells, top=first.number + 1)
     return WorkbookSource(book, sheet, cells, places, tuple(columns.values()))
 
 
-def _meant(book: Workbook, name: str | None) -> Sheet:
+def _sheet_of(book: Workbook, name: str | None) -> Sheet:
     listed = ", ".join(repr(sheet.name) for sheet in book.sheets)
     if name is not None:
         found = [sheet for sheet in book.sheets if sheet.name == name]
@@ -641,13 +641,13 @@ def _without_names(
     return WorkbookSource(book, sheet, cells, dict(zip(names, range(left, right + 1), strict=True)), tuple(names))
 
 
-def _refuse_title(book: Workbook, sheet: Sheet, said: CellRange, first: Row, rows: Sequence[Row]) -> None:
+def _refuse_title(book: Workbook, sheet: Sheet, cells: CellRange, first: Row, rows: Sequence[Row]) -> None:
     """Refuse a first row that does not name the columns of the rows below."""
     fullest = max(rows, key=lambda row: len(row.cells))
     filled, named = {column for row in rows for column in row.cells}, first.cells.keys()
-    if 2 * len(named) < len(fullest.cells) or (len(named) < len(fullest.cells) and _merged(book, sheet, said)):
+    if 2 * len(named) < len(fullest.cells) or (len(named) < len(fullest.cells) and _merged(book, sheet, cells)):
         proposed = f"{cell_name(min(filled), fullest.number)}:{column_letters(max(filled))}"
-        why = " and has merged cells" if _merged(book, sheet, said) else ""
+        why = " and has merged cells" if _merged(book, sheet, cells) else ""
         raise InputError(
             f"row {first.number + 1} names {counted(len(named), 'column')}{why}, but row {fullest.number + 1} fills "
             f"{len(fullest.cells)} cells; say where the names and the records stand, for example with range = "

@@ -262,11 +262,11 @@ class Similarity(Checked):
             described = target.original.schema.sensitive.get(name)
             if described is not None and described.hierarchy is not None:
                 nodes = self._nodes(target, name, described.hierarchy)
-                told = f"within one node of level {self.level}"
-                results.append(self._result(target, name, partial(_in_one_node, nodes), told))
+                claim_in_words = f"within one node of level {self.level}"
+                results.append(self._result(target, name, partial(_in_one_node, nodes), claim_in_words))
             elif is_measured(target.original.kinds[name]):
-                told = f"within {100 * self.width:g} % of its range"
-                results.append(self._result(target, name, partial(_in_one_range, self.width), told))
+                claim_in_words = f"within {100 * self.width:g} % of its range"
+                results.append(self._result(target, name, partial(_in_one_range, self.width), claim_in_words))
         if not results:
             raise PolicyError(
                 "similarity: needs a sensitive attribute with numbers, dates or a hierarchy; other values are near "
@@ -274,14 +274,14 @@ class Similarity(Checked):
             )
         return tuple(results)
 
-    def _result(self, target: Target, name: str, claim: partial[_Claims], told: str) -> AttackResult:
+    def _result(self, target: Target, name: str, claim: partial[_Claims], claim_in_words: str) -> AttackResult:
         return _result_of(
             target,
             name,
             claim,
             attack=self.name,
             knows=f"everybody's quasi-identifying values, who is in the data, and which values of {name} are near",
-            goal=f"whose {name} was told to {told}",
+            goal=f"whose {name} was told to {claim_in_words}",
             helps="t-closeness with the distance of ordered values or of a hierarchy, which counts near values as near",
         )
 
@@ -424,7 +424,9 @@ _Claim = Callable[[Posterior, OwnValues], _Claims]
 
 def claimed(target: Target, table: Table, sensitive: str, claim: _Claim) -> _Claims:
     """Make the claims about everybody in a table, a block of people at a time."""
-    return _Claims.joined([claim(told.known, told.own) for told in posteriors_of_people(target, table, sensitive)])
+    return _Claims.joined(
+        [claim(posterior.known, posterior.own) for posterior in posteriors_of_people(target, table, sensitive)]
+    )
 
 
 def _result_of(
@@ -466,9 +468,9 @@ def _curve(inside: _Claims, outside: _Claims | None, bound: float | None) -> Bel
     """Rank people by what is believed of them; the verdict stays with what is claimed."""
     if inside.belief is None:
         return None
-    told, others = (
+    people, others = (
         None if one is None or one.belief is None else Beliefs(one.belief, one.right) for one in (inside, outside)
     )
-    assert told is not None
+    assert people is not None
     guessing = tuple(0.0 if one is None else float(one.guessed.mean()) for one in (inside, outside))
-    return draw_curve(told, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)
+    return draw_curve(people, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)

@@ -109,8 +109,8 @@ class Corruption(Checked):
         if groups is None:
             return self._unplayed(sensitive, "groups or values are too many to keep count of")
         code_of = {value: code for code, value in enumerate(groups.values)}
-        told = text_of(cohort.frame[sensitive]).to_list()
-        truth = np.array([code_of.get(text, -1) for text in told], dtype=np.int64)
+        values = text_of(cohort.frame[sensitive]).to_list()
+        truth = np.array([code_of.get(text, -1) for text in values], dtype=np.int64)
         drawn = generator_of(target, _SALT).permutation(cohort.members)
         known = np.zeros(len(truth), dtype=np.bool_)
         known[drawn[: max(1, round(self.corrupted * cohort.members))]] = True
@@ -128,13 +128,13 @@ class Corruption(Checked):
         tried: NDArray[np.int64],
         left: _LeftOver,
     ) -> AttackResult:
-        told, plain = left.beliefs(tried, truth), taken_out(left.groups, truth, None).beliefs(tried, truth)
+        beliefs, plain = left.beliefs(tried, truth), taken_out(left.groups, truth, None).beliefs(tried, truth)
         inside = tried < cohort.members
         people, others = truth[tried[inside]], truth[tried[~inside]]
         usual = usual_share(people, np.arange(len(people)))
         usual_of_others = usual_share(others, np.arange(len(others))) if len(others) else 0.0
         members, outside = (
-            Beliefs(told.belief[some], told.right[some], plain.right[some]) for some in (inside, ~inside)
+            Beliefs(beliefs.belief[some], beliefs.right[some], plain.right[some]) for some in (inside, ~inside)
         )
         by_group, of_others = (float(one.guessed.mean()) if one.people else 0.0 for one in (members, outside))  # type: ignore[union-attr]
         population = known_from_others(cohort, sensitive, ranges=max(2, len(left.groups.values)))

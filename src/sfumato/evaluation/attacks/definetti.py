@@ -147,9 +147,9 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
     Also returns the share of them who have the most frequent value.
     """
     known = cohort.known
-    told = known.places[known.places >= cohort.members]
+    others = known.places[known.places >= cohort.members]
     outside, person = truth[cohort.members :], known.person_of[cohort.members :] - cohort.insiders
-    found = beliefs_of(model.shares(told), known.person_of[told] - cohort.insiders, outside, person)
+    found = beliefs_of(model.shares(others), known.person_of[others] - cohort.insiders, outside, person)
     return found, usual_share(outside, person)
 
 
@@ -202,16 +202,16 @@ def _read_buckets(pieces: Sequence[ExactPart], people: Table, sensitive: str, *,
 def _column(
     piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], answer: NDArray[np.int64] | None
 ) -> _KnownColumn:
-    codes, told, sizes = [], [], []
+    codes, codes_of_pieces, sizes = [], [], []
     for name in names:
         rows, held = number_alike(piece.frame[piece.label_of[name]], people[name])
         size = int(max(rows.max(), held.max())) + 1
         bin_of = bins_of(sum_by_code(rows, piece.records, size), ordered=people.schema[name].is_numeric())
         codes.append(bin_of[rows])
-        told.append(bin_of[held])
+        codes_of_pieces.append(bin_of[held])
         sizes.append(int(bin_of.max()) + 1)
     vector, held = number_part_rows(piece, people, names)
-    return _KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(told), tuple(sizes), answer)
+    return _KnownColumn(piece.bucket, vector, held, tuple(codes), tuple(codes_of_pieces), tuple(sizes), answer)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -243,11 +243,11 @@ class _Guesses:
 
 
 def _guess(
-    buckets: _BucketReading, told: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
+    buckets: _BucketReading, known_places: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
 ) -> _Guesses:
     """Learn the links of each column and guess the values of people.
 
-    `buckets`: The release, read against records of people. `told`: int64 (r,): places of the records that are known.
+    `buckets`: the release, read against records. `known_places`: int64 (r,): places of the records that are known.
     `person`: int64 (r,): whose they are. `rounds`, `exact`: As for
     :func:`sfumato.evaluation.attacks.definetti.learn_links`.
     """
@@ -266,7 +266,7 @@ def _guess(
     prior = sum_by_code(stock.value_of, stock.counts, stock.values)
     codes = tuple(codes for column in columns for codes in column.told)
     masses = [_masses(column, link, stock) for column, link in zip(columns, links, strict=True)]
-    weights = _of_people(*_weights([column.held[told] for column in columns], masses), person)
+    weights = _of_people(*_weights([column.held[known_places] for column in columns], masses), person)
     model = NaiveBayes(buckets.answers, prior, tuple(tables), codes)
     return _Guesses(model, _likeliest(weights, "learnt"), _likeliest(weights, "worlds"))
 

@@ -269,11 +269,11 @@ def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64
         yield chosen[same], from_code, to_code, records
 
 
-def _usual_values(knowledge: RegisterAttribute, told: NDArray[np.int32]) -> NDArray[np.float64]:
+def _usual_values(knowledge: RegisterAttribute, codes_in_register: NDArray[np.int32]) -> NDArray[np.float64]:
     """Count each value among some people, float64 (codes,)."""
     size = knowledge.attribute.size
     # One more counter is for values that are not in the hierarchy.
-    return np.bincount(told[told >= 0], minlength=size + 1)[:size].astype(np.float64)
+    return np.bincount(codes_in_register[codes_in_register >= 0], minlength=size + 1)[:size].astype(np.float64)
 
 
 def _smallest_side(target: Target) -> int:

@@ -103,8 +103,8 @@ class Fingerprint(Checked):
     def _certainty(self, found: Fingerprints) -> Certainty | None:
         """Count the people whom the attacker finds for certain; None without one, as the others are picked."""
         alone = found.fewest == 1 if self.choice == "worst" else found.chance >= 1 - SURE
-        told = int((alone & (found.company > 1)).sum())
-        return Certainty(told) if told else None
+        count = int((alone & (found.company > 1)).sum())
+        return Certainty(count) if count else None
 
     def _rate(self, found: Fingerprints) -> Rate:
         """Score picking one of those who fit, beside picking anybody of the class."""

@@ -126,12 +126,12 @@ class Intersection(Checked):
 
     def _tried(self, target: Target, earlier: Published, people: Table, name: str) -> _Tried:
         known = known_records(target, people)
-        told = (
+        beliefs = (
             _of_records(target, earlier, people, name)
             if known.alone
             else _of_people(target, earlier, people, known, name)
         )
-        parts = [self._compared(*some) for some in told]
+        parts = [self._compared(*some) for some in beliefs]
         return _Tried(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _compared(self, later: Posterior, earlier: NDArray[np.float64], own: OwnValues) -> tuple[NDArray[Any], ...]:
@@ -215,9 +215,9 @@ class _Tried:
 
 def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
-    told, others = (None if one is None else one.beliefs() for one in (inside, outside))
-    assert told is not None
-    return draw_curve(told, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
+    people, others = (None if one is None else one.beliefs() for one in (inside, outside))
+    assert people is not None
+    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -81,8 +81,8 @@ class Answers:
             return cls(len(texts), {text: code for code, text in enumerate(texts)}, None)
         numbers = _numbers(pl.Series(texts, dtype=pl.String))
         edges = _edges(numbers, sum_by_code(codes, records, len(texts)), ranges)
-        told = _ranks(numbers, edges)
-        return cls(len(edges) + 2, dict(zip(texts, told.tolist(), strict=True)), edges)
+        ranks = _ranks(numbers, edges)
+        return cls(len(edges) + 2, dict(zip(texts, ranks.tolist(), strict=True)), edges)
 
     def codes(self, column: pl.Series) -> NDArray[np.int64]:
         """Return the answer that is right for each value of an original column, `_NOT_PUBLISHED` if none is."""
@@ -110,11 +110,11 @@ def _numbers(column: pl.Series) -> NDArray[np.float64]:
 
 
 def _edges(numbers: NDArray[np.float64], records: NDArray[np.float64], ranges: int) -> NDArray[np.float64]:
-    told = np.isfinite(numbers)
-    order = np.argsort(numbers[told])
-    rising, below = numbers[told][order], np.cumsum(records[told][order])
-    wanted = below[-1] * np.arange(1, ranges) / ranges
-    return np.unique(rising[np.minimum(np.searchsorted(below, wanted, side="right"), len(rising) - 1)])
+    is_number = np.isfinite(numbers)
+    order = np.argsort(numbers[is_number])
+    rising, below = numbers[is_number][order], np.cumsum(records[is_number][order])
+    cuts = below[-1] * np.arange(1, ranges) / ranges
+    return np.unique(rising[np.minimum(np.searchsorted(below, cuts, side="right"), len(rising) - 1)])
 
 
 def _ranks(numbers: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -153,8 +153,8 @@ class NaiveBayes:
         smoothed = self.prior + 1 / max(1, len(self.prior))
         logs = np.tile(np.log(smoothed / smoothed.sum()), (len(self.codes[0][rows]), 1))
         for counts, codes in zip(self.counts, self.codes, strict=True):
-            told = _log_chances(counts, self.prior)
-            logs += np.vstack([told, np.zeros(told.shape[1])])[codes[rows]]
+            chances = _log_chances(counts, self.prior)
+            logs += np.vstack([chances, np.zeros(chances.shape[1])])[codes[rows]]
         logs -= logs.max(axis=1, keepdims=True)
         shares = np.exp(logs)
         result: NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
@@ -350,10 +350,10 @@ def boosted_trees(
     labels = {name: np.concatenate([table[name] for table in tables]) for name in (*names, sensitive)}
     drawn = {name: joint.spreads[name].draw(labels[name], generator) for name in labels}
     truth = answers.codes(_texts(domains[sensitive], drawn[sensitive]))
-    told = truth >= 0
+    has_answer = truth >= 0
     chances = np.zeros((people.height, answers.size))
-    if len(np.unique(truth[told])) < 2:
-        chances[:, truth[told][0] if told.any() else 0] = 1.0
+    if len(np.unique(truth[has_answer])) < 2:
+        chances[:, truth[has_answer][0] if has_answer.any() else 0] = 1.0
         return BoostedTrees(answers, chances)
     model = boosting.HistGradientBoostingClassifier(
         categorical_features=[_is_category(domains[name]) for name in names],
@@ -369,7 +369,7 @@ def boosted_trees(
     with warnings.catch_warnings(), import_module("threadpoolctl").threadpool_limits(1):
         # Answers that one record has are no mistake here.
         warnings.simplefilter("ignore")
-        model.fit(train[told], truth[told])
+        model.fit(train[has_answer], truth[has_answer])
         chances[:, model.classes_] = model.predict_proba(asked)
     return BoostedTrees(answers, chances)
 
@@ -556,11 +556,11 @@ class AttributeInference(Checked):
         self, target: Target, cohort: Cohort, sensitive: str, model: NaiveBayes | BoostedTrees, truth: NDArray[np.int64]
     ) -> _Predicted:
         """Predict the value of each record."""
-        told, who_of = distinct_people(cohort.table)
-        named, alone = np.zeros(told.height, dtype=np.int64), np.zeros(told.height, dtype=np.int64)
-        belief = np.zeros(told.height)
-        blocks = posterior_blocks(_as_marginal(target.published), told, sensitive=sensitive, recoding=target.recoding)
-        one_of = first_records(who_of, told.height)
+        people, who_of = distinct_people(cohort.table)
+        named, alone = np.zeros(people.height, dtype=np.int64), np.zeros(people.height, dtype=np.int64)
+        belief = np.zeros(people.height)
+        blocks = posterior_blocks(_as_marginal(target.published), people, sensitive=sensitive, recoding=target.recoding)
+        one_of = first_records(who_of, people.height)
         for rows, known in blocks:
             learnt = model.shares(one_of[rows])
             fitting = known.shares * known.candidates[:, None]
@@ -579,11 +579,11 @@ class AttributeInference(Checked):
         belief: list[NDArray[np.float64]] = []
         published = _as_marginal(target.published)
         for some, places in blocks_of_people(cohort.known, model.answers.size):
-            part, told = cohort.table.take(places), places[some.places]
+            part, place_of = cohort.table.take(places), places[some.places]
             known = peoples_posterior(published, part, some, sensitive, target.recoding, together=target.rows.together)
             groups = known.groups
             assert groups is not None
-            learnt = model.shares(told)
+            learnt = model.shares(place_of)
             fitting = (groups.shares * groups.candidates[:, None])[groups.group_of]
             tallies = _summed(fitting, model.answers.codes_of_texts(known.values), model.answers.size)
             chances = tallies + self.strength * learnt

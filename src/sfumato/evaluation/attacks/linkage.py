@@ -189,16 +189,16 @@ def as_many_known(candidates: NDArray[np.int64], victims: Victims) -> NDArray[np
 
 
 def _at_least_so_many(
-    tries: NDArray[np.int64], chance: NDArray[np.float64], wanted: NDArray[np.int64]
+    tries: NDArray[np.int64], chance: NDArray[np.float64], least: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the chance that at least so many of some tries succeed (binomial); wanted : 1 or above."""
+    """Return the chance that at least so many of some tries succeed (binomial); least : 1 or above."""
     below = (1 - chance) ** tries
     total, term = below.copy(), below.copy()
     odds = np.divide(chance, 1 - chance, out=np.zeros(len(chance)), where=chance < 1)
-    for successes in range(1, int(wanted.max(initial=1))):
+    for successes in range(1, int(least.max(initial=1))):
         term = term * np.maximum(tries - successes + 1, 0) / successes * odds
-        total += np.where(wanted > successes, term, 0.0)
-    sure = (chance >= 1) & (tries >= wanted)
+        total += np.where(least > successes, term, 0.0)
+    sure = (chance >= 1) & (tries >= least)
     return np.where(sure, 1.0, np.clip(1 - total, 0.0, 1.0))
 
 
@@ -217,9 +217,9 @@ def distinct_vectors(
     codes: Sequence[NDArray[np.int32]], own: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the distinct vectors of codes with the own key last, and which of them each person has."""
-    told = np.column_stack([*codes, own]).astype(np.int64)
-    vector_of, count = group_records((told + 1).astype(np.uint32))
-    return told[first_records(vector_of, count)], vector_of
+    vectors = np.column_stack([*codes, own]).astype(np.int64)
+    vector_of, count = group_records((vectors + 1).astype(np.uint32))
+    return vectors[first_records(vector_of, count)], vector_of
 
 
 _Widened = tuple[list[RegisterAttribute], PublishedClasses]

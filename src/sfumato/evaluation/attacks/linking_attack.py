@@ -121,8 +121,10 @@ def linking_attack(
     owner = number_people(register[identity]).astype(np.int64) if several and identity else np.arange(register.height)
     owner, _ = first_numbered(owner, owner[:0])
     answers = _answers(publication, known, owner, together=together)
-    told = None if truth is None else _true_people(register[str(identity)], owner, truth, sensitive, publication.values)
-    return _scored(publication, answers, told, shared, sensitive, threshold)
+    true_people = (
+        None if truth is None else _true_people(register[str(identity)], owner, truth, sensitive, publication.values)
+    )
+    return _scored(publication, answers, true_people, shared, sensitive, threshold)
 
 
 @dataclass(frozen=True)
@@ -296,8 +298,8 @@ def _answers(
     people = int(owner.max()) + 1
     times = np.bincount(owner, minlength=people).astype(np.int64)
     scattered = people < len(owner) and not together
-    told, classes = (known, publication) if scattered else widened(known, publication, owner, people)
-    candidates, likeliest, agreeing = _counted(classes, told)
+    knowledge, classes = (known, publication) if scattered else widened(known, publication, owner, people)
+    candidates, likeliest, agreeing = _counted(classes, knowledge)
     share = agreeing / np.maximum(candidates, 1)
     if not scattered:
         certainty = np.minimum(times, candidates) / np.maximum(candidates, 1)
@@ -327,20 +329,20 @@ def _counted(
 def _scored(
     publication: PublishedClasses,
     answers: _Answers,
-    told: _TruePeople | None,
+    true_people: _TruePeople | None,
     shared: tuple[str, ...],
     sensitive: str,
     threshold: float,
 ) -> LinkageResult:
     candidates, share = answers.candidates, answers.share
     matched = candidates > 0
-    harmed = matched if told is None else told.inside
-    right = matched if told is None else matched & told.have(answers.likeliest)
+    harmed = matched if true_people is None else true_people.inside
+    right = matched if true_people is None else matched & true_people.have(answers.likeliest)
     people = int(harmed.sum())
     usual = np.full(len(candidates), publication.totals.argmax())
-    usually_right = publication.totals.max() if told is None else np.count_nonzero(told.have(usual))
-    guessed = float(usually_right / (publication.records if told is None else max(1, people)))
-    records = answers.known if told is None else told.records
+    usually_right = publication.totals.max() if true_people is None else np.count_nonzero(true_people.have(usual))
+    guessed = float(usually_right / (publication.records if true_people is None else max(1, people)))
+    records = answers.known if true_people is None else true_people.records
     picked = int(records[harmed].sum()) / (people * publication.records) if people else 1 / publication.records
     return LinkageResult(
         attributes=shared,
@@ -350,9 +352,9 @@ def _scored(
         known=int(answers.known.sum()),
         matched=int(matched.sum()),
         singled_out=int(answers.sole.sum()),
-        in_table=None if told is None else people,
-        false_matches=None if told is None else int((matched & ~harmed).sum()),
-        missed=None if told is None else int((harmed & ~matched).sum()),
+        in_table=None if true_people is None else people,
+        false_matches=None if true_people is None else int((matched & ~harmed).sum()),
+        missed=None if true_people is None else int((harmed & ~matched).sum()),
         reidentified=Rate(int((right & answers.sole).sum()), people, picked),
         learnt=Rate(int((right & (share == 1)).sum()), people, guessed),
         likely=Rate(int((right & (share >= threshold - 1e-12)).sum()), people, guessed),
@@ -459,10 +461,10 @@ def fits(
     >>> sorted(sf.fits(release, {"age": 31})["disease"])
     ['cold', 'flu']
     """
-    published, said = _opened(release)
+    published, edition = _opened(release)
     known = record if isinstance(record, pl.DataFrame) else _row(record)
     roles = schema or Schema(quasi_identifying=published.quasi_identifying, sensitive=published.sensitive)
-    return fitting_records(published.data, known, roles, recoding=recoding or said)
+    return fitting_records(published.data, known, roles, recoding=recoding or edition)
 
 
 def fitting_records(
@@ -483,8 +485,8 @@ def fitting_records(
     shifts = np.zeros(len(known), dtype=np.int64)
     labels = publication.label_of, publication.runs, publication.low, publication.high
     table = covering_classes(ClassCoverage(*labels, rows, shifts))
-    told = [int(row + each.codes[0]) for row, each in zip(rows, known, strict=False) if each.codes[0] >= 0]
-    fitting = np.bitwise_and.reduce(table[told], axis=0)
+    rows_of_people = [int(row + each.codes[0]) for row, each in zip(rows, known, strict=False) if each.codes[0] >= 0]
+    fitting = np.bitwise_and.reduce(table[rows_of_people], axis=0)
     fits = np.unpackbits(fitting.view(np.uint8), bitorder="little")[publication.class_of]
     return published.filter(pl.Series(fits.astype(np.bool_)))
 

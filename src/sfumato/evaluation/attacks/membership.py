@@ -118,8 +118,8 @@ class MembershipInference(Checked):
     def _of_people(self, target: Target, cohort: Cohort) -> NDArray[np.float64]:
         """Score people: the geometric mean over their known records, below 0 if no published record fits one."""
         known = cohort.known
-        told = cohort.table if len(known.places) == cohort.table.height else cohort.table.take(known.places)
-        scores = self._scores(target, told)
+        table = cohort.table if len(known.places) == cohort.table.height else cohort.table.take(known.places)
+        scores = self._scores(target, table)
         if known.alone:
             return scores
         owner = known.owners
@@ -129,7 +129,7 @@ class MembershipInference(Checked):
         below = np.bincount(owner, np.where(unfit, scores, 0.0), minlength=known.people) / known.counts
         found = np.where(np.bincount(owner, unfit, minlength=known.people) > 0, below, found)
         if target.rows.together and isinstance(target.published, PublishedTable):
-            return np.where(covered_by_one(target.published, told, owner, known.people, target.recoding), found, 0.0)
+            return np.where(covered_by_one(target.published, table, owner, known.people, target.recoding), found, 0.0)
         return found
 
     def _scores(self, target: Target, people: Table) -> NDArray[np.float64]:
@@ -144,16 +144,16 @@ class MembershipInference(Checked):
     def _pairs(
         self, members: NDArray[np.float64], outsiders: NDArray[np.float64], notes: tuple[str, ...]
     ) -> AttackResult:
-        told = Discrimination.of(members, outsiders)
-        low, high = told.interval
-        smaller = min(told.members, told.outsiders)
+        discrimination = Discrimination.of(members, outsiders)
+        low, high = discrimination.interval
+        smaller = min(discrimination.members, discrimination.outsiders)
         fitting = {"fitting_members": (members > 0).mean(), "fitting_outsiders": (outsiders > 0).mean()}
         return AttackResult(
             attack=self.name,
             knows=self._knows,
             goal="who were told from somebody who is not in the data",
-            success=Rate(told.area * smaller, smaller, 0.5),
-            figures={"auc": told.area, "auc_low": low, "auc_high": high, **fitting},
+            success=Rate(discrimination.area * smaller, smaller, 0.5),
+            figures={"auc": discrimination.area, "auc_low": low, "auc_high": high, **fitting},
             notes=notes,
             helps=_HELPS,
         )
@@ -294,15 +294,15 @@ def _of_pieces(pieces: Sequence[ExactPart], people: Table, sensitive: bool) -> N
     telling = [piece for piece in pieces if any(name in piece.label_of for name in wanted)]
     if not telling:
         raise nothing_shared()
-    parts, expected, seen = [], np.ones(people.height), set[str]()
+    parts, expected, past = [], np.ones(people.height), set[str]()
     for piece in telling:
         names = tuple(name for name in wanted if name in piece.label_of)
-        before = tuple(name for name in names if name in seen)
+        before = tuple(name for name in names if name in past)
         parts.append(_part(piece, people.frame, names, before))
         for name in names:
-            if name not in seen:
+            if name not in past:
                 expected *= _share_of(piece, people.frame, name)
-        seen.update(names)
+        past.update(names)
     degree = _degree(telling[0], parts)
     return np.divide(degree, expected, out=np.zeros(len(degree)), where=expected > 0)
 
@@ -326,9 +326,9 @@ class _PieceEvidence:
 
 
 def _part(piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], before: tuple[str, ...]) -> _PieceEvidence:
-    told, held = number_part_rows(piece, people, names)
-    seen, _ = number_part_rows(piece, people, before)
-    rows = pl.DataFrame({"vector": told, "bucket": piece.bucket, "seen": seen, "records": piece.records})
+    vectors, held = number_part_rows(piece, people, names)
+    earlier, _ = number_part_rows(piece, people, before)
+    rows = pl.DataFrame({"vector": vectors, "bucket": piece.bucket, "seen": earlier, "records": piece.records})
     # Equal vectors agree on what was seen before.
     agreeing = rows.group_by("vector", "bucket", "seen").agg(pl.sum("records"))
     among = rows.group_by("bucket", "seen").agg(pl.sum("records").alias("among"))
@@ -338,9 +338,9 @@ def _part(piece: ExactPart, people: pl.DataFrame, names: tuple[str, ...], before
 
 def _share_of(piece: ExactPart, people: pl.DataFrame, name: str) -> NDArray[np.float64]:
     """Return the share of the records that have each person's value of one attribute."""
-    told, held = number_part_rows(piece, people, (name,))
-    size = int(max(told.max(), held.max())) + 1
-    return sum_by_code(told, piece.records / piece.records.sum(), size)[held]
+    vectors, held = number_part_rows(piece, people, (name,))
+    size = int(max(vectors.max(), held.max())) + 1
+    return sum_by_code(vectors, piece.records / piece.records.sum(), size)[held]
 
 
 def _degree(first: ExactPart, parts: Sequence[_PieceEvidence]) -> NDArray[np.float64]:
@@ -494,7 +494,7 @@ class ShadowMembership(Checked):
         )
 
     def _unplayed(self, why: str) -> tuple[AttackResult, ...]:
-        told = AttackResult(
+        result = AttackResult(
             attack=self.name,
             knows="everybody's values, the algorithm, and people who are not in the data",
             goal="who were told from somebody who is not in the data",
@@ -502,7 +502,7 @@ class ShadowMembership(Checked):
             notes=(why,),
             unplayed=why,
         )
-        return (told,)
+        return (result,)
 
 
 def _above(scores: NDArray[np.float64], shadows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -318,14 +318,14 @@ class Minimality(Checked):
         game = open_slice_game(solver, problem, target.original, published)
         if isinstance(game, str):
             return tuple(self._unplayed(name, (game,)) for name in names)
-        told = self._learnt(game, target)
-        if told is None:
+        beliefs = self._learnt(game, target)
+        if beliefs is None:
             return tuple(self._unplayed(name, (_HARDLY,)) for name in names)
         notes = ("everybody's bucket is taken to be known",)
         return tuple(
             self._scored(name, learnt, sliced_values(game, own, attribute), target, (game.records, notes))
             for own in [np.tile(np.arange(game.records)[:, None], (1, len(names)))]
-            for attribute, (name, learnt) in enumerate(zip(names, told, strict=True))
+            for attribute, (name, learnt) in enumerate(zip(names, beliefs, strict=True))
         )
 
     def _learnt(self, game: SliceGame, target: Target) -> list[_WorldBeliefs] | None:
@@ -401,14 +401,14 @@ class Minimality(Checked):
     def _scored(
         self,
         name: str,
-        told: _WorldBeliefs,
+        beliefs: _WorldBeliefs,
         truth: NDArray[np.int64],
         target: Target,
         about: tuple[int, tuple[str, ...]],
     ) -> AttackResult:
         """Judge what was believed; `about` is how many people there are, and notes."""
         everybody, notes = about
-        cells, shares, belief, doubt = told.cells, told.cells.shares, told.belief, told.doubt
+        cells, shares, belief, doubt = beliefs.cells, beliefs.cells.shares, beliefs.belief, beliefs.doubt
         group, rises = np.arange(len(belief)), belief - shares
         enough: NDArray[np.bool_] = rises >= np.maximum(self.rise, _SPREADS * doubt) - SURE
         claims = cells.claimable(belief) & enough
@@ -422,8 +422,8 @@ class Minimality(Checked):
             "highest_rise": float(rises[group, claim][claimed].max(initial=0.0)),
             "average_certainty": float(cells.certainty(belief, truth).mean()),
             "average_certainty_by_class": float(cells.certainty(shares, truth).mean()),
-            "worlds": float(told.worlds),
-            "worlds_left": told.left,
+            "worlds": float(beliefs.worlds),
+            "worlds_left": beliefs.left,
         }
         result = self._result(name, Rate(float(right.sum()), int(made.sum()), float(baseline)), figures, notes)
         named = np.where(claimed, claim, shares.argmax(axis=1))
@@ -486,8 +486,8 @@ def _seconds_of(run: Callable[[], object]) -> float:
 def _curve(cells: Cells, surest: NDArray[np.float64], right: NDArray[np.bool_], bound: float | None) -> BeliefCurve:
     """Rank people by the belief in what is named of them, the class's own share where it did not rise."""
     group = cells.group_of
-    told = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
-    return draw_curve(told, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
+    people = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
+    return draw_curve(people, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
 
 
 _MOST_CELLS = 1 << 25
@@ -635,8 +635,8 @@ def _granted(
     again = pl.DataFrame(
         [column.labels.gather(column.per_class).alias(column.attribute.name) for column in recoded.columns]
     ).with_columns(pl.Series("", recoded.sizes, dtype=pl.Int64))
-    seen = published.data.select(text_of(published.data[name]).alias(name) for name in names)
-    counts = seen.group_by(exactly(*names)).len("").cast({"": pl.Int64})
+    texts = published.data.select(text_of(published.data[name]).alias(name) for name in names)
+    counts = texts.group_by(exactly(*names)).len("").cast({"": pl.Int64})
     every = exactly(*again.columns)
     if not again.sort(every).equals(counts.select(every).sort(every)):
         return None

@@ -201,8 +201,8 @@ def nearest_links(
     if not together and not victims.alone:
         return _nearest_of_records(published, victims, reading, threads)
     some = _so_many(reading.known, victims.owner)
-    told = [replace(one, codes=one.codes[some]) for one in reading.known]
-    known, publication = side_by_side(told, reading.publication, victims.owner[some], victims.people)
+    codes_of_some = [replace(one, codes=one.codes[some]) for one in reading.known]
+    known, publication = side_by_side(codes_of_some, reading.publication, victims.owner[some], victims.people)
     asked = pair_keys(victims, reading.own)
     candidates, alike, distances = _nearest(published, known, publication, asked.person, asked.key, threads)
     found = candidates[asked.first]
@@ -258,7 +258,7 @@ def _nearest(
         )
 
     parts = each(found, range(0, len(vectors), PEOPLE), threads)
-    candidates, alike, distances = (np.concatenate(told)[vector_of] for told in zip(*parts, strict=True))
+    candidates, alike, distances = (np.concatenate(arrays)[vector_of] for arrays in zip(*parts, strict=True))
     return candidates, alike, distances
 
 

@@ -160,7 +160,7 @@ class NoisyLinkage(Checked):
         inside = tried[victims.inside[tried]]
         k = smallest_promised(target.models_of_victims) if target.published.kind == "generalized-table" else None
         guess = 1 / max(1, RECORDS[target.published.kind](target.published).height)
-        told = Beliefs(found.belief[inside], found.found[inside])
+        beliefs = Beliefs(found.belief[inside], found.found[inside])
         bound = None if k is None or target.rows.promised else 1 / k
         return replace(
             self._result(names, target.register is not None),
@@ -170,7 +170,7 @@ class NoisyLinkage(Checked):
                 "believed_wrong": float(found.wrong.mean()),
             },
             allowed=bound,
-            curve=draw_curve(told, None, None, guessing=(guess, 0.0), bound=bound, alone=_ALONE),
+            curve=draw_curve(beliefs, None, None, guessing=(guess, 0.0), bound=bound, alone=_ALONE),
         )
 
     def _result(self, names: tuple[str, ...], register: bool) -> AttackResult:
@@ -254,11 +254,11 @@ class _ComparedAttribute:
         else:
             low, high = publication.low[run], publication.high[run]
         low, high = np.where(there, low, 1).astype(np.int32), np.where(there, high, -1).astype(np.int32)
-        told = known.codes[known.codes != UNKNOWN]
-        up_to = np.concatenate([[0], np.cumsum(np.bincount(told, minlength=known.attribute.size + 1))])
+        codes = known.codes[known.codes != UNKNOWN]
+        up_to = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=known.attribute.size + 1))])
         people = np.where(there, up_to[high + 1] - up_to[np.minimum(low, len(up_to) - 1)], 0).sum(axis=1)
-        least = 0.5 / max(1, len(told))
-        chance = np.maximum(people / max(1, len(told)), least)[label_of]
+        least = 0.5 / max(1, len(codes))
+        chance = np.maximum(people / max(1, len(codes)), least)[label_of]
         return cls(label_of.astype(np.int64), chance, low, high)
 
     def agrees(self, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -345,8 +345,8 @@ class AgreementWeights:
                     codes = self.codes[block, place]
                     by_chance = wrong[place] * each.chance
                     mistaken = np.where(each.agrees(codes), by_chance / (1 - wrong[place] + by_chance), 1.0)
-                    told = codes != UNKNOWN
-                    mistakes[place] += (shares * mistaken)[told].sum()
-                    known[place] += told.sum()
+                    is_known = codes != UNKNOWN
+                    mistakes[place] += (shares * mistaken)[is_known].sum()
+                    known[place] += is_known.sum()
             wrong = np.clip(mistakes / np.maximum(known, 1), FEWEST_WRONG, 0.5)
         return wrong

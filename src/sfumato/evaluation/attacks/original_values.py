@@ -243,9 +243,9 @@ class TableCells:
         some = replace(
             self.publication, label_of=self.publication.label_of[chosen], sizes=self.publication.sizes[chosen]
         )
-        told = np.ascontiguousarray(np.column_stack([each.codes for each in self.known]))
+        codes = np.ascontiguousarray(np.column_stack([each.codes for each in self.known]))
         coverage = coverage_of(some, self.known)
-        return fitting_pairs(told, coverage, covering_classes(coverage))
+        return fitting_pairs(codes, coverage, covering_classes(coverage))
 
 
 def read_cells(
@@ -266,8 +266,8 @@ def read_cells(
 def shared_names(published: PublishedTable, people: Table, *, sensitive: bool) -> tuple[str, ...]:
     """Name the quasi-identifying attributes, and the sensitive ones if wanted, that the release and people share."""
     schema = people.schema
-    wanted = (*schema.quasi_identifying, *(schema.sensitive if sensitive else ()))
-    return tuple(name for name in wanted if name in published.data.columns and name in people.frame.columns)
+    names = (*schema.quasi_identifying, *(schema.sensitive if sensitive else ()))
+    return tuple(name for name in names if name in published.data.columns and name in people.frame.columns)
 
 
 def _known(people: Table, names: tuple[str, ...]) -> tuple[RegisterAttribute, ...]:
@@ -291,10 +291,10 @@ def _spread(publication: PublishedClasses, place: int, size: int) -> LabelSpread
     mass = np.full(size, 1 / size)
     for _ in range(_ROUNDS):
         spread = LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
-        told = spread.over_codes(records)
-        if told.sum() == 0:
+        records_of_codes = spread.over_codes(records)
+        if records_of_codes.sum() == 0:
             break
-        mass = told / told.sum()
+        mass = records_of_codes / records_of_codes.sum()
     return LabelSpread(mass, label_of, _covered(mass, owner, low, high, len(labels)), owner, low, high)
 
 

@@ -69,8 +69,8 @@ class KnownRecords:
         chosen = (self.person_of >= start) & (self.person_of < stop)
         rows = np.flatnonzero(chosen)
         place_of = np.cumsum(chosen) - 1
-        told = self.places[chosen[self.places]]
-        return KnownRecords(self.person_of[rows] - start, place_of[told]), rows
+        some = self.places[chosen[self.places]]
+        return KnownRecords(self.person_of[rows] - start, place_of[some]), rows
 
 
 def known_records(target: Target, table: Table) -> KnownRecords:
@@ -319,8 +319,8 @@ def cohort_of(target: Target) -> Cohort:
     members, insiders = original.height, known.people
     if control is not None:
         others = known_records(target, control)
-        told = np.concatenate([known.places, others.places + members])
-        known = KnownRecords(np.concatenate([known.person_of, others.person_of + insiders]), told)
+        places = np.concatenate([known.places, others.places + members])
+        known = KnownRecords(np.concatenate([known.person_of, others.person_of + insiders]), places)
     return Cohort(Table(frame, schema, kinds, original.source), known, members, insiders)
 
 
@@ -343,5 +343,5 @@ def _unlike(one: pl.DataType, other: pl.DataType) -> bool:
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
     # Categories of two tables are numbered separately; as text they are comparable.
-    told = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
-    return frame.with_columns(exactly(*told).cast(pl.String))
+    names = [name for name, dtype in frame.schema.items() if isinstance(dtype, (pl.Categorical, pl.Enum))]
+    return frame.with_columns(exactly(*names).cast(pl.String))

@@ -134,11 +134,11 @@ def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float
     """Return the ends of the domain, declared or of the register, whose people may lie outside a declared one."""
     if numbers is None or not len(numbers):
         return 0.0, 0.0
-    seen = float(numbers[0]), float(numbers[-1])
+    ends = float(numbers[0]), float(numbers[-1])
     if setting.domain is None:
-        return seen
+        return ends
     low, high = domain_borders(name, kind, setting.domain)
-    return min(low, seen[0]), max(high, seen[1])
+    return min(low, ends[0]), max(high, ends[1])
 
 
 def _hierarchy_over(values: pl.Series, described: HierarchySpecification) -> Hierarchy | None:
@@ -387,10 +387,10 @@ def place_people(
         )
     known = tuple(read_register(people, schema, shared))
     publication = read_publication(published.data, sensitive or shared[0], known, recoding)
-    told = np.column_stack([each.codes for each in known])
-    vectors, vector_of = distinct_rows(told)
+    codes = np.column_stack([each.codes for each in known])
+    vectors, vector_of = distinct_rows(codes)
     only = [_single_bits(fitting) for _, fitting in _fitting(publication, known, vectors)]
-    return Placement(publication, known, told, np.concatenate(only)[vector_of])
+    return Placement(publication, known, codes, np.concatenate(only)[vector_of])
 
 
 def pair_with_classes(
@@ -412,20 +412,20 @@ def pair_with_classes(
 
 
 def are_covered(
-    publication: PublishedClasses, told: NDArray[np.int32], classes: NDArray[np.integer]
+    publication: PublishedClasses, codes: NDArray[np.int32], classes: NDArray[np.integer]
 ) -> NDArray[np.bool_]:
     """Tell for each person whether one class covers them.
 
-    `told`: int32 (n, q): codes of n people, `UNKNOWN` if nothing is known. `classes`: integers (n,): the class to check
-    for each. Returns: bool (n,). Cost O(n · q · log r) for r runs.
+    `codes`: int32 (n, q): those of n people, `UNKNOWN` if nothing is known. `classes`: integers (n,): the class to
+    check for each. Returns: bool (n,). Cost O(n · q · log r) for r runs.
     """
     # Runs of a label rise, and labels follow each other, so one search finds the run that a code may lie in.
-    width = int(max(publication.high.max(initial=0), told.max(initial=0))) + 2
+    width = int(max(publication.high.max(initial=0), codes.max(initial=0))) + 2
     owner = np.repeat(np.arange(len(publication.runs) - 1), np.diff(publication.runs))
     starts = owner * width + publication.low
-    verdict = np.ones(len(told), dtype=np.bool_)
-    for column in range(told.shape[1]):
-        label, code = publication.label_of[classes, column], told[:, column]
+    verdict = np.ones(len(codes), dtype=np.bool_)
+    for column in range(codes.shape[1]):
+        label, code = publication.label_of[classes, column], codes[:, column]
         run = np.searchsorted(starts, label.astype(np.int64) * width + np.maximum(code, 0), side="right") - 1
         inside = (run >= publication.runs[label]) & (np.append(publication.high, -1)[run] >= code)
         verdict &= inside | (code < 0)
@@ -528,9 +528,9 @@ def held_rows(
     classes covers the record, and has a row with its key that is no other record's.
     """
     record, place = join_entries(victims.own.person, found.person, victims.people)
-    told = np.column_stack([one.codes for one in own])
+    codes = np.column_stack([one.codes for one in own])
     covered = np.zeros(len(keys), dtype=np.bool_)
-    covered[record[are_covered(publication, told[record], found.owner[place])]] = True
+    covered[record[are_covered(publication, codes[record], found.owner[place])]] = True
     covered &= keys >= 0
     width = len(publication.values)
     asked = victims.own.person * width + np.maximum(keys, 0)

@@ -355,7 +355,7 @@ def attack(
     raise_together(errors)
     assert target is not None
     met, by_name = target, attacks is not None
-    played = beating(progress, "attacks", lambda told: _played(replace(met, progress=told), chosen, by_name=by_name))
+    played = beating(progress, "attacks", lambda beat: _played(replace(met, progress=beat), chosen, by_name=by_name))
     return replace(played, unplayed={**played.unplayed, **(_unplayed_of_series(release) if attacks is None else {})})
 
 
@@ -478,7 +478,7 @@ def _has(target: Target, need: str) -> bool:
 def _played(target: Target, chosen: Sequence[Attack], *, by_name: bool) -> Attacks:
     results: list[AttackResult] = []
     unplayed: dict[str, str] = {}
-    settled_target = _settled(target)
+    settled_target = _ordered_by_content(target)
     for place, one in enumerate(chosen):
         target.progress(one.name, place, len(chosen))
         if problem := _misfit(one, target):
@@ -518,7 +518,7 @@ def _results(one: Attack, target: Target, settled_target: Target) -> Sequence[At
         raise
 
 
-def _settled(target: Target) -> Target:
+def _ordered_by_content(target: Target) -> Target:
     """Let what is drawn depend on what records and published rows hold, and not on where they stand."""
     return replace(
         target,
@@ -560,8 +560,8 @@ def _unplayed_of_series(release: object) -> Mapping[str, str]:
     """Return what one release of a series cannot be attacked with, and why; nothing for a release by itself."""
     if isinstance(release, (str, Path)):
         with suppress(OSError, ValueError):
-            said = json.loads(read_regular_text(Path(release) / MARK))
-            if isinstance(said, dict) and said.get("series") is not None:
+            content = json.loads(read_regular_text(Path(release) / MARK))
+            if isinstance(content, dict) and content.get("series") is not None:
                 return dict.fromkeys(NAMES, _ELSEWHERE)
     return {}
 

@@ -85,8 +85,8 @@ def generalized_weights(
     known = read_register(people.frame, people.schema, shared)
     publication = read_publication(published.data, sensitive, known, recoding)
     if Form.MEAN in forms_of(known, recoding):
-        told, classes = (known, publication) if owner is None else side_by_side(known, publication, owner, count)
-        counted, candidates = nearest_values(classes, told, published.data)
+        knowledge, classes = (known, publication) if owner is None else side_by_side(known, publication, owner, count)
+        counted, candidates = nearest_values(classes, knowledge, published.data)
         totals = publication.totals.astype(np.float64)
         return ValueWeights(publication.values, counted.astype(np.float64), candidates.astype(np.float64), totals)
     if owner is not None:
@@ -150,15 +150,15 @@ def sliced_weights(published: SlicedTable, people: Table, sensitive: str, _: Rec
     # People are distinguished by their vectors in all columns; equal people get equal answers.
     who_of, count = group_records(np.column_stack([part.held for part in parts]).astype(np.uint32))
     one_of = first_records(who_of, count)
-    families, vectors, seen = list[_VectorBuckets](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
+    families, vectors, masks = list[_VectorBuckets](), list[NDArray[np.int64]](), list[NDArray[np.int64]]()
     for part in parts:
         vectors.append(
             part.held[one_of] + _add(families, _VectorBuckets.of(bucket, part.rows, part.held, part.value_of))
         )
         if part.rows_seen is None or part.held_seen is None:
-            seen.append(np.full(count, -1))
+            masks.append(np.full(count, -1))
         else:
-            seen.append(
+            masks.append(
                 part.held_seen[one_of] + _add(families, _VectorBuckets.of(bucket, part.rows_seen, part.held_seen))
             )
     holding = [place for place, part in enumerate(parts) if part.values]
@@ -171,7 +171,7 @@ def sliced_weights(published: SlicedTable, people: Table, sensitive: str, _: Rec
     weights, candidates = np.zeros((count, len(values))), np.zeros(count)
     sum_beliefs(
         np.column_stack(vectors),
-        np.column_stack(seen),
+        np.column_stack(masks),
         _indexed(families, bucket),
         np.array(holding),
         np.array(everything),
@@ -199,11 +199,11 @@ class _ColumnEvidence:
 
 
 def _parts_of(published: SlicedTable, people: Table, sensitive: str) -> list[_ColumnEvidence]:
-    parts, seen = [], set[str]()
+    parts, past = [], set[str]()
     for column, labels in zip(published.columns, labels_of(published.columns), strict=True):
         label_of = dict(zip(column, labels, strict=True))
         names = known_names(column, people)
-        before = [name for name in names if name in seen]
+        before = [name for name in names if name in past]
         rows, held = number_vectors_alike(published.data, [label_of[name] for name in names], people.frame, names)
         rows_seen, held_seen = (
             number_vectors_alike(published.data, [label_of[name] for name in before], people.frame, before)
@@ -214,7 +214,7 @@ def _parts_of(published: SlicedTable, people: Table, sensitive: str) -> list[_Co
             number_texts(published.data[label_of[sensitive]]) if sensitive in column else ((), np.zeros_like(rows))
         )
         parts.append(_ColumnEvidence(rows, held, rows_seen, held_seen, values, value_of))
-        seen.update(names)
+        past.update(names)
     return parts
 
 
@@ -732,9 +732,9 @@ _Found = tuple[tuple[str | None, ...], NDArray[np.float64], RecordGroups]
 
 
 def _one_group(
-    published: PublishedTable, told: Table, known: KnownRecords, sensitive: str, recoding: Recoding
+    published: PublishedTable, original: Table, known: KnownRecords, sensitive: str, recoding: Recoding
 ) -> _Found:
-    tallies = generalized_weights(published, told, sensitive, recoding, known.owners, known.people)
+    tallies = generalized_weights(published, original, sensitive, recoding, known.owners, known.people)
     total = tallies.weights.sum(axis=1)
     shares = tallies.weights / np.where(total > 0, total, 1)[:, None]
     prior = tallies.counts / max(1, tallies.counts.sum())
@@ -743,11 +743,11 @@ def _one_group(
     return tallies.values, prior, groups
 
 
-def _groups(published: Published, told: Table, known: KnownRecords, sensitive: str, recoding: Recoding) -> _Found:
+def _groups(published: Published, original: Table, known: KnownRecords, sensitive: str, recoding: Recoding) -> _Found:
     """Look each record up by itself; records of a person that fit the same published ones are one group."""
-    one = posterior(published, told, sensitive=sensitive, recoding=recoding)
-    alike = candidate_sets(published, told, recoding) if isinstance(published, PublishedTable) else None
-    group_of = distinct_people(told)[1].astype(np.int64) if alike is None else alike
+    one = posterior(published, original, sensitive=sensitive, recoding=recoding)
+    alike = candidate_sets(published, original, recoding) if isinstance(published, PublishedTable) else None
+    group_of = distinct_people(original)[1].astype(np.int64) if alike is None else alike
     width = int(group_of.max(initial=0)) + 1
     cells, first, place, times = np.unique(
         known.owners * width + group_of, return_index=True, return_inverse=True, return_counts=True

@@ -226,16 +226,16 @@ class AttackResult:
     def __str__(self) -> str:
         """Return a short paragraph."""
         if self.unplayed is not None:
-            wanted = f"  it would be about {_COUNTED[self.counts]} {self.goal}"
-            return "\n".join([f"{self.attack}: not played, because {self.unplayed}", wanted, *self._notes()])
+            goal = f"  it would be about {_COUNTED[self.counts]} {self.goal}"
+            return "\n".join([f"{self.attack}: not played, because {self.unplayed}", goal, *self._notes()])
         lines = [
             f"{self.attack}: {self._judged()}",
             f"  the attacker knows {self.knows}",
             f"  {_COUNTED[self.counts]} {self.goal}: {self.success if self.success.people else _NOBODY}",
         ]
         if self.control is not None:
-            told = self.control if self.control.people else _NOBODY
-            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {told}")
+            others = self.control if self.control.people else _NOBODY
+            lines.append(f"  the same for {_COUNTED[self.counts]} who are not in the data: {others}")
         lines.extend([] if self.curve is None else self.curve.lines())
         lines.extend(self._reasons())
         lines.extend(f"  {name.replace('_', ' ')}: {value:.4g}" for name, value in self.figures.items())

@@ -93,8 +93,8 @@ class Reconstruction(Checked):
             return self._unplayed(sensitive, "people have several records")
         if any(round(float(piece.records.sum())) != people.height for piece in pieces):
             return self._unplayed(sensitive, "some people are left out of the release, or of one of its tables")
-        told = [text_of(piece.frame[piece.label_of[sensitive]]) for piece in pieces if sensitive in piece.label_of]
-        values, _ = number_texts(pl.concat([each.alias(sensitive) for each in told]))
+        columns = [text_of(piece.frame[piece.label_of[sensitive]]) for piece in pieces if sensitive in piece.label_of]
+        values, _ = number_texts(pl.concat([each.alias(sensitive) for each in columns]))
         tables = _possible_tables(pieces, people, names, sensitive, values, self.most)
         if tables is None:
             return self._unplayed(sensitive, f"the integer program has more than {self.most:,} variables")
@@ -247,16 +247,16 @@ def _possible_tables(
     if len(group) > most:
         return None
     members = np.bincount(group_of, minlength=count).astype(np.int64)
-    rows, columns, wanted = [group.astype(np.int64)], [np.arange(len(group))], [members.astype(np.float64)]
+    rows, columns, sums = [group.astype(np.int64)], [np.arange(len(group))], [members.astype(np.float64)]
     start = count
     for each in held:
         rows.append(start + each.cell(group, bucket, value))
         columns.append(np.arange(len(group)))
-        wanted.append(each.records)
+        sums.append(each.records)
         start += len(each.records)
     return _PossibleTables(
         group_of.astype(np.int64), members, group.astype(np.int64), value.astype(np.int64),
-        np.concatenate(rows), np.concatenate(columns), np.concatenate(wanted),
+        np.concatenate(rows), np.concatenate(columns), np.concatenate(sums),
     )  # fmt: skip
 
 
@@ -278,8 +278,8 @@ class _Held:
     records: NDArray[np.float64]
 
     def cell(self, group: NDArray[np.int64], bucket: NDArray[np.int64], value: NDArray[np.int64]) -> NDArray[np.int64]:
-        told = value if self.values > 1 else np.zeros_like(value)
-        found: NDArray[np.int64] = (bucket * self.vectors + self.vector[group]) * self.values + told
+        codes = value if self.values > 1 else np.zeros_like(value)
+        found: NDArray[np.int64] = (bucket * self.vectors + self.vector[group]) * self.values + codes
         return found
 
     def there(self, groups: int) -> NDArray[np.bool_]:
@@ -299,12 +299,12 @@ def _held(
     known = tuple(name for name in names if name in piece.label_of)
     rows, vector = number_part_rows(piece, groups, known)
     vectors = int(max(rows.max(initial=0), vector.max(initial=0))) + 1
-    width, told = 1, np.zeros(len(rows), dtype=np.int64)
+    width, codes = 1, np.zeros(len(rows), dtype=np.int64)
     if sensitive in piece.label_of and len(values) > 1:
         code_of = {text: code for code, text in enumerate(values)}
         width = len(values)
-        told = np.array(
+        codes = np.array(
             [code_of[text] for text in piece.frame[piece.label_of[sensitive]].cast(pl.String).to_list()], dtype=np.int64
         )
-    cells = (piece.bucket * vectors + rows) * width + told
+    cells = (piece.bucket * vectors + rows) * width + codes
     return _Held(vector, buckets, vectors, width, sum_by_code(cells, piece.records, buckets * vectors * width))

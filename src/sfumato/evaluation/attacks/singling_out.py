@@ -206,18 +206,18 @@ def _fewest(
 
 
 def _of_vectors(pieces: Sequence[ExactPart], people: Table, count: int, generator: np.random.Generator) -> _Predicates:
-    told = [_vectors(piece, people) for piece in pieces]
-    records = np.concatenate([numbers for numbers, _, _ in told])
+    vectors = [_vectors(piece, people) for piece in pieces]
+    records = np.concatenate([numbers for numbers, _, _ in vectors])
     if not len(records):
         raise nothing_shared()
-    width = np.concatenate([np.full(len(numbers), -attributes) for numbers, _, attributes in told])
+    width = np.concatenate([np.full(len(numbers), -attributes) for numbers, _, attributes in vectors])
     chosen = _fewest(records, width, count, generator)
     place_of = np.full(len(records), -1, dtype=np.int64)
     place_of[chosen] = np.arange(len(chosen))
-    starts = np.cumsum([0, *(len(numbers) for numbers, _, _ in told)])
+    starts = np.cumsum([0, *(len(numbers) for numbers, _, _ in vectors)])
     found = [
         _holding(held, place_of[start:stop])
-        for (_, held, _), start, stop in zip(told, starts, starts[1:], strict=False)
+        for (_, held, _), start, stop in zip(vectors, starts, starts[1:], strict=False)
     ]
     return _Predicates(records[chosen], *(np.concatenate(parts) for parts in zip(*found, strict=True)))
 

@@ -111,10 +111,10 @@ def people_needed(success: Rate, control: Rate | None = None) -> int:
     >>> people_needed(Rate(0, 10, 0.0)), people_needed(Rate(1, 14, 0.05))
     (73, 398)
     """
-    told = None if control is None else control.share if control.people else success.baseline
+    chance = None if control is None else control.share if control.people else success.baseline
 
     def decided(people: int) -> bool:
-        other = None if told is None else Rate(told * people, people, success.baseline)
+        other = None if chance is None else Rate(chance * people, people, success.baseline)
         return _compared(Rate(success.share * people, people, success.baseline), other) != "undecided"
 
     enough = 1
@@ -278,12 +278,12 @@ class CurvePoint:
 
     def line(self, bound: float | None) -> str:
         """Write it in one line."""
-        told = f"{self.named(bound)}: {self.inside if self.inside.people else _NOBODY}"
+        sentence = f"{self.named(bound)}: {self.inside if self.inside.people else _NOBODY}"
         if self.control is not None:
-            told += f"; of others {_counted(self.control)}"
+            sentence += f"; of others {_counted(self.control)}"
         if self.population is not None and self.same is not None:
-            told += f"; knowing only others {_share(self.population)}, of these people {_share(self.same)}"
-        return told + (f"; {self.alike:,} are believed alike" if self.alike else "")
+            sentence += f"; knowing only others {_share(self.population)}, of these people {_share(self.same)}"
+        return sentence + (f"; {self.alike:,} are believed alike" if self.alike else "")
 
 
 @dataclass(frozen=True)

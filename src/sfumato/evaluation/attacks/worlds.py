@@ -171,11 +171,11 @@ def _arrangements(kinds: Sequence[Hashable], sources: list[int]) -> Iterator[lis
     if not sources:
         yield []
         return
-    seen = set()
+    past = set()
     for place, kind in enumerate(kinds):
-        if kind in seen:
+        if kind in past:
             continue
-        seen.add(kind)
+        past.add(kind)
         rest_kinds, rest = [*kinds[:place], *kinds[place + 1 :]], sources[:place] + sources[place + 1 :]
         for tail in _arrangements(rest_kinds, rest):
             yield [sources[place], *tail]
@@ -568,8 +568,8 @@ class SliceGame:
             return None
         strata, count = self._strata
         values = self.problem.table.sensitive_codes[:, 0].astype(np.int64)
-        told = len(np.unique(np.column_stack([strata, values]), axis=0)) == count
-        if not told or len(even.attribute_of) * count > _MOST_BORDERS:
+        is_determined = len(np.unique(np.column_stack([strata, values]), axis=0)) == count
+        if not is_determined or len(even.attribute_of) * count > _MOST_BORDERS:
             return None
         value_of = np.zeros(count, dtype=np.int64)
         value_of[strata] = values
@@ -730,9 +730,9 @@ def _numbers(which: int, one: SlicedTable, other: SlicedTable) -> list[NDArray[n
 
 def _content(table: SlicedTable, numbers: Sequence[NDArray[np.int64]]) -> Counter[bytes]:
     bucket = exact_parts(table)[0].bucket
-    told = np.column_stack([column[np.lexsort((column, bucket))] for column in numbers])
+    columns = np.column_stack([column[np.lexsort((column, bucket))] for column in numbers])
     borders = np.flatnonzero(np.diff(np.sort(bucket))) + 1
-    return Counter(part.tobytes() for part in np.split(told, borders))
+    return Counter(part.tobytes() for part in np.split(columns, borders))
 
 
 def sliced_values(game: SliceGame, world: NDArray[np.int64], attribute: int) -> NDArray[np.int64]:

@@ -206,8 +206,8 @@ def _parameters(terms: Sequence[tuple[int, ...]], shape: Sequence[int]) -> int:
 
 
 def _deviance(sample: _Floats, fitted: _Floats) -> float:
-    seen = sample > 0
-    return 2.0 * float((sample[seen] * np.log(sample[seen] / fitted[seen])).sum())
+    occurs = sample > 0
+    return 2.0 * float((sample[occurs] * np.log(sample[occurs] / fitted[occurs])).sum())
 
 
 def order_problems(

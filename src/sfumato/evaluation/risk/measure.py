@@ -202,10 +202,10 @@ def risk(
             log_linear, known.names, drawn.log_linear_estimate, sampled=sampled, weighted=weights is not None
         )
         problems += sizes.problems
-        seen = measured_table(
+        inputs = measured_table(
             known, population=population, weights=weights, household=household, threads=count or 1, problems=problems
         )
-        found = _Found(seen, drawn.sampling_fraction, wildcards)
+        found = _Found(inputs, drawn.sampling_fraction, wildcards)
         report = _report(found, asked or (), sizes, count or 1, tell)
         if log_linear is not None:
             report = replace(report, log_linear=_log_linear(found, log_linear, drawn.log_linear_estimate))
@@ -250,9 +250,9 @@ class _Sizes:
         ]
         if columns > MOST_COLUMNS and special:
             problems.append(f"special_uniques: works on at most {MOST_COLUMNS} columns, here are {columns}; use 0")
-        looked_at = 0 if columns > MOST_COLUMNS else usual
+        most = 0 if columns > MOST_COLUMNS else usual
         return cls(
-            looked_at if special is None else special, usual if combinations is None else combinations, tuple(problems)
+            most if special is None else special, usual if combinations is None else combinations, tuple(problems)
         )
 
 
@@ -551,9 +551,11 @@ def _published(table: object) -> _Published:
     if problem := no_release(path):
         raise InputError(f"{problem}; name a release, a published file or a table")
     folder = open_folder(path)
-    said, known = folder.description, quasi_identifying_of(folder.description)
-    numbering = _numbering(Pseudonyms.read(said.structure.get("pseudonyms")))
-    return _Published(generalized_file(folder), known, folder.policy.recoding(), numbering, said.people is not None)
+    description, known = folder.description, quasi_identifying_of(folder.description)
+    numbering = _numbering(Pseudonyms.read(description.structure.get("pseudonyms")))
+    return _Published(
+        generalized_file(folder), known, folder.policy.recoding(), numbering, description.people is not None
+    )
 
 
 def _numbering(pseudonyms: Pseudonyms | None) -> str | None:
@@ -680,5 +682,5 @@ def _stacked(column: pl.Series, other: pl.Series) -> pl.Series:
     if column.dtype == other.dtype and not isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return pl.concat([column, other])
     texts = isinstance(column.dtype, (pl.Categorical, pl.Enum)) or column.dtype == pl.String
-    wanted = pl.String() if texts else pl.Float64()
-    return pl.concat([column.cast(wanted), other.cast(wanted).alias(column.name)])
+    dtype = pl.String() if texts else pl.Float64()
+    return pl.concat([column.cast(dtype), other.cast(dtype).alias(column.name)])

@@ -323,8 +323,8 @@ def _uniqueness_rows(report: RiskReport) -> list[list[str]]:
     if (fitted := report.log_linear) is not None:
         terms = "main effects" if fitted.order == 1 else f"terms of {fitted.order} columns"
         terms += "" if fitted.estimate == "standard" else f", {fitted.estimate}"
-        told = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
-        rows.append(["  of them, log-linear", f"{told} ({terms})"])
+        sentence = f"{fitted.expected_uniques:,.1f} unique, {fitted.expected_matches:,.1f} right matches expected"
+        rows.append(["  of them, log-linear", f"{sentence} ({terms})"])
     return rows
 
 
@@ -416,7 +416,7 @@ def _risk_parts(report: RiskReport) -> tuple[Markup, ...]:
     """Return what a report says, as parts of a card."""
     combinations = report.combinations
     ranked = [] if combinations is None else combinations.ranked()[:_MOST_COMBINATIONS]
-    told = [(", ".join(one.columns), bar(one.separation), one.uniques) for one in ranked]
+    rows = [(", ".join(one.columns), bar(one.separation), one.uniques) for one in ranked]
     return (
         notebook_section("Records that look alike", notebook_table(("class of", "records"), list(_sizes(report)))),
         notebook_section("Risk", notebook_table(("adversary", "highest", "average"), list(_risks(report)))),
@@ -425,7 +425,7 @@ def _risk_parts(report: RiskReport) -> tuple[Markup, ...]:
         ),
         notebook_section(
             "Columns that give people away",
-            notebook_table(("columns", "pairs of records told apart", "unique records"), told, (2,)),
+            notebook_table(("columns", "pairs of records told apart", "unique records"), rows, (2,)),
         ),
         lines(report.people_lines),
     )

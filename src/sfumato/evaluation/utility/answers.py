@@ -181,8 +181,8 @@ def _values(domain: AttributeDomain, share: float, predicates: _Predicates, rng:
         known = domain.codes[domain.codes < domain.attribute.size]
         return Among(domain.name, (domain.texts[int(rng.choice(known))],))
     # If several shares of a whole are too high by a rounding error, rounding up would take one value too many.
-    wanted = max(1, math.ceil(share * len(domain.texts) - 1e-9))
-    codes = rng.choice(len(domain.texts), wanted, replace=False)
+    count = max(1, math.ceil(share * len(domain.texts) - 1e-9))
+    codes = rng.choice(len(domain.texts), count, replace=False)
     return Among(domain.name, tuple(domain.texts[int(code)] for code in sorted(codes)))
 
 
@@ -368,8 +368,8 @@ def _check(workload: Workload, domains: Mapping[str, AttributeDomain]) -> None:
 
 def _only(domains: Mapping[str, AttributeDomain], workload: Workload) -> Mapping[str, AttributeDomain]:
     """Leave out attributes that no query is about: fewer attributes, fewer distinct rows."""
-    wanted = set(workload.attributes)
-    return {name: domain for name, domain in domains.items() if name in wanted} or domains
+    names = set(workload.attributes)
+    return {name: domain for name, domain in domains.items() if name in names} or domains
 
 
 def _estimated(workload: Workload, published: Joint) -> Floats:

@@ -263,8 +263,8 @@ def guessing_accuracy(shares: Floats, truth: NDArray[np.integer]) -> Floats:
 
 def privacy_losses(shares: Floats, prior: Floats) -> Floats:
     """Return the Jensen-Shannon divergence of each person's belief from the prior, (m,); 0 if there is none."""
-    told = shares.sum(axis=1) > 0
-    return np.where(told, jensen_shannon(shares, np.broadcast_to(prior, shares.shape)), 0.0)
+    has_records = shares.sum(axis=1) > 0
+    return np.where(has_records, jensen_shannon(shares, np.broadcast_to(prior, shares.shape)), 0.0)
 
 
 def utility_loss(
@@ -289,7 +289,7 @@ def utility_loss(
     large = before.sum(axis=1) >= max(support * original.total, 1.0)
     if not large.any():
         return None, 0
-    chosen = [query for query, wanted in zip(populations, large, strict=True) if wanted]
+    chosen = [query for query, is_large in zip(populations, large, strict=True) if is_large]
     after = np.array([_values_of(published, query, sensitive) for query in chosen])
     everybody = _values_of(published, Query(()), sensitive)
     after = np.where(after.sum(axis=1, keepdims=True) > 0, after, everybody)

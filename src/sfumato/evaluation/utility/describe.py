@@ -224,9 +224,9 @@ def _figure_rows(column: ColumnDescription) -> Iterator[tuple[str, str, str]]:
         yield _row("most frequent", [side.most_frequent for side in sides])
     numbers = [side.numbers for side in sides]
     for name, title in _NAMES.items():
-        told = [getattr(each, name, None) for each in numbers]
-        if any(each is not None for each in told):
-            yield _row(title, told)
+        values = [getattr(each, name, None) for each in numbers]
+        if any(each is not None for each in values):
+            yield _row(title, values)
     fifths = [(each.fifths if each else None) or (None,) * 5 for each in numbers]
     for place, pair in enumerate(zip(*fifths, strict=True), start=1):
         if any(each is not None for each in pair):
@@ -380,25 +380,25 @@ def describe(
         PolicyError, [*problems, *_form_problems(columns, contingency, regressions, weights), *seed_problems(seed)]
     )
     progress("reading", 0, 2)
-    seen = ReleaseView.of(release, Original.of(original, weights), recoding, weights)
-    published = [name for name in seen.domains if name in seen.weighted.spreads]
+    view = ReleaseView.of(release, Original.of(original, weights), recoding, weights)
+    published = [name for name in view.domains if name in view.weighted.spreads]
     asked = published if columns is None else list(columns)
     named = [*asked, *(name for pair in contingency for name in pair)]
     named += [name for target, on in regressions.items() for name in (target, *on)]
-    raise_all(PolicyError, _column_problems(named, regressions, {name: seen.domains[name] for name in published}))
+    raise_all(PolicyError, _column_problems(named, regressions, {name: view.domains[name] for name in published}))
     progress("describing", 1, 2)
-    before, after = seen.original.weighted, seen.weighted
-    described = tuple(_column(seen.domains[name], before, after) for name in asked)
-    tables = tuple(_table(seen.domains, pair, before, after) for pair in contingency)
+    before, after = view.original.weighted, view.weighted
+    described = tuple(_column(view.domains[name], before, after) for name in asked)
+    tables = tuple(_table(view.domains, pair, before, after) for pair in contingency)
     fits: list[RegressionKept] = []
     if regressions:
-        sides = seen.original.rows, seen.rows(weights, seed)
+        sides = view.original.rows, view.rows(weights, seed)
         for target, on in regressions.items():
-            fits.append(_regression(seen.domains[target], [seen.domains[name] for name in on], *sides))
+            fits.append(_regression(view.domains[target], [view.domains[name] for name in on], *sides))
     progress("describing", 2, 2)
-    published_records = round(seen.after.total)
+    published_records = round(view.after.total)
     return Descriptives(
-        seen.published.kind, original.height, published_records, weights, described, tables, tuple(fits)
+        view.published.kind, original.height, published_records, weights, described, tables, tuple(fits)
     )
 
 
@@ -598,10 +598,10 @@ def _usual(domain: AttributeDomain) -> int:
 
 def _design(rows: Rows, target: AttributeDomain, on: Sequence[AttributeDomain]) -> tuple[Floats, Floats, Floats]:
     """Return the columns, with the intercept first, the target, and the weights, of records where all are known."""
-    wanted = rows.spreads[target.name].values()[rows.labels[target.name]]
-    columns = np.hstack([np.ones((len(wanted), 1)), *(_columns(rows, domain) for domain in on)])
-    known = ~np.isnan(wanted) & ~np.isnan(columns).any(axis=1)
-    return columns[known], wanted[known], rows.weights[known]
+    outcomes = rows.spreads[target.name].values()[rows.labels[target.name]]
+    columns = np.hstack([np.ones((len(outcomes), 1)), *(_columns(rows, domain) for domain in on)])
+    known = ~np.isnan(outcomes) & ~np.isnan(columns).any(axis=1)
+    return columns[known], outcomes[known], rows.weights[known]
 
 
 def _columns(rows: Rows, domain: AttributeDomain) -> Floats:
@@ -617,10 +617,10 @@ def _columns(rows: Rows, domain: AttributeDomain) -> Floats:
     return found
 
 
-def _fitted(columns: Floats, wanted: Floats, weights: Floats) -> tuple[list[Estimate | None], int]:
+def _fitted(columns: Floats, outcomes: Floats, weights: Floats) -> tuple[list[Estimate | None], int]:
     """Return each coefficient with its interval, None if it is not determined; and the number of records."""
     root = np.sqrt(weights / weights.mean()) if len(weights) else weights
-    scaled, goal = columns * root[:, None], wanted * root
+    scaled, goal = columns * root[:, None], outcomes * root
     kept, basis = _independent(scaled)
     found: list[Estimate | None] = [None] * columns.shape[1]
     freedom = len(goal) - len(kept)

@@ -310,10 +310,10 @@ def measure_utility(
     _refuse_strangers(original, recoding, holdout, weights)
     raise_all(PolicyError, seed_problems(seed))
     progress("reading", 0, 4)
-    seen = ReleaseView.of(release, Original.of(original, weights), recoding, weights)
+    view = ReleaseView.of(release, Original.of(original, weights), recoding, weights)
     progress("queries", 1, 4)
-    asked = workload or _usual_workload(seen, seed)
-    queries, unanswered = error_figures(Questions.about(asked, seen.domains, seen.original.weights), seen.weighted)
+    asked = workload or _usual_workload(view, seed)
+    queries, unanswered = error_figures(Questions.about(asked, view.domains, view.original.weights), view.weighted)
     progress("classifiers", 2, 4)
     unmeasured = dict(unanswered)
     learnt: tuple[Accuracy, ...] = ()
@@ -322,18 +322,18 @@ def measure_utility(
     elif not classifiers:
         unmeasured["classifiers"] = "none was asked for"
     else:
-        learnt = seen.learnt(holdout, targets, classifiers, encoding, seed)
+        learnt = view.learnt(holdout, targets, classifiers, encoding, seed)
     progress("trade-off", 3, 4)
-    trade_offs, reason = _trade_offs(seen, learnt, seed)
+    trade_offs, reason = _trade_offs(view, learnt, seed)
     if reason:
         unmeasured["trade-off"] = reason
     progress("trade-off", 4, 4)
-    if lacking := [name for name in seen.domains if name not in seen.after.spreads]:
+    if lacking := [name for name in view.domains if name not in view.after.spreads]:
         unmeasured["columns"] = f"not published: {', '.join(lacking)}"
-    kept = correlations(seen.original.weighted, seen.weighted, seen.domains)
-    published = round(seen.after.total)
+    kept = correlations(view.original.weighted, view.weighted, view.domains)
+    published = round(view.after.total)
     return Utility(
-        seen.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured, weights
+        view.published.kind, original.height, published, queries, kept, learnt, trade_offs, unmeasured, weights
     )
 
 
@@ -348,28 +348,28 @@ def _refuse_strangers(original: object, recoding: object, holdout: object = None
     raise_all(PolicyError, problems)
 
 
-def _usual_workload(seen: ReleaseView, seed: int | None) -> Workload:
-    published = seen.having_values
-    numbers = [name for name in published if seen.domains[name].numbers is not None]
+def _usual_workload(view: ReleaseView, seed: int | None) -> Workload:
+    published = view.having_values
+    numbers = [name for name in published if view.domains[name].numbers is not None]
     aggregates = AGGREGATES if numbers else AGGREGATES[:1]
     count = QUERIES * len(aggregates)
     return drawn_workload(
-        seen.original, count, aggregates=aggregates, of=numbers or None, attributes=published, seed=seed
+        view.original, count, aggregates=aggregates, of=numbers or None, attributes=published, seed=seed
     )
 
 
-def _trade_offs(seen: ReleaseView, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
+def _trade_offs(view: ReleaseView, learnt: Sequence[Accuracy], seed: int | None) -> tuple[tuple[TradeOff, ...], str]:
     """Return a trade-off for each sensitive attribute, or why there is none."""
-    views, reason = seen.attacker_views()
+    views, reason = view.attacker_views()
     if reason:
         return (), reason
-    quasi = [name for name in seen.having_values if name in seen.original.table.schema.quasi_identifying]
-    populations = large_populations(seen.original, quasi, _POPULATIONS, seed=seed)
+    quasi = [name for name in view.having_values if name in view.original.table.schema.quasi_identifying]
+    populations = large_populations(view.original, quasi, _POPULATIONS, seed=seed)
     found = []
     for each in views:
-        domain = seen.domains[each.sensitive]
+        domain = view.domains[each.sensitive]
         accuracy = next((one.release for one in learnt if one.target == each.sensitive), None)
-        loss, count = utility_loss(seen.original.weighted, seen.weighted, populations, domain, support=_SUPPORT)
+        loss, count = utility_loss(view.original.weighted, view.weighted, populations, domain, support=_SUPPORT)
         direct = DirectComparison(each.baseline, each.adversary, accuracy)
         found.append(TradeOff(each.sensitive, direct, each.privacy_loss, loss, count))
     return tuple(found), ""

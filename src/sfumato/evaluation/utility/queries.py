@@ -319,8 +319,8 @@ def query_problems(query: Query, domains: Mapping[str, AttributeDomain]) -> list
     for predicate in query.where:
         domain = domains.get(predicate.attribute)
         if domain is not None and isinstance(predicate, Among) is (domain.numbers is not None):
-            wanted = "holds no numbers or dates: ask for values (Among)"
-            fitting = "holds numbers or dates: ask for a Range" if isinstance(predicate, Among) else wanted
+            sentence = "holds no numbers or dates: ask for values (Among)"
+            fitting = "holds numbers or dates: ask for a Range" if isinstance(predicate, Among) else sentence
             problems.append(f"query: column {predicate.attribute!r} {fitting}")
     if query.of is not None and query.of in domains and domains[query.of].numbers is None:
         problems.append(f"query: column {query.of!r} has no numbers to add or average")

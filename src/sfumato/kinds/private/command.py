@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
+from sfumato.cli.kind_words import KindWritten
 from sfumato.cli.options import (
     COLUMNS,
     METHOD,
     OUTPUT,
     PRIVACY,
     AsJson,
-    HowFormulas,
     Original,
-    Overwrite,
     PolicyFile,
-    Quiet,
     RoleOptions,
-    SavePolicy,
     Settings,
-    TableReading,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -69,10 +65,6 @@ Epsilon = Annotated[float | None, typer.Option(help="Budget ε, above 0, e.g. 1.
 Delta = Annotated[
     float | None,
     typer.Option(help="δ, from 0 to below 1; default 0. Above 0: Gaussian noise.", rich_help_panel=PRIVACY),
-]
-MaxRecords = Annotated[
-    int | None,
-    typer.Option(help="With --person: records of a person that count at most.", rich_help_panel=PRIVACY),
 ]
 Marginal = Annotated[
     list[str] | None,
@@ -166,7 +158,6 @@ OwnFormat = Annotated[
 OPTIONS: dict[tuple[str | int, ...], str] = {
     ("model", "epsilon"): "--epsilon",
     ("model", "delta"): "--delta",
-    ("model", "max-records"): "--max-records",
     ("counting", "marginals"): "--marginal",
     ("counting", "two-way"): "--two-way",
     ("counting", "choice"): "--choice",
@@ -191,7 +182,6 @@ class PrivatePromise:
 
     epsilon: Epsilon = None
     delta: Delta = None
-    max_records: MaxRecords = None
 
 
 @dataclass(frozen=True)
@@ -227,7 +217,6 @@ class Said:
     policy: Path | None
     promise: PrivatePromise
     roles: RoleOptions
-    reading: TableReading
     format: str | None
     problems: list[str]
     settings: Sequence[Any] = ()
@@ -275,14 +264,12 @@ def _policy_of(
     meant = dict(spelled_out(read_policy(policy))) if policy else {}
     bins, domains = _bins(columns.bins, problems)
     domains |= {name: {"domain": names_in(values)} for name, values in _pairs(columns.domain, "--domain", problems)}
-    said = told.reading.words
     words = Words(policy=policy, **told.roles.words)
     names: dict[tuple[str | int, ...], str] = {}
     say_columns(meant, words, names, problems)
-    say_written(meant, _merged(said["written"], domains), problems)
+    say_written(meant, domains, problems)
     parts: dict[str, dict[str, Any]] = {
-        "source": said["source"],
-        "model": {"epsilon": promise.epsilon, "delta": promise.delta, "max-records": promise.max_records},
+        "model": {"epsilon": promise.epsilon, "delta": promise.delta},
         key: {
             **part,
             "bins": {**_given(meant, key, "bins"), **bins} or None,
@@ -298,10 +285,6 @@ def _given(meant: dict[str, Any], part: str, key: str) -> dict[str, Any]:
     settings = meant.get(part)
     given = settings.get(key, {}) if isinstance(settings, dict) else {}
     return given if isinstance(given, dict) else {}
-
-
-def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}
 
 
 def _pairs(texts: Sequence[str] | None, option: str, problems: list[str]) -> list[tuple[str, str]]:
@@ -351,17 +334,10 @@ def sample(
     promise: PrivatePromise = PrivatePromise(),
     sampling: HowSampled = HowSampled(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     settings: Settings = None,
     ledger: LedgerFile = None,
     seed: NoSeed = None,
-    out: OutFolder = None,
-    format: OwnFormat = None,
-    formulas: HowFormulas = "keep",
-    save_policy: SavePolicy = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
 ) -> None:
     """Publish true, generalized records of a random sample, so that nobody can tell who is in the table.
 
@@ -369,29 +345,31 @@ def sample(
     is printed is for the steward: notes count records exactly. With --save-policy and without --out, only the policy is
     written.
     """
-    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.kinds.private_sample.make import publish_private_sample
-    from sfumato.kinds.private_sample.release import sample_formulas, sample_report, save_private_sample
+    from sfumato.kinds.private_sample.release import save_private_sample
     from sfumato.table.reading import read_table
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
-    problems += target_problems(out, save_policy, overwrite=overwrite)
-    meant = sample_policy_of(Said(policy, promise, roles, reading, format, problems, settings or ()), sampling)
-    if out is not None:
-        with progress_bar(quiet=quiet or as_json) as progress:
+    problems += written.problems()
+    meant = sample_policy_of(Said(policy, promise, roles, written.format, problems, settings or ()), sampling)
+    if written.out is not None:
+        with progress_bar(quiet=written.quiet or written.as_json) as progress:
             progress("reading", 0, 1)
             release = publish_private_sample(read_table(table, meant), meant, ledger=ledger, progress=progress)
-        save_private_sample(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        save_private_sample(
+            release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
+        )
         if meant.output.format == "csv":
-            say_formulas(sample_formulas(release), formulas)
-        if as_json:
-            say_json(sample_report(release).to_dict())
-        elif not quiet:
-            say(str(sample_report(release)))
-            complain([f"release written to {out}; check it with: sfumato verify {out}"])
-    if save_policy is not None:
-        meant.to_file(save_policy)
+            say_formulas(release.cells_like_formulas(), written.formulas)
+        if written.as_json:
+            say_json(release.report.to_dict())
+        elif not written.quiet:
+            say(str(release.report))
+            complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
+    if written.save_policy is not None:
+        meant.to_file(written.save_policy)
 
 
 # ``sfumato private ledger``: what all releases about the same people may spend, and have spent.
@@ -432,17 +410,10 @@ def publish(
     promise: PrivatePromise = PrivatePromise(),
     counting: WhatCounts = WhatCounts(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
-    reading: TableReading = TableReading(),  # noqa: B008 - a frozen value
     settings: Settings = None,
     ledger: LedgerFile = None,
     seed: NoSeed = None,
-    out: OutFolder = None,
-    format: OwnFormat = None,
-    formulas: HowFormulas = "keep",
-    save_policy: SavePolicy = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
 ) -> None:
     """Publish counts with noise, so that nobody can tell whether any one person is in the table.
 
@@ -450,26 +421,28 @@ def publish(
     is printed is for the steward: notes count records without noise. With --save-policy and without --out, only the
     policy is written.
     """
-    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.noisy_counts.make import publish_privately
-    from sfumato.kinds.noisy_counts.release import formula_labels, private_report, save_private
+    from sfumato.kinds.noisy_counts.release import save_private
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.table.reading import read_table
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
-    problems += target_problems(out, save_policy, overwrite=overwrite)
-    meant = private_policy_of(Said(policy, promise, roles, reading, format, problems, settings or ()), counting)
-    if out is not None:
-        with progress_bar(quiet=quiet or as_json) as progress:
+    problems += written.problems()
+    meant = private_policy_of(Said(policy, promise, roles, written.format, problems, settings or ()), counting)
+    if written.out is not None:
+        with progress_bar(quiet=written.quiet or written.as_json) as progress:
             progress("reading", 0, 1)
             release = publish_privately(read_table(table, meant), meant, ledger=ledger, progress=progress)
-        save_private(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        save_private(
+            release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
+        )
         if meant.output.format == "csv":
-            say_formulas(formula_labels(release), formulas)
-        if as_json:
-            say_json(private_report(release).to_dict())
-        elif not quiet:
-            say(str(private_report(release)))
-            complain([f"release written to {out}; check it with: sfumato verify {out}"])
-    if save_policy is not None:
-        meant.to_file(save_policy)
+            say_formulas(release.cells_like_formulas(), written.formulas)
+        if written.as_json:
+            say_json(release.report.to_dict())
+        elif not written.quiet:
+            say(str(release.report))
+            complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
+    if written.save_policy is not None:
+        meant.to_file(written.save_policy)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.kind_words import KeyForm, KindWords, RepeatSeed, Threads, kind_policy_of, seed_problem
+from sfumato.cli.kind_words import KeyForm, KindWords, KindWritten, RepeatSeed, kind_policy_of, seed_problem
 from sfumato.cli.options import (
     COLUMNS,
     KNOWN,
@@ -18,12 +18,8 @@ from sfumato.cli.options import (
     PRIVACY,
     READING,
     AsJson,
-    HowFormulas,
-    Overwrite,
     PolicyFile,
-    Quiet,
-    Reading,
-    SavePolicy,
+    Settings,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -196,32 +192,9 @@ DrawnOrNone = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class SensitiveWords:
-    """The options about sensitive issues."""
-
-    names: Sequence[str] | None
-    file: Path | None
-    share: float | None
-    drawn: Literal["random", "most-rated"]
-    seed: int | None
-
-
-def ratings_of(
-    file: Path,
-    sensitive: SensitiveWords,
-    *,
-    form: Literal["long", "wide", "netflix"],
-    user: str | None,
-    issue: str | None,
-    rating: str | None,
-    issues: Sequence[str] | None,
-    scale: str | None,
-    layout: Reading,
-    key_form: str | None = None,
-) -> Ratings:
-    """Read ratings as the options say; ``SfumatoError`` with everything that is wrong in the options or the file."""
-    from sfumato.cli.words import all_names, key_named
+def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, settings: Sequence[str]) -> Ratings:
+    """Read ratings as the options say; raises SfumatoError with everything that is wrong in the options or the file."""
+    from sfumato.cli.words import all_names, key_named, reading_words
     from sfumato.kinds.ratings.ratings import SensitiveIssues
     from sfumato.kinds.ratings.reading import read_ratings
     from sfumato.policy.entries import checked
@@ -229,17 +202,25 @@ def ratings_of(
     from sfumato.policy.parts import Layout
     from sfumato.table.layout import Reading
 
-    said = layout.source
-    names: dict[KeyPath, str] = {(key,): f"--{key}" for key in said}
-    reading = checked(Layout, said, names=names).reading()
-    del reading["strip"]
-    chosen = SensitiveIssues(
-        all_names(sensitive.names), sensitive.file, sensitive.share, sensitive.drawn, sensitive.seed
+    said = reading_words(settings, "is not about how the file is read")["source"]
+    names: dict[KeyPath, str] = {("source", key): f"--set source.{key}" for key in said} | {
+        (key,): f"--set source.{key}" for key in said
+    }
+    layout = checked(Layout, said, names=names).reading()
+    del layout["strip"]
+    share, drawn, seed = chosen.sensitive_share, chosen.sensitive_drawn, chosen.seed
+    return read_ratings(
+        file,
+        form=columns.form,
+        user=key_named(columns.user),
+        issue=columns.issue,
+        rating=columns.rating,
+        issues=all_names(columns.issues) or None,
+        key_form=columns.key_form,
+        sensitive=SensitiveIssues(all_names(chosen.sensitive), chosen.sensitive_file, share, drawn, seed),
+        scale=scale_of_text(columns.scale),
+        reading=Reading(**layout),
     )
-    columns = all_names(issues) or None
-    parts: dict[str, Any] = {"form": form, "user": key_named(user), "issue": issue, "rating": rating, "issues": columns}
-    parts["key_form"] = key_form
-    return read_ratings(file, **parts, sensitive=chosen, scale=scale_of_text(scale), reading=Reading(**reading))
 
 
 def scale_of_text(text: str | None) -> tuple[float, ...] | None:
@@ -284,90 +265,105 @@ Example:
 # ``sfumato ratings anonymize``: from ratings and a policy to a verified release.
 
 
+@dataclass(frozen=True)
+class RatingPromise:
+    """What is promised."""
+
+    k: K = None
+    epsilon: Epsilon = None
+    l: L = None  # noqa: E741
+    suppression: Suppression = None
+
+
+@dataclass(frozen=True)
+class SensitiveChoice:
+    """Which issues are sensitive."""
+
+    sensitive: SensitiveNames = None
+    sensitive_file: SensitiveFile = None
+    sensitive_share: SensitiveShare = None
+
+
+@dataclass(frozen=True)
+class RatingChange:
+    """How ratings are changed."""
+
+    method: Method = None
+    invent: Invent = False
+    keep: Keep = None
+
+
+@dataclass(frozen=True)
+class RatingColumns:
+    """What is read, and from which columns."""
+
+    form: FormOrNone = None
+    user: User = None
+    issue: Issue = None
+    rating: Rating = None
+    issues: Issues = None
+    scale: RatingScale = None
+
+
 def anonymize(
     ratings: RatingsFile,
     policy: PolicyFile = None,
-    k: K = None,
-    epsilon: Epsilon = None,
-    l: L = None,  # noqa: E741
-    group: GroupKind = None,
-    nulls: NullsKind = None,
-    suppression: Suppression = None,
-    sensitive: SensitiveNames = None,
-    sensitive_file: SensitiveFile = None,
-    sensitive_share: SensitiveShare = None,
-    sensitive_drawn: DrawnOrNone = None,
-    method: Method = None,
-    invent: Invent = False,
-    keep: Keep = None,
-    form: FormOrNone = None,
-    user: User = None,
-    key_form: KeyForm = None,
-    issue: Issue = None,
-    rating: Rating = None,
-    issues: Issues = None,
-    scale: RatingScale = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
-    threads: Threads = None,
+    promise: RatingPromise = RatingPromise(),
+    chosen: SensitiveChoice = SensitiveChoice(),
+    change: RatingChange = RatingChange(),
+    columns: RatingColumns = RatingColumns(),
+    settings: Settings = None,
     seed: RepeatSeed = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
-    ] = None,
-    format: Annotated[
-        Literal["csv", "parquet"] | None,
-        typer.Option(help="Format of the ratings; default csv.", rich_help_panel=OUTPUT),
-    ] = None,
-    formulas: HowFormulas = "keep",
-    save_policy: SavePolicy = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
 ) -> None:
     """Change ratings as little as possible so that (k, epsilon, l)-anonymity holds, or say why that is impossible.
 
     Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay unchanged. The result
     is verified before it is written. With --save-policy and without --out, only the policy is written.
     """
-    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.ratings.make import anonymize_ratings
     from sfumato.kinds.ratings.reading import read_ratings
-    from sfumato.kinds.ratings.release import formula_ratings, rating_report, save_ratings
+    from sfumato.kinds.ratings.release import save_ratings
 
-    words = words_of(
-        {**locals(), "invent": invent or None},
-        [*seed_problem(seed), *target_problems(out, save_policy, overwrite=overwrite)],
-        output={"format": format},
-    )
-    meant = rating_policy_of(words)
+    bundles = (promise, chosen, change, columns)
+    problems = [*seed_problem(seed), *written.problems()]
+    meant = rating_policy_of(words_of(policy, bundles, settings or (), problems, output={"format": written.format}))
+    out = written.out
     if out is not None:
-        with progress_bar(quiet=quiet or as_json) as progress:
+        with progress_bar(quiet=written.quiet or written.as_json) as progress:
             progress("reading", 0, 1)
             release = anonymize_ratings(
                 read_ratings(ratings, **meant.reading(seed)), meant, seed=seed, progress=progress
             )
-        save_ratings(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        save_ratings(release, out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas)
         if meant.output.format == "csv":
-            say_formulas(formula_ratings(release), formulas)
-        _report(release, rating_report(release), out, quiet=quiet, as_json=as_json)
-    if save_policy is not None:
-        meant.to_file(save_policy)
+            say_formulas(release.cells_like_formulas(), written.formulas)
+        _report(release, release.report, out, quiet=written.quiet, as_json=written.as_json)
+    if written.save_policy is not None:
+        meant.to_file(written.save_policy)
 
 
-def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any]) -> KindWords:
-    """Gather the options that say what is read, promised and done, by the names of the parameters of a command."""
+def words_of(
+    policy: Path | None,
+    bundles: Sequence[Any],
+    settings: Sequence[str],
+    problems: list[str],
+    **parts: dict[str, Any],
+) -> KindWords:
+    """Gather the options that say what is read, promised and done, in bundles of them."""
     from sfumato.cli.kind_words import KindWords
     from sfumato.cli.words import all_names, key_named
 
+    said = {name: value for bundle in bundles for name, value in vars(bundle).items()}
     file = said["sensitive_file"]
     read = {**{name: said[name] for name in ("form", "issue", "rating")}, "user": key_named(said["user"])}
     return KindWords(
-        said["policy"],
-        {"suppression-limit": said["suppression"], "threads": said["threads"]},
+        policy,
+        {"suppression-limit": said["suppression"]},
         {
-            "source": said["reading"].source,
             "ratings": {
                 **read,
-                "key-form": said["key_form"],
                 "issues": all_names(said["issues"]) or None,
                 "scale": scale_words(said["scale"], problems),
             },
@@ -375,13 +371,13 @@ def words_of(said: dict[str, Any], problems: list[str], **parts: dict[str, Any])
                 "names": all_names(said["sensitive"]) or None,
                 "file": None if file is None else str(file),
                 "share": said["sensitive_share"],
-                "drawn": said["sensitive_drawn"],
             },
-            "model": {name: said[name] for name in ("k", "epsilon", "l", "group", "nulls")},
-            "change": {name: said[name] for name in ("method", "invent", "keep")},
+            "model": {name: said[name] for name in ("k", "epsilon", "l")},
+            "change": {"method": said["method"], "invent": said["invent"] or None, "keep": said["keep"]},
             **parts,
         },
         problems,
+        settings=settings,
     )
 
 
@@ -396,26 +392,27 @@ def _report(release: RatingRelease, report: Any, out: Path, *, quiet: bool, as_j
 # ``sfumato ratings attack``: the scoring attack, on ratings as they are and on a release of them.
 
 
-def attack(
-    ratings: RatingsFile,
-    policy: PolicyFile = None,
-    known: Annotated[int, typer.Option(metavar="COUNT", help="Known ratings per victim.", rich_help_panel=KNOWN)] = 8,
+@dataclass(frozen=True)
+class ScoringAttacker:
+    """What the attacker of ratings knows, and whom it looks for."""
+
+    known: Annotated[int, typer.Option(metavar="COUNT", help="Known ratings per victim.", rich_help_panel=KNOWN)] = 8
     error: Annotated[
         float, typer.Option(help="By how much each may be off, in units of the scale.", rich_help_panel=KNOWN)
-    ] = 0,
+    ] = 0
     about: Annotated[
         Literal["any", "popular", "rare"],
         typer.Option(metavar="KIND", help="Which issues they are about: any, popular or rare.", rich_help_panel=KNOWN),
-    ] = "any",
+    ] = "any"
     with_sensitive: Annotated[
         bool, typer.Option("--with-sensitive", help="Also about sensitive issues.", rich_help_panel=KNOWN)
-    ] = False,
+    ] = False
     threshold: Annotated[
         float, typer.Option(help="Eccentricity from which on a record stands out.", rich_help_panel=KNOWN)
-    ] = 1.5,
-    victims: Annotated[
-        int, typer.Option(metavar="COUNT", help="People to try; 0 for all.", rich_help_panel=KNOWN)
-    ] = 1000,
+    ] = 1.5
+    victims: Annotated[int, typer.Option(metavar="COUNT", help="People to try; 0 for all.", rich_help_panel=KNOWN)] = (
+        1000
+    )
     hold_out: Annotated[
         float | None,
         typer.Option(
@@ -423,29 +420,18 @@ def attack(
             help="People who are left out beforehand and serve as the control group, e.g. 0.1.",
             rich_help_panel=KNOWN,
         ),
-    ] = None,
-    k: K = None,
-    epsilon: Epsilon = None,
-    l: L = None,  # noqa: E741
-    group: GroupKind = None,
-    nulls: NullsKind = None,
-    suppression: Suppression = None,
-    sensitive: SensitiveNames = None,
-    sensitive_file: SensitiveFile = None,
-    sensitive_share: SensitiveShare = None,
-    sensitive_drawn: DrawnOrNone = None,
-    method: Method = None,
-    invent: Invent = False,
-    keep: Keep = None,
-    form: FormOrNone = None,
-    user: User = None,
-    key_form: KeyForm = None,
-    issue: Issue = None,
-    rating: Rating = None,
-    issues: Issues = None,
-    scale: RatingScale = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
-    threads: Threads = None,
+    ] = None
+
+
+def attack(
+    ratings: RatingsFile,
+    policy: PolicyFile = None,
+    attacker: ScoringAttacker = ScoringAttacker(),
+    promise: RatingPromise = RatingPromise(),
+    chosen: SensitiveChoice = SensitiveChoice(),
+    change: RatingChange = RatingChange(),
+    columns: RatingColumns = RatingColumns(),
+    settings: Settings = None,
     seed: RepeatSeed = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     as_json: AsJson = False,
@@ -459,28 +445,26 @@ def attack(
     from sfumato.kinds.ratings.make import anonymize_ratings
     from sfumato.kinds.ratings.reading import read_ratings
 
-    is_bare = policy is None and k is None and epsilon is None
-    problems = seed_problem(seed)
-    if is_bare:
-        problems += _meaningless(l, suppression, keep, method, invent=invent)
+    is_bare = policy is None and promise.k is None and promise.epsilon is None
+    problems = [*seed_problem(seed), *(_meaningless(promise, change) if is_bare else ()), *_mistakes(attacker)]
     # If only the original is attacked, nothing is promised; the model is only there to make a policy.
-    said = {**locals(), "invent": invent or None, **({"k": 1, "epsilon": 0.0} if is_bare else {})}
-    meant = rating_policy_of(words_of(said, [*problems, *_mistakes(known, error, threshold, victims, hold_out)]))
+    promised = replace(promise, k=1, epsilon=0.0) if is_bare else promise
+    meant = rating_policy_of(words_of(policy, (promised, chosen, change, columns), settings or (), problems))
     with progress_bar(quiet=quiet or as_json) as progress:
         progress("reading", 0, 1)
         original, control = read_ratings(ratings, **meant.reading(seed)), None
-        if hold_out is not None:
-            original, control = hold_out_ratings(original, hold_out, seed=seed)
+        if attacker.hold_out is not None:
+            original, control = hold_out_ratings(original, attacker.hold_out, seed=seed)
         release = None if is_bare else anonymize_ratings(original, meant, seed=seed, progress=progress)
         found = attack_ratings(
             original,
             release,
-            known=known,
-            error=error,
-            issues=about,
-            threshold=threshold,
-            with_sensitive=with_sensitive,
-            victims=victims or None,
+            known=attacker.known,
+            error=attacker.error,
+            issues=attacker.about,
+            threshold=attacker.threshold,
+            with_sensitive=attacker.with_sensitive,
+            victims=attacker.victims or None,
             control=control,
             seed=seed,
             threads=meant.threads,
@@ -488,16 +472,15 @@ def attack(
     say_result(found.to_dict(), str(found), as_json=as_json)
 
 
-def _meaningless(
-    l: float | None,  # noqa: E741
-    suppression: float | None,
-    keep: int | None,
-    method: str | None,
-    *,
-    invent: bool,
-) -> list[str]:
+def _meaningless(promise: RatingPromise, change: RatingChange) -> list[str]:
     """Name the options that say how a release is made, if none is made."""
-    given = {"-l": l, "--suppression": suppression, "--keep": keep, "--method": method, "--invent": invent or None}
+    given = {
+        "-l": promise.l,
+        "--suppression": promise.suppression,
+        "--keep": change.keep,
+        "--method": change.method,
+        "--invent": change.invent or None,
+    }
     return [
         f"{option}: says how a release is made; add -k and --epsilon, or --policy"
         for option, value in given.items()
@@ -505,16 +488,56 @@ def _meaningless(
     ]
 
 
-def _mistakes(known: int, error: float, threshold: float, victims: int, hold_out: float | None) -> list[str]:
+def _mistakes(attacker: ScoringAttacker) -> list[str]:
     """Say what is wrong with the attacker, in the words of the command line."""
     checks = {
-        "--known: must be a whole number of at least 1": known >= 1,
-        "--error: must be a number of at least 0": 0 <= error < float("inf"),
-        "--threshold: must be a number above 0": 0 < threshold < float("inf"),
-        "--victims: must be 0 or above": victims >= 0,
-        "--hold-out: must be a number above 0 and below 1": hold_out is None or 0 < hold_out < 1,
+        "--known: must be a whole number of at least 1": attacker.known >= 1,
+        "--error: must be a number of at least 0": 0 <= attacker.error < float("inf"),
+        "--threshold: must be a number above 0": 0 < attacker.threshold < float("inf"),
+        "--victims: must be 0 or above": attacker.victims >= 0,
+        "--hold-out: must be a number above 0 and below 1": attacker.hold_out is None or 0 < attacker.hold_out < 1,
     }
     return [problem for problem, is_right in checks.items() if not is_right]
+
+
+@dataclass(frozen=True)
+class CheckedModel:
+    """How the model is meant, beside its k and epsilon."""
+
+    l: Annotated[  # noqa: E741
+        float, typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY)
+    ] = 0
+    group: Annotated[
+        Literal["ball", "trimmed"],
+        typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
+    ] = "ball"
+    nulls: Annotated[
+        Literal["skip", "g", "literal"],
+        typer.Option(
+            metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY
+        ),
+    ] = "skip"
+
+
+@dataclass(frozen=True)
+class DrawnChoice(SensitiveChoice):
+    """Which issues are sensitive, and how a share of them is drawn."""
+
+    sensitive_drawn: SensitiveDrawn = "random"
+    seed: Seed = None
+
+
+@dataclass(frozen=True)
+class CheckedColumns:
+    """What is read, and from which columns."""
+
+    form: Form = "long"
+    user: User = None
+    key_form: KeyForm = None
+    issue: Issue = None
+    rating: Rating = None
+    issues: Issues = None
+    scale: RatingScale = None
 
 
 def check(
@@ -523,32 +546,10 @@ def check(
     epsilon: Annotated[
         float, typer.Option(help="Largest difference of ratings that are alike.", rich_help_panel=PRIVACY)
     ],
-    l: Annotated[  # noqa: E741
-        float, typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY)
-    ] = 0,
-    group: Annotated[
-        Literal["ball", "trimmed"],
-        typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
-    ] = "ball",
-    nulls: Annotated[
-        Literal["skip", "g", "literal"],
-        typer.Option(
-            metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY
-        ),
-    ] = "skip",
-    sensitive: SensitiveNames = None,
-    sensitive_file: SensitiveFile = None,
-    sensitive_share: SensitiveShare = None,
-    sensitive_drawn: SensitiveDrawn = "random",
-    seed: Seed = None,
-    form: Form = "long",
-    user: User = None,
-    key_form: KeyForm = None,
-    issue: Issue = None,
-    rating: Rating = None,
-    issues: Issues = None,
-    scale: RatingScale = None,
-    reading: Reading = Reading(),  # noqa: B008 - a frozen value
+    model: CheckedModel = CheckedModel(),
+    chosen: DrawnChoice = DrawnChoice(),
+    columns: CheckedColumns = CheckedColumns(),
+    settings: Settings = None,
     search: Annotated[
         Literal["masks", "slicing", "pairwise"],
         typer.Option(
@@ -573,21 +574,10 @@ def check(
     from sfumato.kinds.ratings.check import check_ratings
     from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 
-    model = RatingAnonymity(k, epsilon, l, group, nulls)
-    read = ratings_of(
-        ratings,
-        SensitiveWords(sensitive, sensitive_file, sensitive_share, sensitive_drawn, seed),
-        form=form,
-        user=user,
-        key_form=key_form,
-        issue=issue,
-        rating=rating,
-        issues=issues,
-        scale=scale,
-        layout=reading,
-    )
+    read = ratings_of(ratings, chosen, columns, settings or ())
+    asked = RatingAnonymity(k, epsilon, model.l, model.group, model.nulls)
     with progress_bar(quiet=as_json) as progress:
-        answer = check_ratings(read, model, search=search, threads=threads, progress=progress)
+        answer = check_ratings(read, asked, search=search, threads=threads, progress=progress)
         limits = _limits(answer) if how_far else {}
     say_result({**answer.to_dict(), **limits}, _page(answer, limits), as_json=as_json)
     if not answer.holds:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from sfumato.cli.kind_words import KeyForm, RepeatSeed, Threads
+from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed, Threads
 from sfumato.cli.options import (
     COLUMNS,
     KNOWN,
     METHOD,
-    OUTPUT,
     PRIVACY,
     READING,
     AsJson,
     Hierarchies,
-    HowFormulas,
-    Overwrite,
     PolicyFile,
-    Quiet,
-    Reading,
-    SavePolicy,
+    Settings,
 )
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -172,7 +168,7 @@ class SetMaking:
 
 
 def set_policy_of(
-    policy: Path | None, read: SetReading, make: SetMaking, layout: Reading, problems: list[str], **more: Any
+    policy: Path | None, read: SetReading, make: SetMaking, settings: Sequence[str], problems: list[str], **more: Any
 ) -> SetPolicy:
     """Make the policy that the options mean; `more` has keys of other parts.
 
@@ -187,7 +183,6 @@ def set_policy_of(
     sets |= {"item-separator": read.item_separator, "key-form": read.key_form}
     sets |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
     parts = {
-        "source": layout.source,
         "sets": sets,
         "columns": _beside(read, problems),
         "model": {"k": make.k, "m": make.m},
@@ -195,7 +190,7 @@ def set_policy_of(
         "anonymizer": {"name": make.anonymizer},
         "output": {"format": more.get("format")},
     }
-    words = KindWords(policy, {"threads": more.get("threads")}, parts, problems)
+    words = KindWords(policy, {"threads": more.get("threads")}, parts, problems, None, settings)
     return kind_policy_of(words, SetPolicy.from_mapping, OPTIONS, ADVICE)
 
 
@@ -226,48 +221,39 @@ def anonymize(
     policy: PolicyFile = None,
     make: SetMaking = SetMaking(),
     read: SetReading = SetReading(),
-    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     threads: Threads = None,
     seed: RepeatSeed = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder of the release.", rich_help_panel=OUTPUT)
-    ] = None,
-    format: Annotated[
-        Literal["csv", "parquet"] | None,
-        typer.Option(help="Format of the tables; default csv.", rich_help_panel=OUTPUT),
-    ] = None,
-    formulas: HowFormulas = "keep",
-    save_policy: SavePolicy = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
 ) -> None:
     """Generalize items, or leave them out, so that whoever knows m items of somebody finds k records that fit.
 
     The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
     """
-    from sfumato.cli.anonymize import say_formulas, target_problems
+    from sfumato.cli.anonymize import say_formulas
     from sfumato.cli.kind_words import seed_problem
     from sfumato.kinds.sets.make import anonymize_sets
-    from sfumato.kinds.sets.release import formula_items, save_sets, set_report
+    from sfumato.kinds.sets.release import save_sets
     from sfumato.kinds.sets.sets import read_sets
 
-    problems = [*seed_problem(seed), *target_problems(out, save_policy, overwrite=overwrite)]
-    meant = set_policy_of(policy, read, make, layout, problems, threads=threads, format=format)
-    if out is not None:
-        with progress_bar(quiet=quiet or as_json) as progress:
+    problems = [*seed_problem(seed), *written.problems()]
+    meant = set_policy_of(policy, read, make, settings or (), problems, threads=threads, format=written.format)
+    if written.out is not None:
+        with progress_bar(quiet=written.quiet or written.as_json) as progress:
             progress("reading", 0, 1)
             release = anonymize_sets(read_sets(sets, **meant.reading()), meant, seed=seed, progress=progress)
-        save_sets(release, out, format=meant.output.format, overwrite=overwrite, formulas=formulas)
+        save_sets(
+            release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
+        )
         if meant.output.format == "csv":
-            say_formulas(formula_items(release), formulas)
-        if as_json:
-            say_json(set_report(release).to_dict())
-        elif not quiet:
+            say_formulas(release.cells_like_formulas(), written.formulas)
+        if written.as_json:
+            say_json(release.report.to_dict())
+        elif not written.quiet:
             say(str(release))
-            complain([f"release written to {out}; check it with: sfumato verify {out}"])
-    if save_policy is not None:
-        meant.to_file(save_policy)
+            complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
+    if written.save_policy is not None:
+        meant.to_file(written.save_policy)
 
 
 # ``sfumato sets attack``: looking for people by a few of their items, before and after.
@@ -289,7 +275,7 @@ def attack(
     ] = 1000,
     make: SetMaking = SetMaking(),
     read: SetReading = SetReading(),
-    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     threads: Threads = None,
     seed: RepeatSeed = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
@@ -316,7 +302,7 @@ def attack(
             if getattr(make, option.name) is not None
         ]
         make = SetMaking(k=1, m=1)
-    meant = set_policy_of(policy, read, make, layout, problems, threads=threads)
+    meant = set_policy_of(policy, read, make, settings or (), problems, threads=threads)
     with progress_bar(quiet=quiet or as_json) as progress:
         progress("reading", 0, 1)
         original = read_sets(sets, **meant.reading())
@@ -330,7 +316,7 @@ def check(
     m: Annotated[int, typer.Option("-m", help="Largest number of known items.", rich_help_panel=PRIVACY)] = 3,
     policy: PolicyFile = None,
     read: SetReading = SetReading(),
-    layout: Reading = Reading(),  # noqa: B008 - a frozen value
+    settings: Settings = None,
     threads: Annotated[int | None, typer.Option(help="Threads; default all cores.", rich_help_panel=METHOD)] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -344,6 +330,6 @@ def check(
 
     # A policy needs a model, and nothing is promised here.
     making = SetMaking() if policy is not None else SetMaking(k=1, m=1)
-    meant = set_policy_of(policy, read, making, layout, [], threads=threads)
+    meant = set_policy_of(policy, read, making, settings or (), [], threads=threads)
     found = check_sets(read_sets(sets, **meant.reading()), m, threads=meant.threads)
     say_result(found.to_dict(), str(found), as_json=as_json)

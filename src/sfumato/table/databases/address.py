@@ -69,15 +69,15 @@ def address_of(url: str) -> Address:
     scheme, _, rest = url.partition("://")
     kind = KINDS[scheme.lower()]
     place, _, query = rest.partition("?")
-    said = [part.partition("=") for part in query.split("&") if part]
-    if any(word in key.lower() for key, _, _ in said for word in _SECRET) or ":" in place.rpartition("@")[0]:
+    settings = [part.partition("=") for part in query.split("&") if part]
+    if any(word in key.lower() for key, _, _ in settings for word in _SECRET) or ":" in place.rpartition("@")[0]:
         raise PolicyError(
             "there is a password in the URL of the database, where the history of commands and the list of processes "
             "show it; leave it out, and give it in the environment (PGPASSWORD), a password file (~/.pgpass) or a "
             "service file (PGSERVICE)"
         )
-    ours = {key: unquote(value) for key, _, value in said if key in _OURS}
-    others = "&".join("".join(parts) for parts in said if parts[0] not in _OURS)
+    ours = {key: unquote(value) for key, _, value in settings if key in _OURS}
+    others = "&".join("".join(parts) for parts in settings if parts[0] not in _OURS)
     if kind == "postgresql":
         target = f"postgresql://{place}" + (f"?{others}" if others else "")
         return Address(kind, target, _shown(place), **ours)

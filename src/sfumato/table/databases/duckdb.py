@@ -221,8 +221,8 @@ def _cast(column: str, kind: str) -> str | None:
 
 
 def _explained(error: Exception) -> str:
-    said = str(error)
-    known = [meaning for word, meaning in _REASONS.items() if word in said]
+    message = str(error)
+    known = [meaning for word, meaning in _REASONS.items() if word in message]
     if known:
         return known[0]
     if type(error).__name__ in _OF_QUERIES:

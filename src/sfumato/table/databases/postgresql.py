@@ -286,6 +286,6 @@ def _explained(error: Exception) -> str:
     return f"the database refused this (SQLSTATE {state}); nothing was changed"
 
 
-def _not_connected(said: str) -> str:
-    known = [meaning for word, meaning in _CONNECTING.items() if word in said]
+def _not_connected(message: str) -> str:
+    known = [meaning for word, meaning in _CONNECTING.items() if word in message]
     return known[0] if known else "no database server answers; check host, port and whether it runs"

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.hierarchy.specification import text_of
-from sfumato.table.databases.address import Address, address_of, is_database
+from sfumato.table.databases.address import Address, address_of
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.sources.protocol import Family
 from sfumato.whole_files import read_regular_text
 
 # Frames as every database keeps them, so that what is read back is what was written.
@@ -249,8 +248,8 @@ def database_source(url: str, *, table: str | None = None, query: str | PathLike
     address = address_of(url)
     table = address.table or table
     if (table is None) == (query is None):
-        said = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
-        raise PolicyError(f"table or query {said}")
+        sentence = "are both named; leave one of them out" if table else "is missing; name one, such as clinic.visits"
+        raise PolicyError(f"table or query {sentence}")
     sql = None if query is None else _sql_in(Path(query))
     with connector(address).reading(address) as session:
         names = _names(session, table, sql)
@@ -291,9 +290,3 @@ def _sql_in(path: Path) -> str:
     if not text:
         raise InputError(f"{path.name}: the file of the query is empty; it needs one SELECT")
     return text
-
-
-FAMILY = Family(
-    recognizes=lambda given: is_database(given.value),
-    open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
-)

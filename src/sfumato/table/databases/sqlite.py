@@ -212,6 +212,6 @@ def _times_in(texts: pl.Series) -> pl.Series:
 
 
 def _explained(error: Exception) -> str:
-    said = str(error)
-    known = [meaning for word, meaning in _REASONS.items() if word in said]
+    message = str(error)
+    known = [meaning for word, meaning in _REASONS.items() if word in message]
     return known[0] if known else "the database file cannot be read or written; check the disk, and that it is whole"

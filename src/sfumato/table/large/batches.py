@@ -296,13 +296,13 @@ class SeveralBatches:
     def batches(self, names: Sequence[str], texts: Mapping[str, pl.DataType] = NO_TYPES) -> Iterator[list[pl.Series]]:
         """Read some columns, a batch of rows at a time."""
         stored = [name for name in names if name in self.files[0][1].names]
-        said = {name: self._said(name) for name in names if name not in stored}
+        constants = {name: self._constant(name) for name in names if name not in stored}
         known = {name: texts[name] for name in stored if name in texts}
         for place, (part, file) in enumerate(self.files):
             with named_part(part.label):
                 for batch in file.batches(stored or file.names[:1], known):
                     columns = {name: self._typed(name, column) for name, column in zip(stored, batch, strict=False)}
-                    for name, values in said.items():
+                    for name, values in constants.items():
                         columns[name] = values.new_from_index(place, len(batch[0]))
                     yield [columns[name].alias(name) for name in names]
 
@@ -310,7 +310,7 @@ class SeveralBatches:
         dtype = self.types.get(name)
         return column if dtype is None or column.dtype == dtype else column.cast(dtype)
 
-    def _said(self, name: str) -> pl.Series:
+    def _constant(self, name: str) -> pl.Series:
         """Return what the names of folders say of a column, one value a part; parts without records say nothing."""
         values = [part.said(name) if _has_records(file) else None for part, file in self.files]
         return typed_by_name(pl.Series(name, values, dtype=pl.String))

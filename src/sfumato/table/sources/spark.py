@@ -146,8 +146,10 @@ def asking_spark(failed: str = FAILED) -> Iterator[None]:
 
 def _is_gone(error: BaseException) -> bool:
     # The client wraps what its transport raises, or does not.
-    said = f"{type(error).__name__} {error}"
-    return any(sign in said for sign in ("UNAVAILABLE", "failed to connect", "Connection refused", "RETRIES_EXCEEDED"))
+    message = f"{type(error).__name__} {error}"
+    return any(
+        sign in message for sign in ("UNAVAILABLE", "failed to connect", "Connection refused", "RETRIES_EXCEEDED")
+    )
 
 
 def _quoted(name: str) -> str:

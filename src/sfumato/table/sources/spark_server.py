@@ -102,8 +102,8 @@ def spark_layout(reading: Mapping[str, Any]) -> CsvFormat:
     """Return how text is laid out, as the settings of :func:`sfumato.read_table` say it."""
     strip = reading["strip"]
     everywhere = strip if isinstance(strip, bool) else False
-    said = {name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")}
-    return CsvFormat(**said, strip=everywhere)
+    settings = {name: reading[name] for name in ("separator", "encoding", "quote", "header", "columns")}
+    return CsvFormat(**settings, strip=everywhere)
 
 
 def _text(session: Any, path: str, layout: CsvFormat) -> Any:

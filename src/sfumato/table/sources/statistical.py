@@ -78,22 +78,24 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
 
 
 def _open(given: Given, *, reader: str, program: str, catalog: Path | None = None) -> TableSource:
-    said = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
+    encoding = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
 
     def load(names: list[str]) -> pl.DataFrame:
-        return _load(given.file, reader, program, encoding=said, usecols=names)[0]
+        return _load(given.file, reader, program, encoding=encoding, usecols=names)[0]
 
-    metadata = _load(given.file, reader, program, encoding=said, metadataonly=True)[1]
+    metadata = _load(given.file, reader, program, encoding=encoding, metadataonly=True)[1]
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
     if codes - {*names}:
         raise InputError(f"codes: names {len(codes - {*names})} column(s) that the file does not have")
     labels = dict(metadata.variable_value_labels)
     if catalog is not None:
         # Columns name a format, and a file beside theirs says what its codes mean.
-        meant = _load(catalog, "read_sas7bcat", program, encoding=said)[1].value_labels
-        labels |= {name: meant[form] for name, form in metadata.variable_to_label.items() if form in meant}
-    labels = {name: meant for name, meant in labels.items() if name not in codes}
-    value_codes = {name: found for name, meant in labels.items() if (found := _codes_of(meant))}
+        value_labels = _load(catalog, "read_sas7bcat", program, encoding=encoding)[1].value_labels
+        labels |= {
+            name: value_labels[form] for name, form in metadata.variable_to_label.items() if form in value_labels
+        }
+    labels = {name: value_labels for name, value_labels in labels.items() if name not in codes}
+    value_codes = {name: found for name, value_labels in labels.items() if (found := _codes_of(value_labels))}
     return LabelledSource(load, names, labels, value_codes)
 
 

@@ -211,12 +211,12 @@ def _stream(packed: Path | bytes, packing: str) -> Any:
 
 def unpack_limit(packed: int) -> int:
     """Return the most bytes that a packed file of that many may unpack to."""
-    said = os.environ.get(UNPACK_LIMIT)
-    if said is None:
+    setting = os.environ.get(UNPACK_LIMIT)
+    if setting is None:
         return max(_USUAL_RATIO * packed, _ALWAYS)
-    if not said.isascii() or not said.isdigit() or not int(said):
+    if not setting.isascii() or not setting.isdigit() or not int(setting):
         raise InputError(f"{UNPACK_LIMIT} must be a whole number of MB, 1 or above")
-    return int(said) << 20
+    return int(setting) << 20
 
 
 def _translated(content: bytes, encoding: str) -> bytes:
@@ -245,7 +245,7 @@ _LINES = 30
 _LONGEST = 1 << 16
 
 
-def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -> str | None:
+def names_elsewhere(file: CsvFile, layout: CsvFormat, names: Collection[str]) -> str | None:
     """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
 
     `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
@@ -255,8 +255,8 @@ def names_elsewhere(file: CsvFile, layout: CsvFormat, wanted: Collection[str]) -
         lines = [line[:_LONGEST].rstrip("\r\n") for line in islice(text, _LINES)]
     for number, line in enumerate(lines, 1):
         for separator in (layout.separator, *_SEPARATORS):
-            found = _fields(line, separator, layout.quote).intersection(wanted)
-            if not found or len(found) < len(wanted) / 2:
+            found = _fields(line, separator, layout.quote).intersection(names)
+            if not found or len(found) < len(names) / 2:
                 continue
             where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
             other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
