@@ -7,19 +7,32 @@ The type says it. A ``Literal`` takes its words, a ``bool`` true or false, a num
     share: Annotated[float, Limit(0, 1, above=True)] = 0.1
     attributes: Names | None = None
 
-:class:`Checked` checks them all when a value is made; policies, forms and the command line read the same declarations.
-A field of any other type is left to its class.
+:class:`Checked` checks them all when a value is made, and :func:`check_arguments` when a function is called; policies,
+forms and the command line read the same declarations. A field of any other type is left to its class.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields, replace
-from functools import cache
+from functools import cache, wraps
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from sfumato.errors import PolicyError, raise_all
 
@@ -146,6 +159,21 @@ class ListOfNames:
         return {**handler(core), "minItems": self.fewest, "uniqueItems": True}
 
 
+@dataclass(frozen=True)
+class MadeBy:
+    """A value that a function of ``sfumato`` makes: its class has `made_by`, the name of that function."""
+
+    kind: Any
+
+    def describe(self) -> str:
+        """Say it in words, to complete "must be ..."."""
+        return f"{self.kind.__name__} from sfumato.{self.kind.made_by}(...)"
+
+    def takes(self, value: object) -> bool:
+        """Tell whether `value` is one."""
+        return isinstance(value, self.kind)
+
+
 class Nothing:
     """Left out."""
 
@@ -162,6 +190,10 @@ Share = Annotated[float, Limit(0, 1, above=True)]
 """A share of something, and not none of it."""
 Names = Annotated[tuple[str, ...], ListOfNames()]
 """One name or more, each once."""
+Count = Annotated[int, Limit(1)]
+"""A whole number of at least 1."""
+Seed = Annotated[int, Limit(0)] | None
+"""For tests and studies; None draws from the operating system."""
 
 
 class Checked:
@@ -215,4 +247,35 @@ def _option(hint: Any) -> Option | None:
         return replace(option, whole=kind is int) if isinstance(option, Limit) else option
     if get_origin(hint) is Literal:
         return Choice(get_args(hint))
+    if isinstance(hint, type) and hasattr(hint, "made_by"):
+        return MadeBy(hint)
     return Flag() if hint is bool else Nothing() if hint is NoneType else None
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def check_arguments(call: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Let a function raise PolicyError, with one sentence for each argument that is not what its annotation takes."""
+    signature = inspect.signature(call)
+
+    @wraps(call)
+    def checked(*given: Parameters.args, **named: Parameters.kwargs) -> Result:
+        arguments, choices = signature.bind(*given, **named).arguments, _taken(call)
+        problems = (
+            f"{name} must be {' or '.join(filter(None, (option.describe() for option in choices[name])))}"
+            for name, value in arguments.items()
+            if name in choices and not any(option.takes(value) for option in choices[name])
+        )
+        raise_all(PolicyError, problems)
+        return call(*given, **named)
+
+    return checked
+
+
+@cache
+def _taken(call: Callable[..., Any]) -> dict[str, tuple[Option, ...]]:
+    """Return what the arguments of a function take whose annotations say it."""
+    found = {name: _options(hint) for name, hint in get_type_hints(call, include_extras=True).items()}
+    return {name: tuple(option for option in options if option) for name, options in found.items() if all(options)}

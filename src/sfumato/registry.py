@@ -64,6 +64,10 @@ class Registry(Mapping[str, Any]):
         """Return where the classes of the library stand, without loading one."""
         return (place for place in self._places.values() if isinstance(place, str))
 
+    def unloaded(self) -> dict[str, Any]:
+        """Return what each name stands for: a class, or the place of one that is loaded when it is asked for."""
+        return dict(self._places)
+
 
 def class_places(*registries: Registry) -> dict[str, str]:
     """Return where each class of registries stands, by the name of the class; none is loaded."""

@@ -12,7 +12,7 @@ import sfumato as sf
 from golden.made_tables import town
 from sfumato.engines.disk import laying_out, publishing, solving
 from sfumato.policy.people import People
-from sfumato.release import table_files
+from sfumato.table.large import memory
 
 SCHEMA = sf.Schema(quasi_identifying=["age", "wage", "zip", "job"], sensitive=["disease"], others="drop")
 POLICY = sf.Policy.of(SCHEMA, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
@@ -59,7 +59,7 @@ def test_parts_are_looked_at_like_one_file(verb: str, parts: Path, whole: Path, 
 def test_parts_that_memory_does_not_hold_are_refused(
     verb: str, parts: Path, original: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(table_files, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1_000_000)
     table = sf.read_table(original, POLICY)
     with pytest.raises(sf.SfumatoError, match="GB are free; use a machine with more memory, or take the figures"):
         LOOKS[verb](parts, table)

@@ -18,7 +18,6 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.kinds.ratings.release import rating_report
 
 ROWS = 60
 
@@ -173,7 +172,7 @@ def test_how_many_ratings_records_there_were_stays_with_the_steward(tmp_path):
     told = json.loads((folder / "report.json").read_text())["records"]
     assert set(told) == {"published", "suppression_limit"}
     assert "original" not in (folder / "report.txt").read_text()
-    assert "9 original" in str(rating_report(release))
+    assert "9 original" in str(release.report)
 
 
 def test_the_steward_has_the_exact_losses(tmp_path):

@@ -25,7 +25,8 @@ from sfumato.metrics import (
     utility,
 )
 from sfumato.metrics.cell_losses import squared_error
-from sfumato.recoding import TIGHT, Recoding, generalize_published, recode
+from sfumato.recoding import TIGHT, Recoding, recode
+from sfumato.recoding.published import generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

@@ -14,7 +14,8 @@ from recoding.small_tables import ZONES, SmallTable, attributes_of, small_tables
 from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import measure_losses
-from sfumato.recoding import TIGHT, Recoding, generalize_published, publish, recoding_kind
+from sfumato.recoding import TIGHT, Recoding, publish, recoding_kind
+from sfumato.recoding.published import generalize_published
 
 LOSSES = ("ncp", "normalized_ncp", "iloss", "loss_metric", "precision", "entropy", "suppressed")
 

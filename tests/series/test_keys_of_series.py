@@ -57,6 +57,10 @@ def refused(series: sf.Series, names: Sequence[str], **answer: str) -> str:
         ("7", "007", "zeros"),
         ("0007", "7", "zeros"),
         ("7", "+7", "signs"),
+        ("0.5", ".5", "zeros"),
+        ("7", "\u0667", "forms"),
+        ("-7", "\u22127", "signs"),
+        ("-7", "\uff0d7", "forms"),
     ],
 )
 def test_another_spelling_in_a_later_month_is_asked(

@@ -192,7 +192,9 @@ class Package:
             name
             for module in self.modules.values()
             for name in set(module.public_definitions)
-            if name not in PROTOCOL_VERBS and not module.name.startswith("sfumato.cli.")
+            if name not in PROTOCOL_VERBS
+            and not module.name.startswith("sfumato.cli.")
+            and module.path.stem != "command"
         )
         return {name: count for name, count in sorted(counts.items()) if count > 1}
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
+from naive.person_keys import spelling
 from sfumato.cli.app import app
 from sfumato.policy.columns import policy_columns
 from sfumato.series.people import tags_of
@@ -41,6 +44,16 @@ ASKED = {
     "signs": ("+12", "12"),
     "signs, exponent": ("1e3", "1000"),
     "capitals and zeros": ("A 12", "a12"),
+    "zeros, point": (".5", "0.5"),
+    "zeros, point behind a minus": ("-.50", "-0.5"),
+    "forms, Arabic-Indic": ("\u0667", "7"),
+    "forms, Devanagari": ("P\u0967\u0968", "P12"),
+    "forms, Arabic-Indic point": ("\u0667\u066b\u0665", "7.5"),
+    "forms, minus": ("\uff0d7", "-7"),
+    "signs, minus": ("\u22127", "-7"),
+    "signs, dash": ("A\u201312", "A-12"),
+    "signs, exponent behind a minus": ("1e\u22123", "0.001"),
+    "forms and zeros": ("\u0660\u0660\u0667", "7"),
     "sharp s": ("STRASSE", "stra\u00dfe"),
 }
 
@@ -80,6 +93,25 @@ def test_kinds_are_answered_alone() -> None:
     assert people(keys, "fold:capitals,exact:zeros") == 3
     with pytest.raises(sf.InputError, match="2 differ from another only in leading zeros"):
         people(keys, "fold:capitals")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ASKED if kind.partition(", ")[0] in KINDS])
+def test_the_question_names_the_kind_and_its_answer_alone_is_enough(kind: str) -> None:
+    pair, name = [*ASKED[kind]], kind.partition(", ")[0]
+    with pytest.raises(sf.InputError, match=f"2 differ from another only {re.escape(KINDS[name])}"):
+        people(pair)
+    assert people(pair, f"fold:{name}") == 1
+
+
+def test_what_no_rule_sees_are_different_people() -> None:
+    keys = ["i", "\u0131", "1000", "1,000", "7-", "-7", "1.2.2003", "2003-02-01", "7.", "7"]
+    assert people(keys) == len(keys)
+
+
+def test_earlier_ledgers_hash_keys_byte_for_byte() -> None:
+    keys, secret = [".5", "0.5", "\u0667", "\u22127", "\uff0d7", "A\u201312", "007", "p 1"], b"0" * 32
+    naive = [hashlib.blake2b(key.encode(), digest_size=16, key=secret, person=b"sfumato person") for key in keys]
+    assert tags_of(pl.Series("id", keys), secret).to_list() == [each.digest() for each in naive]
 
 
 def test_numbers_of_frames_are_those_of_texts() -> None:
@@ -143,12 +175,16 @@ def test_naive_definition_of_folding_in_every_script() -> None:
         "\uac00\u1100\u1161\u11a8",
         "i\u0131I\u0130\u0307",
         "e\u0301\u0323E",
+        "\u0660\u0667\u066b.07eE-",
+        "\u0967\u0966 \uff10\uff0d\u22127.",
+        "\u2010\u2011\u2013\u2043-+0.e1",
+        "aA-+.01eE",
     ]
-    for trial in range(180):
+    for trial in range(390):
         script = scripts[trial % len(scripts)]
         keys = ["".join(drawn.choices(script, k=drawn.randint(1, 7))) for _ in range(40)]
         kinds = [kind for kind in KINDS if drawn.random() < 0.6]
-        assert folded(pl.Series(keys), kinds).to_list() == [_folded(key, kinds) for key in keys], script
+        assert folded(pl.Series(keys), kinds).to_list() == [spelling(key, kinds) for key in keys], script
 
 
 @pytest.mark.parametrize(

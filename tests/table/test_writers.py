@@ -65,9 +65,9 @@ class TestEveryFormat:
         frame = pl.DataFrame({"age": [1, 2], "note": ["SECRET", "b"]})
         other = frame.with_columns(note=pl.lit("b"))
         name = "write_workbook" if format == "xlsx" else "write_labelled"
-        home = "workbook" if format == "xlsx" else "labelled"
-        real = getattr(__import__(f"sfumato.table.writers.{home}", fromlist=[name]), name)
-        monkeypatch.setattr(f"sfumato.table.writers.{home}.{name}", lambda _, *more: real(other, *more))
+        home = "workbooks" if format == "xlsx" else "sources.statistical"
+        real = getattr(__import__(f"sfumato.table.{home}", fromlist=[name]), name)
+        monkeypatch.setattr(f"sfumato.table.{home}.{name}", lambda _, *more: real(other, *more))
         with pytest.raises(sf.InputError) as caught:
             write_data(frame, tmp_path / f"data.{format}", format)
         assert str(caught.value).startswith(f"data.{format}: column(s) 'note' would be changed by this format")

@@ -13,7 +13,8 @@ from sfumato.evaluation.inputs import generalized_file, generalized_table, priva
 from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import smallest_allowed
 from sfumato.published.checks.generalized import read_published
-from sfumato.recoding import Recoding, generalize_published
+from sfumato.recoding import Recoding
+from sfumato.recoding.published import generalize_published
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.release import Release

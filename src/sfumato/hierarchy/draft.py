@@ -11,31 +11,19 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import HierarchyError, PolicyError, raise_all
-from sfumato.hierarchy.date_units import Dates, Prefixes, dates, is_iso_day, prefixes
-from sfumato.hierarchy.level_table import Flat, HierarchyTable, flat
-from sfumato.hierarchy.numeric_intervals import Intervals, Number, check_finite, intervals
+from sfumato.hierarchy import HIERARCHY_KINDS
+from sfumato.hierarchy.date_units import dates, is_iso_day, prefixes
+from sfumato.hierarchy.level_table import HierarchyTable, flat
+from sfumato.hierarchy.numeric_intervals import Number, check_finite, intervals
 from sfumato.hierarchy.specification import HierarchySpecification, listed_values
-from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
-from sfumato.hierarchy.value_groups import Groups
 
 # Hierarchies in policy files: from plain TOML values to a description.
 
 
-def _table(rows: Any) -> HierarchyTable:
+def table_of_rows(rows: Any) -> HierarchyTable:
+    """Return the hierarchy of kind ``table``: a row a value, with its labels."""
     return HierarchyTable(rows)
-
-
-HIERARCHY_KINDS: dict[str, Callable[..., HierarchySpecification]] = {
-    "intervals": Intervals,
-    "prefixes": Prefixes,
-    "dates": Dates,
-    "groups": Groups,
-    "table": _table,
-    "file": read_hierarchy,
-    "flat": Flat,
-}
-"""What a policy's ``kind`` names; the keys beside it are the parameters."""
 
 
 def hierarchy_from_policy(
@@ -53,7 +41,7 @@ def hierarchy_from_policy(
     kind = mapping.get("kind")
     if not isinstance(kind, str) or kind not in HIERARCHY_KINDS:
         raise PolicyError(f"kind: must be one of {', '.join(HIERARCHY_KINDS)}")
-    constructor = HIERARCHY_KINDS[kind]
+    constructor: Callable[..., HierarchySpecification] = HIERARCHY_KINDS[kind]
     settings = {key.replace("-", "_"): value for key, value in mapping.items() if key != "kind"}
     # Only the caller may name the folder, never the policy.
     known = {key: value for key, value in inspect.signature(constructor).parameters.items() if key != "folder"}

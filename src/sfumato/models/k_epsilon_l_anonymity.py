@@ -54,6 +54,7 @@ class RatingAnonymity(CheckedModel):
     group: Group = "ball"
     nulls: Nulls = "skip"
 
+    made_by: ClassVar[str] = "RatingAnonymity"
     name: ClassVar[str] = "rating-anonymity"
 
     def __str__(self) -> str:

@@ -37,6 +37,7 @@ class KmAnonymity(CheckedModel):
     k: Annotated[int, Limit(1)]
     m: Annotated[int, Limit(1)]
 
+    made_by: ClassVar[str] = "KmAnonymity"
     name: ClassVar[str] = "km-anonymity"
 
     def __str__(self) -> str:

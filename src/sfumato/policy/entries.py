@@ -29,9 +29,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from sfumato.errors import PolicyError, SfumatoError, raise_all
-from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification, hierarchy_from_policy
+from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification
 from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
-from sfumato.registry import changes
+from sfumato.registry import Registry, changes
 
 
 def hyphenated(name: str) -> str:
@@ -349,6 +349,8 @@ class TableHierarchy(PolicyPart):
 
     def build(self) -> HierarchySpecification:
         """Return the description of the hierarchy."""
+        from sfumato.hierarchy.draft import hierarchy_from_policy
+
         return hierarchy_from_policy(self.model_dump())
 
 
@@ -369,6 +371,8 @@ class FileHierarchy(PolicyPart):
 
     def build(self) -> HierarchySpecification:
         """Read the file."""
+        from sfumato.hierarchy.draft import hierarchy_from_policy
+
         return hierarchy_from_policy(self.model_dump())
 
 
@@ -389,13 +393,9 @@ class WithheldHierarchy(PolicyPart):
         raise PolicyError("hierarchy was withheld from the published policy; give it again")
 
 
+_PARTS = {"table": TableHierarchy, "file": FileHierarchy, "withheld": WithheldHierarchy}
 _KINDS = LazyEntries(
-    {
-        **{kind: built for kind, built in HIERARCHY_KINDS.items() if isinstance(built, type)},
-        "table": TableHierarchy,
-        "file": FileHierarchy,
-        "withheld": WithheldHierarchy,
-    },
+    Registry({**{kind: built for kind, built in HIERARCHY_KINDS.unloaded().items() if kind not in _PARTS}, **_PARTS}),
     tag="kind",
     short={"intervals": {"borders": AlsoWritten("array", "number")}},
 )

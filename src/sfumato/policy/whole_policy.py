@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import tomli_w
 
@@ -17,6 +17,9 @@ from sfumato.whole_files import write_whole
 
 class WholePolicy(PolicyPart):
     """A policy that is a file of its own; equal by value."""
+
+    made_by: ClassVar[str] = "Policy.from_file"
+    """The function of the library that makes one, for messages."""
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

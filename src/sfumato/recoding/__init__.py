@@ -5,17 +5,13 @@ from __future__ import annotations
 from sfumato.classes.generalized import covers
 from sfumato.recoding.choice import TIGHT, Recoding, RecodingKind, recoding_kind
 from sfumato.recoding.publish import publish
-from sfumato.recoding.published import generalize_published
 from sfumato.recoding.recode import recode, recode_as_published
-from sfumato.recoding.regions import form_problems
 
 __all__ = [
     "TIGHT",
     "Recoding",
     "RecodingKind",
     "covers",
-    "form_problems",
-    "generalize_published",
     "publish",
     "recode",
     "recode_as_published",

@@ -16,7 +16,6 @@ from sfumato.parallel import each, worth_starting
 from sfumato.recoding.choice import Average, Recoding
 from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
 from sfumato.recoding.ends import of_occurring, written_like
-from sfumato.recoding.regions import region_columns
 from sfumato.table.distinct import dense_ranks
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 
@@ -63,6 +62,8 @@ def _in_regions(
     encoded: EncodedTable, partition: Partition, recoding: Recoding, threads: int
 ) -> tuple[GeneralizedColumn, ...]:
     """Publish what a solution decided, but means of classes where they are wanted instead."""
+    from sfumato.recoding.regions import region_columns
+
     assert partition.regions is not None
     forms = recoding.forms_of(encoded.attributes)
     places = [index for index, form in enumerate(forms) if form is Form.MEAN]

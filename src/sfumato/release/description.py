@@ -11,7 +11,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from sfumato.errors import HierarchyError, SfumatoError, VerificationError
-from sfumato.hierarchy import HierarchyTable
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
@@ -28,14 +27,14 @@ FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
 OWN_KINDS = Registry(
     {
-        "ratings": "sfumato.kinds.ratings.check:verify_rating_folder",
-        "sets": "sfumato.kinds.sets.check:verify_set_folder",
-        "private-marginals": "sfumato.kinds.noisy_counts.check:verify_private_folder",
-        "private-sample": "sfumato.kinds.private_sample.check:verify_sample_folder",
+        "ratings": "sfumato.kinds.ratings.check:RATINGS",
+        "sets": "sfumato.kinds.sets.check:SETS",
+        "private-marginals": "sfumato.kinds.noisy_counts.check:COUNTS",
+        "private-sample": "sfumato.kinds.private_sample.check:SAMPLES",
     },
     "sfumato.kinds",
 )
-"""Kinds of releases that are no table of records → what recounts a folder of one, by its ``release.json``."""
+"""Kinds of releases that are no table of records → what their verifier knows of them."""
 
 LONGEST_NAME = 255
 
@@ -66,6 +65,8 @@ class SensitiveDescription:
         # Only rows are taken from a release: a description that names a file must not make anybody open it.
         if self.hierarchy is None:
             return Attribute(kind=self.kind)
+        from sfumato.hierarchy.level_table import HierarchyTable
+
         rows = _rows(self.hierarchy)
         hierarchy = HierarchyTable(rows)
         if hierarchy.rows != rows:

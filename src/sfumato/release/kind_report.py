@@ -134,7 +134,7 @@ class KindReport:
     def _repr_html_(self) -> str:
         """Show notebooks the report."""
         from sfumato.notebook import card
-        from sfumato.release.loss_report import counts, report_parts
+        from sfumato.release.report_html import counts, report_parts
 
         return card("Report", counts(self), *report_parts(self))
 

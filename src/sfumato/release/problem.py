@@ -20,7 +20,7 @@ from sfumato.metrics.losses import Losses
 from sfumato.models.likeness import declared_values
 from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
-from sfumato.recoding import Recoding, form_problems
+from sfumato.recoding import Recoding
 from sfumato.release.description import Description, SensitiveDescription, describe_model, described_hierarchy
 from sfumato.release.folding import folding_problems, household_problems
 from sfumato.release.people import pseudonym_problems
@@ -199,6 +199,8 @@ def recoding_problems(anonymizer: Anonymizer, recoding: Recoding, attributes: Se
             "class; set numeric = 'mean', or leave it out"
         )
     if anonymizer.decides_regions:
+        from sfumato.recoding.regions import form_problems
+
         problems += form_problems(attributes, forms, aggregates=getattr(anonymizer, "aggregates", False))
     return problems
 

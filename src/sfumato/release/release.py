@@ -18,7 +18,6 @@ from sfumato.release.description import Description, TableFacts
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
 from sfumato.release.kind_report import KindReport
 from sfumato.release.loss_report import Report
-from sfumato.release.stored import Content, Shelf, save_in_database
 from sfumato.release.table_files import write_tables
 from sfumato.release.text_files import write_texts
 from sfumato.release.transaction import AUDIT
@@ -27,6 +26,8 @@ from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sfumato.release.stored import Content
 
 
 # Published tables as frames of other libraries, with the order of categories that the original declares.
@@ -149,7 +150,7 @@ class Release:
     def _repr_html_(self) -> str:
         """Show notebooks columns, promises and losses; for the published values ask for :attr:`data`."""
         from sfumato.notebook import card
-        from sfumato.release.loss_report import counts, release_parts
+        from sfumato.release.report_html import counts, release_parts
 
         return card("Release", counts(self.report), *release_parts(self))
 
@@ -317,6 +318,8 @@ class Release:
     def _save_in_database(
         self, url: str, schema: str | None, overwrite: bool, audit: str | Path | None, formulas: Formulas
     ) -> None:
+        from sfumato.release.stored import Shelf, save_in_database
+
         shelf = Shelf.of(url, schema)
         if self.audit is not None and audit is None:
             raise PolicyError(NO_PLACE)

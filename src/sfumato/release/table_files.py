@@ -19,7 +19,6 @@ from sfumato.published.roles import named
 from sfumato.published.sliced import labels_of
 from sfumato.release.description import Description, TableFacts
 from sfumato.release.transaction import unportable
-from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
@@ -74,8 +73,12 @@ def refuse_missing(folder: Path, facts: Mapping[str, TableFacts]) -> None:
 
 def refuse_too_large(folder: Path, facts: TableFacts) -> None:
     """Raise InputError where a table in parts is to be read into memory that it does not fit into."""
+    if not facts.parts:
+        return
+    from sfumato.table.large.memory import estimated_need, free_memory, gigabytes
+
     free = free_memory()
-    if not facts.parts or free is None:
+    if free is None:
         return
     need = estimated_need([folder / name for name in facts.files])
     if need > free:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,8 @@ from sfumato.release.description import (
     own_kind,
     read_description,
 )
+from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
-from sfumato.release.stored import Shelf, StoredRelease, stored_release
 from sfumato.release.table_files import read_published_files
 from sfumato.release.text_files import stored_text_checks, text_checks
 from sfumato.release.transaction import MARK, no_release
@@ -49,6 +49,9 @@ from sfumato.table.sources.other_files import STORES, scheme_of
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
+
+if TYPE_CHECKING:
+    from sfumato.release.stored import StoredRelease
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,6 +95,8 @@ def open_release(release: object) -> OpenedRelease:
     if not isinstance(release, (str, Path)):
         raise InputError("is no release; give a release, the folder of one, or published tables")
     if is_database(release):
+        from sfumato.release.stored import stored_release
+
         stored = stored_release(str(release), None)
         return OpenedRelease(stored.published, stored.description, stored.policy, stored.facts)
     folder = open_folder(Path(release))
@@ -127,17 +132,8 @@ Engine = Literal["auto", "memory", "spark"]
 LOG = logging.getLogger("sfumato.release")
 
 
-@runtime_checkable
-class RecountedRelease(Protocol):
-    """A release in memory that is no table of records; see :mod:`sfumato.kinds`."""
-
-    def recount(self) -> Verification:
-        """Recount every promise from what is published alone."""
-        ...
-
-
 def verify(
-    release: str | Path | Release | RecountedRelease,
+    release: str | Path | Release | OwnRelease,
     *,
     audit: str | Path | None = None,
     schema: str | None = None,
@@ -248,10 +244,12 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
-        if not isinstance(release, RecountedRelease):
+        if not isinstance(release, OwnRelease):
             raise InputError("release: is neither a release nor the path or address of one")
         return release.recount()
     if is_database(release):
+        from sfumato.release.stored import Shelf
+
         # A URL that cannot be meant is a fault of whoever asks.
         Shelf.of(str(release), schema)
     try:
@@ -259,6 +257,8 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         if asked.engine == "spark":
             return _recount_on_spark(str(release))
         if is_database(release):
+            from sfumato.release.stored import stored_release
+
             # People are told apart record by record.
             grouped = asked.engine == "auto" and audit is None
             stored = stored_release(str(release), schema, grouped=grouped)
@@ -299,7 +299,7 @@ def _recount_folder(folder: Path, audit: Path | None, population: Table | None, 
     mark = mark_of(folder)
     kind = own_kind(mark)
     if kind is not None:
-        found: Verification = OWN_KINDS[kind](folder, mark)
+        found: Verification = OWN_KINDS[kind].verify_folder(folder, mark)
         return found
     opened = opened_folder(folder, mark)
     if not whole and population is None and any(entry.parts for entry in opened.files.values()):

@@ -16,14 +16,16 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError
 from sfumato.numbers import counted
-from sfumato.policy.policy import Policy
 from sfumato.studio.project import HistoryEntry, Project
 from sfumato.whole_files import PRIVATE, write_whole
+
+if TYPE_CHECKING:
+    from sfumato.dossier.decisions import Decision
+    from sfumato.policy.policy import Policy
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
 ENDED = (DONE, FAILED, CANCELLED, LOST)
@@ -385,6 +387,8 @@ def draft_attack_order(project: Project, entry: HistoryEntry) -> Making:
 
 def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run: Path, earlier: Path | None) -> Making:
     """Order attacks on a release; with an earlier one of the same people also the intersection of both."""
+    from sfumato.policy.policy import Policy
+
     policy = Policy.from_file(folder_of_run / POLICY)
 
     def make(number: int, folder: Path) -> Job:
@@ -404,6 +408,8 @@ def report_order(
     """Order the report on a release, in an edition, with what was decided on the way."""
     if edition not in ("internal", "public"):
         raise InputError("edition: choose the internal or the public one")
+    from sfumato.policy.policy import Policy
+
     policy, entry = Policy.from_file(folder_of_run / POLICY), project.history.entry(run.entry)
 
     def make(number: int, folder: Path) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import FormData
@@ -13,14 +13,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from sfumato.cli.outcome import explained, printable
-from sfumato.dossier.content import promise_in_words
-from sfumato.dossier.decisions import Decision
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import figure, percent
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import ROLES, Draft, in_words
 from sfumato.studio.jobs import Job, shown_command
 from sfumato.studio.project import HistoryEntry
+
+if TYPE_CHECKING:
+    from sfumato.dossier.decisions import Decision
 
 STEPS = (
     ("/", "Table"),
@@ -151,6 +152,8 @@ def page_entry(sent: FormData) -> int:
 
 def promise(entry: Mapping[str, Any]) -> str:
     """Say what a model promises, for a newcomer; while it is not finished, that it is not."""
+    from sfumato.dossier.content import promise_in_words
+
     try:
         return promise_in_words(entry)
     except (SfumatoError, KeyError, TypeError):
@@ -215,6 +218,8 @@ def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[st
 
 def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
     """Return the changes that led to a state, the first one first."""
+    from sfumato.dossier.decisions import Decision
+
     way, losses, counted = [last], _losses(desk), dict[str, int | None]()
     while way[-1].parent is not None:
         way.append(desk.project.history.entry(way[-1].parent))

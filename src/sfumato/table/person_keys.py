@@ -28,11 +28,11 @@ PersonKey = str | tuple[str, ...] | None
 
 KINDS: Mapping[str, str] = {
     "invisible": "in characters that nobody sees",
-    "forms": "in forms of letters and digits (full width, ligatures)",
+    "forms": "in forms of letters and digits (full width, ligatures, digits of other scripts)",
     "capitals": "in capitals",
     "blanks": "in blanks inside",
     "zeros": "in leading zeros",
-    "signs": "in a sign or an exponent",
+    "signs": "in a sign, a dash or an exponent",
 }
 """Kinds of spellings that are asked, in the order in which they are folded, with what is said of them."""
 
@@ -42,6 +42,8 @@ _PLAIN = tuple(rf"\A(?:0|[1-9][0-9]*|[{case}][{case}0-9_:/-]*)\z" for case in ("
 _PRINTABLE, _EXPONENT = r"\A[ -~]*\z", r"\A[0-9+. -]*[eE][0-9+. eE-]*\z"
 """Texts that are folded by columns: printable ASCII, but for what may be a number with an exponent."""
 _VARIATIONS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_DASHES = dict.fromkeys(map(ord, "\u02d7\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u2796"), "-")
+"""Minus signs, hyphens and dashes that are no form of ``-`` in NFKC."""
 _PART, _ESCAPE = "\x1f", "\x1c"
 """What stands before each part of a key of several. Keys are without white space, which both are, at their ends: so no
 key of one column begins with it."""
@@ -245,6 +247,7 @@ def _is_even(sign: str, low: str) -> bool:
 def _is_alone(sign: str) -> bool:
     return (
         "\x7f" < sign <= "\uffff"
+        and sign.translate(_DIGITS).translate(_DASHES) == sign
         and unicodedata.category(sign)[0] in "LMNPS"
         # Marks of different classes change places; only those that join two consonants are of this one.
         and unicodedata.combining(sign) in (0, 9)
@@ -303,7 +306,7 @@ def _unsigned(key: pl.Expr) -> pl.Expr:
 _COLUMN_FOLDS: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "capitals": _small,
     "blanks": lambda key: key.str.replace_all(" ", "", literal=True),
-    "zeros": lambda key: key.str.replace("^([+-]?)0+([0-9])", "$1$2"),
+    "zeros": lambda key: key.str.replace("^([+-]?)0+([0-9])", "$1$2").str.replace(r"^([+-]?)\.([0-9])", "${1}0.${2}"),
     "signs": _unsigned,
 }
 """What changes such texts; nothing in them is invisible or has another form."""
@@ -362,18 +365,32 @@ class _Unseen(dict[int, str]):
 _UNSEEN = _Unseen()
 
 
+class _Digits(dict[int, str]):
+    """Decimal digits of all scripts as those of ASCII; found out once for each sign."""
+
+    def __missing__(self, code: int) -> str:
+        digit = unicodedata.decimal(chr(code), None)
+        self[code] = chr(code) if digit is None else str(digit)
+        return self[code]
+
+
+_DIGITS = _Digits({0x66B: "."})
+"""With the point that Arabic digits have."""
+
+
 def _fold(text: str, kind: str) -> str:
     if kind == "invisible":
         return text.translate(_UNSEEN)
     if kind == "forms":
-        return unicodedata.normalize("NFKC", text)
+        return unicodedata.normalize("NFKC", text).translate(_DIGITS)
     if kind == "capitals":
         return text.casefold()
     if kind == "blanks":
         return "".join(text.split())
     if kind == "zeros":
-        return re.sub(r"^([+-]?)0+(?=[0-9])", r"\1", text)
-    return _without_sign(text)
+        text = re.sub(r"^([+-]?)0+(?=[0-9])", r"\1", text)
+        return re.sub(r"^([+-]?)\.(?=[0-9])", r"\g<1>0.", text)
+    return _without_sign(text.translate(_DASHES))
 
 
 def _without_sign(text: str) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import InputError, SchemaError, raise_all
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.specification import text_of as text_of
-from sfumato.notebook import Markup, notebook_table, paragraph
 from sfumato.settings import is_finite_number, plain_domain, plain_setting
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns, read_key_form
 from sfumato.table.written_forms import Strays, WrittenForm
+
+if TYPE_CHECKING:
+    from sfumato.notebook import Markup
 
 Others = Literal["error", "drop", "keep"]
 
@@ -181,7 +183,7 @@ class Schema:
         The same for the l of distinct or probabilistic l-diversity.
     key_form
         Which spellings of a key are one person's, where they differ in capitals, inner blanks, invisible characters,
-        forms of letters, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
+        forms of letters and digits, leading zeros or signs: ``"exact"``, none; ``"fold"``, all; or by kind, such as
         ``"fold:capitals,exact:zeros"``. None: whoever reads is asked, by an error that counts them.
     publish
         Columns that somebody has looked at, and that are published although they look as if they identified people.
@@ -377,6 +379,8 @@ def roles_table(schema: Schema, kinds: Mapping[str, Kind] | None = None) -> Mark
 
     `kinds`: as they were read off the columns, where there is a table; else those that the schema declares.
     """
+    from sfumato.notebook import Markup, notebook_table, paragraph
+
     settings = {**schema.quasi_identifying, **schema.sensitive}
     rows = [
         (name, str(role), *_settings(settings.get(name, Attribute()), (kinds or {}).get(name)))

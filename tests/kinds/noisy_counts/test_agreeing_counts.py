@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from sfumato.kinds.noisy_counts.joint import FittedJoint, cliques_of, make_agree, spread_over, sum_over, total_of
-from sfumato.kinds.noisy_counts.make import draw_records
+from sfumato.kinds.noisy_counts.make import (
+    FittedJoint,
+    cliques_of,
+    draw_records,
+    make_agree,
+    spread_over,
+    sum_over,
+    total_of,
+)
 from sfumato.published.checks.marginals.marginals import is_acyclic
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}

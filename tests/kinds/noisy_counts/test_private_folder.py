@@ -18,7 +18,6 @@ import pytest
 import sfumato as sf
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.kinds.noisy_counts.check import NOBODYS, Budget, BudgetStep
-from sfumato.kinds.noisy_counts.release import private_report
 from sfumato.kinds.private.make import NO_SEED
 from sfumato.models.checks import Outcome
 
@@ -265,8 +264,8 @@ def test_wrong_settings_are_told_together():
         )  # type: ignore[arg-type]  # fmt: skip
     told = "\n".join(caught.value.problems)
     for words in (
-        "table is not", "model is neither", "seed:", "marginals must", "two_way must", "choice must", "bins must",
-        "levels must", "complete must", "synthetic must",
+        "table is not", "model is neither", "seed:", "marginals: must", "two_way: must", "choice: unknown",
+        "bins: must", "levels.age: must", "complete: must", "synthetic: must",
     ):  # fmt: skip
         assert words in told
 
@@ -334,7 +333,7 @@ def test_a_policy_says_what_a_call_says(tmp_path: Path):
     assert sf.verify(tmp_path / "out").ok
     told = (tmp_path / "out" / "policy.toml").read_text()
     assert "sex.csv" not in told
-    assert "planning" in str(private_report(release))
+    assert "planning" in str(release.report)
     with pytest.raises(PolicyError, match="bins: the policy says it"):
         sf.publish_privately(table, policy, bins={"age": 2})
     other = sf.read_table(frame(), schema())

@@ -17,7 +17,6 @@ import pytest
 import sfumato as sf
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError
 from sfumato.kinds.private.make import NO_SEED
-from sfumato.kinds.private_sample.release import sample_report
 from sfumato.models.checks import Outcome
 
 pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
@@ -234,7 +233,7 @@ def test_wrong_arguments_are_told_all_at_once():
 
 
 def test_the_report_says_what_was_drawn(release: sf.PrivateSampleRelease):
-    told = str(sample_report(release))
+    told = str(release.report)
     assert "50% of the records were drawn" in told
     assert f"classes below k = {release.budget.k} left out" in told
     assert "Levels       age 2" in told

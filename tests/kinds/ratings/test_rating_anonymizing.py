@@ -360,8 +360,8 @@ def test_a_release_that_does_not_hold_cannot_be_made() -> None:
     ("options", "message"),
     [
         ({"method": "best"}, "method must be one of groups, plan"),
-        ({"invent": "yes"}, "invent must be True or False"),
-        ({"times": 2}, "times must be True or False"),
+        ({"invent": "yes"}, "invent must be true or false"),
+        ({"times": 2}, "times must be true or false"),
         ({"keep": 0}, "keep must be a whole number"),
         ({"keep": 2.5}, "keep must be a whole number"),
         ({"keep": 4}, "only 3 issues that are not sensitive"),

@@ -18,7 +18,6 @@ from examples import examples
 from naive.ratings import Record
 from naive.surveys import surveys
 from sfumato.kinds.ratings.policy import RatingPolicy
-from sfumato.kinds.ratings.release import rating_report
 from sfumato.models.checks import Outcome
 
 MARK = "geheim-4711"
@@ -267,7 +266,7 @@ def test_nothing_of_the_steward_is_written(tmp_path: Path) -> None:
     assert "a study" in (target / "report.txt").read_text()
     # What only one person rated is nowhere, not even its name.
     assert "only" not in (target / "ratings.csv").read_text() + (target / "release.json").read_text()
-    assert rating_report(release, policy).figures["removed"] == release.loss.removed
+    assert release.report.figures["removed"] == release.loss.removed
 
 
 def test_sensitive_issues_that_nobody_rates_any_more_are_not_named(tmp_path: Path) -> None:

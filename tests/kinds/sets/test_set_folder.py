@@ -19,7 +19,6 @@ from naive.sets import is_anonymous
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError
 from sfumato.hierarchy import HierarchyTable
 from sfumato.kinds.sets import check as set_check
-from sfumato.kinds.sets.release import set_report
 
 TREE = HierarchyTable(tuple((f"i{number}", f"g{number // 3}", "*") for number in range(9)))
 
@@ -177,7 +176,7 @@ def test_nothing_of_the_stewards_is_in_the_folder(with_ages: Path):
 
 def test_figures_are_for_the_steward():
     release = released(beside=True)
-    report = set_report(release)
+    report = release.report
     assert report.figures["ncp"] == release.loss.ncp > 0
     assert 0 <= report.figures["columns_ncp"] <= 1
     assert "information loss (NCP)" in str(release)

@@ -15,7 +15,7 @@ from examples import examples
 from naive import marginals as naive
 from sfumato.anonymizers.marginals.marginals import discovered_sets
 from sfumato.errors import InputError
-from sfumato.kinds.noisy_counts.joint import fit, inferred_joint
+from sfumato.kinds.noisy_counts.make import fit, inferred_joint
 from sfumato.published import MarginalTables
 from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated_sets
 

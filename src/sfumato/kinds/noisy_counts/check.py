@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -22,12 +20,12 @@ from sfumato.errors import VerificationError
 from sfumato.kinds.private.check import (
     MOST_CELLS,
     NOISY,
+    Declared,
     Domain,
     Mechanism,
     SeriesSpent,
-    opendp_version,
-    promise_differences,
-    read_texts,
+    read_declared,
+    role_differences,
     series_checks,
 )
 from sfumato.models.checks import Check, Outcome, promise_words
@@ -36,22 +34,11 @@ from sfumato.numbers import counted, figure
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, PublishedPolicy, policy_checks
+from sfumato.release.agreement import Difference
 from sfumato.release.description import (
-    FORMAT,
-    TableFacts,
-    build_own_model,
-    describe_own_model,
     listed_names,
-    own_promises,
-    read_own_description,
-    versions,
 )
-from sfumato.release.table_files import integrity, refuse_missing
-from sfumato.release.text_files import text_checks
-
-KIND = "private-marginals"
-"""As ``release.json`` says it."""
+from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 SYNTHETIC = "synthetic"
 NOBODYS = "Every row was drawn from a distribution that was fitted to noisy counts. It is nobody's record."
@@ -377,130 +364,64 @@ def _synthetic(published: PrivateMarginals) -> Iterator[Check]:
 
 
 @dataclass(frozen=True)
-class PrivateDescription:
-    """Everything that a verifier needs beside the tables."""
+class CountStructure:
+    """What ``release.json`` says: what was declared, the columns of each marginal, and how the budget was spent."""
 
-    domains: Mapping[str, Domain]
-    sets: tuple[tuple[str, ...], ...]  # columns of each marginal
-    sensitive: tuple[str, ...]
+    declared: Declared
+    sets: tuple[tuple[str, ...], ...]
     budget: Budget
-    model: DifferentialPrivacy
-    synthetic: bool  # whether there are synthetic records
-    series: SeriesSpent | None = None  # what releases about the same people have spent, if that is told
-
-    @classmethod
-    def of(
-        cls,
-        published: PrivateMarginals,
-        budget: Budget,
-        model: DifferentialPrivacy,
-        series: SeriesSpent | None = None,
-    ) -> PrivateDescription:
-        """Describe marginals."""
-        return cls(
-            published.domains, published.sets, published.sensitive, budget, model, published.records is not None, series
-        )
-
-    @property
-    def structure(self) -> dict[str, Any]:
-        """How the tables are put together, for :meth:`sfumato.kinds.noisy_counts.check.PrivateMarginals.assemble`."""
-        return {"domains": self.domains, "sets": self.sets, "sensitive": self.sensitive}
-
-    def to_dict(self, facts: Mapping[str, TableFacts], structure: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the content of ``release.json``; `facts` describes the files, `structure` the tables."""
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "tables": {name: entry.to_dict() for name, entry in facts.items()},
-            "structure": {
-                **structure,
-                "neighbours": self.model.neighbours,
-                "budget": self.budget.to_dict(),
-                **({} if self.series is None else {"series": self.series.to_dict()}),
-                **({SYNTHETIC: NOBODYS} if self.synthetic else {}),
-            },
-            "sensitive": {},
-            "models": [describe_own_model(self.model)],
-            "suppression_limit": 0.0,
-            "versions": {**versions(), "opendp": opendp_version()},
-        }
+    synthetic: bool
 
 
-def read_private_description(text: str) -> tuple[PrivateDescription, dict[str, TableFacts]]:
-    """Parse ``release.json``: the description, and what it says of the files; ``VerificationError`` if it is none."""
-    return read_own_description(text, _read)
+class NoisyCounts(OwnKind[CountStructure, PrivateMarginals]):
+    """A table of noisy counts for each marginal, and perhaps synthetic records."""
+
+    name = "private-marginals"
+    model = DifferentialPrivacy
+    numbers: ClassVar = {NOISY: pl.Int64, COUNT: pl.Float64}
+
+    def read_structure(self, content: Mapping[str, Any]) -> CountStructure:
+        """Read what was declared, counted and spent."""
+        structure, declared = content["structure"], read_declared(content)
+        sets = tuple(listed_names(names) for names in structure["sets"])
+        if not sets or {name for names in sets for name in names} != {*declared.domains}:
+            raise ValueError
+        if any(not names or len(set(names)) < len(names) for names in sets):
+            raise ValueError
+        is_synthetic = SYNTHETIC in content["tables"]
+        # Records that are not said to be synthetic would pass for somebody's.
+        if structure.get(SYNTHETIC) != (NOBODYS if is_synthetic else None):
+            raise ValueError
+        return CountStructure(declared, sets, Budget.of(structure["budget"]), is_synthetic)
+
+    def columns(self, structure: CountStructure) -> dict[str, tuple[str, ...]]:
+        """Return the tables and their columns."""
+        marginals = {f"marginal_{place}": (*names, NOISY, COUNT) for place, names in enumerate(structure.sets, start=1)}
+        return {**marginals, **({SYNTHETIC: tuple(structure.declared.domains)} if structure.synthetic else {})}
+
+    def assemble(
+        self, tables: Mapping[str, pl.DataFrame], description: OwnDescription[CountStructure]
+    ) -> PrivateMarginals:
+        """Put the marginals together."""
+        declared, sets = description.structure.declared, description.structure.sets
+        structure = {"domains": declared.domains, "sets": sets, "sensitive": declared.sensitive}
+        return PrivateMarginals.assemble(tables, structure)
+
+    def recount(self, shown: PrivateMarginals, models: Sequence[Any], structure: CountStructure) -> Verification:
+        """Recount what can be recounted."""
+        declared = structure.declared
+        return private_verification(shown, structure.budget, declared.model, declared.series)
+
+    def differences(self, policy: Mapping[str, Any], structure: CountStructure) -> Iterator[Difference]:
+        """Compare the columns of a policy, and what it counts."""
+        yield from role_differences(policy, structure.declared)
+        counting = policy.get("counting", {})
+        sets = counting.get("marginals")
+        if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in structure.sets}:
+            yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(structure.sets)}, or others")
+        if bool(counting.get("synthetic", False)) != structure.synthetic:
+            told = ("some" if each else "none" for each in (counting.get("synthetic"), structure.synthetic))
+            yield Difference("synthetic records", *told)
 
 
-def _read(content: Mapping[str, Any]) -> tuple[PrivateDescription, dict[str, TableFacts]]:
-    structure = content["structure"]
-    own_promises(content, DifferentialPrivacy)
-    (entry,) = content["models"]
-    model = build_own_model(DifferentialPrivacy, entry)
-    if model is None or content["sensitive"] != {} or content["suppression_limit"] != 0:
-        raise ValueError
-    domains = {str(name): Domain.of(each) for name, each in structure["domains"].items()}
-    sets = tuple(listed_names(names) for names in structure["sets"])
-    sensitive = listed_names(structure["sensitive"])
-    if not sets or {name for names in sets for name in names} != {*domains} or not {*sensitive} <= {*domains}:
-        raise ValueError
-    if any(not names or len(set(names)) < len(names) for names in sets):
-        raise ValueError
-    is_synthetic = SYNTHETIC in content["tables"]
-    # Records that are not said to be synthetic would pass for somebody's.
-    if structure["neighbours"] != model.neighbours or structure.get(SYNTHETIC) != (NOBODYS if is_synthetic else None):
-        raise ValueError
-    series = SeriesSpent.of(structure["series"]) if "series" in structure else None
-    budget = Budget.of(structure["budget"])
-    description = PrivateDescription(domains, sets, sensitive, budget, model, is_synthetic, series)
-    return description, _facts(content["tables"], description)
-
-
-def _facts(tables: Mapping[str, Any], description: PrivateDescription) -> dict[str, TableFacts]:
-    names = {f"marginal_{place}" for place in range(1, len(description.sets) + 1)}
-    if set(tables) != names | ({SYNTHETIC} if description.synthetic else set()):
-        raise ValueError("other tables")
-    facts = {name: TableFacts.of(entry) for name, entry in tables.items()}
-    if len({entry.file for entry in facts.values()}) < len(facts) or any(entry.parts for entry in facts.values()):
-        raise ValueError("other files")
-    return facts
-
-
-def verify_private_folder(folder: Path, text: str) -> Verification:
-    """Recount what can be recounted of a release folder; `text` is its ``release.json``.
-
-    Raises ``VerificationError`` when the folder is damaged so that nothing can be counted. Raises ``SfumatoError`` when
-    a file cannot be read as a table.
-    """
-    description, facts = read_private_description(text)
-    refuse_missing(folder, facts)
-    columns = {name: _columns(name, description) for name in facts}
-    tables = {
-        name: read_texts(folder / entry.file, entry, columns[name], () if name == SYNTHETIC else (NOISY, COUNT))
-        for name, entry in facts.items()
-    }
-    whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
-    published = PrivateMarginals.assemble(tables, description.structure)
-    verification = private_verification(published, description.budget, description.model, description.series)
-    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(private_differences, description=description))
-    files = text_checks(folder, text, [entry.file for entry in facts.values()], 0.0, verification)
-    return replace(verification, checks=(*whole, *verification.checks, *agreement, *files))
-
-
-def _columns(table: str, description: PrivateDescription) -> tuple[str, ...]:
-    if table == SYNTHETIC:
-        return tuple(description.domains)
-    return (*description.sets[int(table.removeprefix("marginal_")) - 1], NOISY, COUNT)
-
-
-def private_differences(content: Mapping[str, Any], description: PrivateDescription) -> Iterator[Difference]:
-    """Compare the policy of a release under differential privacy with its description: promise, and what is counted."""
-    yield from promise_differences(content, description)
-    counting = content.get("counting", {})
-    sets = counting.get("marginals")
-    if sets is not None and {frozenset(names) for names in sets} != {frozenset(names) for names in description.sets}:
-        yield Difference("marginals", f"{len(sets)} sets of columns", f"{len(description.sets)}, or others")
-    if bool(counting.get("synthetic", False)) != description.synthetic:
-        yield Difference(
-            "synthetic records",
-            *("some" if each else "none" for each in (counting.get("synthetic"), description.synthetic)),
-        )
+COUNTS = NoisyCounts()

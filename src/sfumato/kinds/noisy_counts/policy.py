@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart
+from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.policy.columns import policy_columns
-from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping, describing
+from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
 from sfumato.policy.parts import Output
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -84,14 +84,15 @@ class PrivatePolicy(DeclaredPolicy):
     output : Output
     """
 
+    made_by: ClassVar[str] = "PrivatePolicy.from_file"
+
     counting: CountingPart = CountingPart()
     output: Output = Output()
 
     @classmethod
     def of(cls, model: DifferentialPrivacy, counting: Counting, schema: Schema) -> PrivatePolicy:
         """Make a policy from the arguments of a call; it does not say how the table was read."""
-        with describing("counting"):
-            part = CountingPart.model_validate_json(as_json(described_as_mapping(counting)))
+        part = part_of(CountingPart, vars(counting))
         entry = ModelPart.model_validate_json(as_json(described_as_mapping(model)))
         return cls.model_construct(columns=policy_columns(schema), model=entry, counting=part)
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.noisy_counts.check import (
-    KIND,
+    COUNTS,
     NOBODYS,
+    SYNTHETIC,
     Budget,
     BudgetStep,
-    PrivateDescription,
     PrivateMarginals,
     private_verification,
 )
 from sfumato.kinds.noisy_counts.policy import PrivatePolicy
-from sfumato.kinds.private.check import NOISY, SeriesSpent
-from sfumato.kinds.private.folder import LIMITS, escaped_domains, said_otherwise
+from sfumato.kinds.private.check import NOISY, Domain, SeriesSpent
+from sfumato.kinds.private.release import DeclaredRelease
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted, figure
 from sfumato.published.bucketized import COUNT
@@ -29,16 +29,15 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.marginal import MarginalTables
 from sfumato.published.randomized import RandomizedTable
 from sfumato.published.roles import named
-from sfumato.release.formulas import Formulas, cells_like_formulas
-from sfumato.release.kind_report import occasion_lines, promise_lines, section
-from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
-from sfumato.release.transaction import whole_folder
+from sfumato.release.formulas import Formulas
+from sfumato.release.kind_report import section
+from sfumato.release.own_kinds import save_own
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrivateRelease:
+class PrivateRelease(DeclaredRelease):
     """Noisy marginals under differential privacy; made by :func:`sfumato.publish_privately`.
 
     Attributes
@@ -72,15 +71,17 @@ class PrivateRelease:
     policy: PrivatePolicy | None = None
     series: SeriesSpent | None = None
 
+    kind = COUNTS
+    made_by = "publish_privately"
+    policy_kind = PrivatePolicy
+    settings = ("counting",)
+    source = "tables"
+    exactly = "without noise"
+
     def __post_init__(self) -> None:
         """Refuse what does not hold."""
         if not self.verification.ok:
             raise VerificationError("these marginals were not found to keep their promises; nothing is published")
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """Every published table under the name of its file, without ending."""
-        return self.published.tables
 
     def as_marginals(self) -> MarginalTables:
         """Return the fitted counts, rounded, as count tables: for utility and attacks, which take those.
@@ -130,17 +131,52 @@ class PrivateRelease:
         """Recount anew what is published."""
         return private_verification(self.published, self.budget, self.model, self.series)
 
-    def to_dict(self) -> dict[str, object]:
-        """Return plain values, for JSON; all but the notes may be published."""
+    @property
+    def levels_or_sets(self) -> dict[str, Any]:
+        """The columns of each marginal."""
+        return {"marginals": [list(names) for names in self.published.sets]}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Noise, marginals and synthetic records."""
         return {
-            "model": {"name": self.model.name, **self.model.parameters()},
-            "neighbours": self.model.neighbours,
-            "budget": self.budget.to_dict(),
-            **({} if self.series is None else {"series": self.series.to_dict()}),
-            "marginals": [list(names) for names in self.published.sets],
-            "verification": self.verification.to_dict(),
-            "notes": list(self.notes),
+            "noise": {"mechanism": self.budget.mechanism, "standard_deviation": self.budget.deviation()},
+            **self.levels_or_sets,
+            "records": {"published": self._synthetic, "suppression_limit": 0.0},
+            **({SYNTHETIC: NOBODYS} if self._synthetic else {}),
         }
+
+    @property
+    def lines(self) -> tuple[str, Sequence[str]]:
+        """How many marginals there are, and what was drawn for them."""
+        synthetic = f"; {counted(self._synthetic, 'synthetic record')}" if self._synthetic else ""
+        return f"{counted(len(self.published.sets), 'noisy marginal')}{synthetic}", [
+            f"Noise        {self.budget.mechanism}, by OpenDP; standard deviation of a noisy count up to "
+            f"{figure(self.budget.deviation(), 4)}",
+            *section("Budget", (self._line(step) for step in self.budget.steps)),
+            *([] if self.series is None else [f"Series       {self.series}"]),
+            *section("Marginals", (named(names) for names in self.published.sets)),
+            *([f"Synthetic    {NOBODYS}"] if self._synthetic else []),
+        ]
+
+    @property
+    def said_beside(self) -> dict[str, Any]:
+        """What ``release.json`` says of synthetic records."""
+        return {} if self.published.records is None else {SYNTHETIC: NOBODYS}
+
+    def with_domains(self, domains: Mapping[str, Domain]) -> PrivateMarginals:
+        """Return the marginals with other labels."""
+        return replace(self.published, domains=domains)
+
+    @property
+    def _synthetic(self) -> int:
+        return 0 if self.published.records is None else len(self.published.records)
+
+    def _line(self, step: BudgetStep) -> str:
+        letter = "ρ" if self.budget.mechanism == "discrete Gaussian" else "ε"
+        what = "noise on" if step.what == "counts" else "choice of"
+        of_what = counted(step.times, "marginal" if step.what == "counts" else "pair")
+        return f"{what} {of_what}: {letter} = {figure(step.spent, 4)}, scale {figure(step.scale, 4)}"
 
     def _is_inside(self, names: tuple[str, ...]) -> bool:
         return any(set(names) < set(other) for other in self.published.sets)
@@ -149,86 +185,6 @@ class PrivateRelease:
         """Show the promise and sizes."""
         sizes = f"{counted(len(self.published.sets), 'marginal')}, {counted(self.verification.classes, 'cell')}"
         return f"PrivateRelease({self.model}, {sizes})"
-
-
-@dataclass(frozen=True)
-class PrivateReport:
-    """Figures of one release under differential privacy; all but the notes may be published."""
-
-    model: DifferentialPrivacy
-    budget: Budget
-    marginals: tuple[tuple[str, ...], ...]
-    synthetic: int  # synthetic records
-    verification: Verification
-    notes: tuple[str, ...] = ()  # what the steward should know; not for the folder, as they count records without noise
-    series: SeriesSpent | None = None  # what all releases of its ledger have spent
-    # `purpose`, `recipient`: what the release is for and who gets it, as the policy says
-    purpose: str | None = None
-    recipient: str | None = None
-
-    def for_release(self) -> PrivateReport:
-        """Return the edition that goes into a release: without notes."""
-        return dataclasses.replace(self, notes=())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for ``report.json``."""
-        occasion = {"purpose": self.purpose, "recipient": self.recipient}
-        return {
-            **{name: text for name, text in occasion.items() if text is not None},
-            "kind": KIND,
-            "epsilon": self.model.epsilon,
-            "delta": self.model.delta,
-            "neighbours": self.model.neighbours,
-            "budget": self.budget.to_dict(),
-            **({} if self.series is None else {"series": self.series.to_dict()}),
-            "noise": {"mechanism": self.budget.mechanism, "standard_deviation": self.budget.deviation()},
-            "marginals": [list(names) for names in self.marginals],
-            "records": {"published": self.synthetic, "suppression_limit": 0.0},
-            **({"synthetic": NOBODYS} if self.synthetic else {}),
-            "verification": self.verification.to_dict(),
-            "limits": list(self.limits),
-            "notes": list(self.notes),
-        }
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What the release does not hide."""
-        return LIMITS
-
-    def __str__(self) -> str:
-        """Return the report as a short page of text."""
-        synthetic = f"; {counted(self.synthetic, 'synthetic record')}" if self.synthetic else ""
-        return "\n".join(
-            [
-                *occasion_lines(self.purpose, self.recipient),
-                f"Release      {counted(len(self.marginals), 'noisy marginal')}{synthetic}",
-                f"Promise      {self.model}",
-                f"Neighbours   {self.model.neighbours}",
-                f"Noise        {self.budget.mechanism}, by OpenDP; standard deviation of a noisy count up to "
-                f"{figure(self.budget.deviation(), 4)}",
-                *section("Budget", (self._line(step) for step in self.budget.steps)),
-                *([] if self.series is None else [f"Series       {self.series}"]),
-                *section("Marginals", (named(names) for names in self.marginals)),
-                *([f"Synthetic    {NOBODYS}"] if self.synthetic else []),
-                *section(
-                    "Promises     recounted from the published tables, or attested",
-                    (line.strip() for line in self._promises()),
-                ),
-                *section("Notes        for the steward alone: they count records without noise", self.notes),
-                *section("Limits", self.limits),
-            ]
-        )
-
-    def _promises(self) -> list[str]:
-        attested = self.verification.checks[0]
-        first, *others = promise_lines(self.verification)
-        return [f"{first}; {attested.detail}", *others]
-
-    def _line(self, step: BudgetStep) -> str:
-        letter = "ρ" if self.budget.mechanism == "discrete Gaussian" else "ε"
-        what = "noise on" if step.what == "counts" else "choice of"
-        of_what = counted(step.times, "marginal" if step.what == "counts" else "pair")
-        return f"{what} {of_what}: {letter} = {figure(step.spent, 4)}, scale {figure(step.scale, 4)}"
 
 
 def save_private(
@@ -276,49 +232,4 @@ def save_private(
         When this is no such release, the policy says something else than that of the release, the format or what to do
         with formulas is unknown, or formulas are refused or cannot be escaped.
     """
-    raise_all(PolicyError, _problems(release, policy, format, formulas))
-    policy = policy or release.policy
-    target, shown = Path(folder), release.published
-    if format == "csv":
-        shown = _without_formulas(shown, formulas)
-    report = private_report(release, policy)
-    description = PrivateDescription.of(shown, release.budget, release.model, release.series)
-    with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_text_tables(part, shown.tables, format)
-        content = description.to_dict(facts, shown.structure)
-        write_texts(part, content, report.for_release(), None if policy is None else policy.published())
-    return target
-
-
-def formula_labels(release: PrivateRelease) -> dict[str, int]:
-    """Count the published cells that begin like a formula, by column."""
-    return cells_like_formulas(list(release.published.tables.values()))
-
-
-def private_report(release: PrivateRelease, policy: PrivatePolicy | None = None) -> PrivateReport:
-    """Return the report of a release under differential privacy, in the steward's edition."""
-    policy = policy or release.policy
-    records = release.published.records
-    return PrivateReport(
-        release.model,
-        release.budget,
-        release.published.sets,
-        0 if records is None else len(records),
-        release.verification,
-        release.notes,
-        release.series,
-        None if policy is None else policy.purpose,
-        None if policy is None else policy.recipient,
-    )
-
-
-def _without_formulas(published: PrivateMarginals, formulas: Formulas) -> PrivateMarginals:
-    domains = escaped_domains(published.domains, formulas)
-    return published if domains is None else replace(published, domains=domains)
-
-
-def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = wrong_types(release, PrivateRelease, "publish_privately", policy, PrivatePolicy, format, formulas)
-    if isinstance(release, PrivateRelease) and isinstance(policy, PrivatePolicy):
-        problems += said_otherwise(release.policy, policy, ("model", "counting"))
-    return problems
+    return save_own(release, PrivateRelease, folder, policy, format, overwrite, formulas)

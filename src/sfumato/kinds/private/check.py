@@ -5,26 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
-from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.published.roles import named
-from sfumato.release.agreement import Difference, known_own_model, model_differences, role_names
-from sfumato.release.description import TableFacts, describe_own_model
-from sfumato.release.table_files import has_rows
-from sfumato.table.reading import read_written
-from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.release.agreement import Difference, role_names
+from sfumato.release.description import build_own_model, listed_names
 
 NOISY = "noisy"
 """Column of counts with noise, as they were drawn; ``count`` has those that were fitted to each other."""
@@ -127,55 +119,34 @@ def series_checks(model: DifferentialPrivacy, series: SeriesSpent | None) -> Ite
         yield Check(promise, Outcome.UNDECIDABLE, detail=detail, required=False)
 
 
-def opendp_version() -> str:
-    """Return the version of OpenDP that is installed."""
-    try:
-        return version("opendp")
-    except PackageNotFoundError:
-        return "unknown"
+@dataclass(frozen=True)
+class Declared:
+    """What ``release.json`` says of every release under differential privacy."""
+
+    domains: Mapping[str, Domain]
+    sensitive: tuple[str, ...]
+    model: DifferentialPrivacy
+    series: SeriesSpent | None
 
 
-def read_texts(path: Path, facts: TableFacts, expected: tuple[str, ...], numbers: tuple[str, ...] = ()) -> pl.DataFrame:
-    """Read a table: some columns as numbers, everything else as text; ``InputError`` for unexpected columns."""
-    names = open_source(path, CsvFormat(strip=False)).names
-    if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
-        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
-    if not facts.rows and not has_rows(path):
-        return pl.DataFrame({name: pl.Series([], dtype=pl.String) for name in names})
-    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
-    kinds = {name: number if name in numbers else text for name in names}
-    frame = read_written(path, Schema(quasi_identifying=kinds)).frame
-    return frame.select(names)
+def read_declared(content: Mapping[str, Any]) -> Declared:
+    """Read domains and the promise, or raise ValueError, KeyError or TypeError."""
+    structure = content["structure"]
+    (entry,) = content["models"]
+    model = build_own_model(DifferentialPrivacy, entry)
+    if model is None or content["sensitive"] != {} or content["suppression_limit"] != 0:
+        raise ValueError
+    domains = {str(name): Domain.of(each) for name, each in structure["domains"].items()}
+    sensitive = listed_names(structure["sensitive"])
+    if not {*sensitive} <= {*domains} or structure["neighbours"] != model.neighbours:
+        raise ValueError
+    return Declared(domains, sensitive, model, SeriesSpent.of(structure["series"]) if "series" in structure else None)
 
 
-class DeclaredDescription(Protocol):
-    """What a release under differential privacy says of its columns and its promise."""
-
-    @property
-    def domains(self) -> Mapping[str, Domain]:
-        """The declared domain of every published column."""
-        ...
-
-    @property
-    def sensitive(self) -> tuple[str, ...]:
-        """Sensitive columns."""
-        ...
-
-    @property
-    def model(self) -> DifferentialPrivacy:
-        """What is promised."""
-        ...
-
-
-def promise_differences(content: Mapping[str, Any], description: DeclaredDescription) -> Iterator[Difference]:
-    """Compare the promise and the columns of releases under differential privacy."""
-    yield from model_differences(
-        [known_own_model(DifferentialPrivacy, {"name": DifferentialPrivacy.name, **content["model"]})],
-        [describe_own_model(description.model)],
-    )
-    columns = content["columns"]
-    for role, told in (("quasi-identifying", False), ("sensitive", True)):
-        said = role_names(columns.get(role, []))
-        found = [name for name in description.domains if (name in description.sensitive) is told]
+def role_differences(policy: Mapping[str, Any], declared: Declared) -> Iterator[Difference]:
+    """Compare the columns of a policy with those that are published."""
+    for role, is_sensitive in (("quasi-identifying", False), ("sensitive", True)):
+        said = role_names(policy["columns"].get(role, []))
+        found = [name for name in declared.domains if (name in declared.sensitive) is is_sensitive]
         if not set(found) <= set(said):
             yield Difference(f"{role} columns", named(said) or "none", named(found))

@@ -348,7 +348,7 @@ def sample(
     from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.kinds.private_sample.make import publish_private_sample
-    from sfumato.kinds.private_sample.release import sample_formulas, sample_report, save_private_sample
+    from sfumato.kinds.private_sample.release import save_private_sample
     from sfumato.table.reading import read_table
 
     problems = [] if seed is None else [f"--{NO_SEED}"]
@@ -362,11 +362,11 @@ def sample(
             release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
         )
         if meant.output.format == "csv":
-            say_formulas(sample_formulas(release), written.formulas)
+            say_formulas(release.cells_like_formulas(), written.formulas)
         if written.as_json:
-            say_json(sample_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not written.quiet:
-            say(str(sample_report(release)))
+            say(str(release.report))
             complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
     if written.save_policy is not None:
         meant.to_file(written.save_policy)
@@ -423,7 +423,7 @@ def publish(
     """
     from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.noisy_counts.make import publish_privately
-    from sfumato.kinds.noisy_counts.release import formula_labels, private_report, save_private
+    from sfumato.kinds.noisy_counts.release import save_private
     from sfumato.kinds.private.make import NO_SEED
     from sfumato.table.reading import read_table
 
@@ -438,11 +438,11 @@ def publish(
             release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
         )
         if meant.output.format == "csv":
-            say_formulas(formula_labels(release), written.formulas)
+            say_formulas(release.cells_like_formulas(), written.formulas)
         if written.as_json:
-            say_json(private_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not written.quiet:
-            say(str(private_report(release)))
+            say(str(release.report))
             complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
     if written.save_policy is not None:
         meant.to_file(written.save_policy)

@@ -18,8 +18,9 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.hierarchy import Groups, Hierarchy, HierarchyTable, Intervals
 from sfumato.hierarchy.specification import number_of, text_of, value_text
 from sfumato.kinds.private.check import MOST_CELLS, NOISY, Domain, Mechanism
-from sfumato.kinds.private.policy import Bins, DeclaredPolicy
+from sfumato.kinds.private.policy import Bins, DeclaredPolicy, part_of
 from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.policy.entries import PolicyPart
 from sfumato.published.bucketized import COUNT
 from sfumato.randomness import permutation
 from sfumato.settings import is_finite_number
@@ -335,9 +336,15 @@ def settle_private(value: Any) -> Any:
 
 
 def call_problems(
-    table: object, model: object, policy: type, said: Mapping[str, Any], seed: object, ledger: object
+    table: object,
+    model: object,
+    policy: type,
+    part: type[PolicyPart],
+    said: Mapping[str, Any],
+    seed: object,
+    ledger: object,
 ) -> list[str]:
-    """Tell what is wrong with the arguments that every publication under differential privacy takes."""
+    """Tell what is wrong with the arguments of a publication; `said` is of a part of its policy."""
     problems = []
     if ledger is not None and not isinstance(ledger, (str, Path)):
         problems.append("ledger must be the path of a file")
@@ -348,13 +355,14 @@ def call_problems(
     if seed is not None:
         problems.append(NO_SEED)
     if isinstance(model, policy):
-        problems += [f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None]
+        return problems + [
+            f"{name}: the policy says it; leave it out" for name, value in said.items() if value is not None
+        ]
+    try:
+        part_of(part, said)
+    except PolicyError as error:
+        problems += error.problems
     return problems
-
-
-def is_settings(value: Any) -> bool:
-    """Tell whether this is nothing, or a mapping of names."""
-    return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))
 
 
 def misfits(table: Table, policy: DeclaredPolicy) -> list[str]:

@@ -10,7 +10,8 @@ import tomli_w
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.policy.entries import entry_for
+from sfumato.policy.entries import PartType, checked, entry_for, hyphenated
+from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Column, Columns, Source
 from sfumato.policy.policy import attributes_of
 from sfumato.policy.whole_policy import WholePolicy
@@ -20,6 +21,15 @@ Bins = int | Sequence[float]
 
 ModelPart: Any = entry_for(DifferentialPrivacy)
 BinsSetting = int | tuple[float, ...]
+
+
+def part_of(part: type[PartType], said: Mapping[str, Any]) -> PartType:
+    """Check what a call says of a part of its policy; None says nothing.
+
+    Raises ``PolicyError`` with every mistake, under the names that the call gives its settings.
+    """
+    names: dict[KeyPath, str] = {(hyphenated(name),): name for name in part.model_fields}
+    return checked(part, {hyphenated(name): value for name, value in said.items() if value is not None}, names=names)
 
 
 class DeclaredPolicy(WholePolicy):

@@ -6,23 +6,21 @@ Letters: β the share, k the records that a class needs in the sample, γ = 1 - 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.private.check import (
+    Declared,
     Domain,
     SeriesSpent,
-    opendp_version,
-    promise_differences,
-    read_texts,
+    read_declared,
+    role_differences,
     series_checks,
 )
 from sfumato.models.checks import Check, Outcome, promise_words
@@ -30,23 +28,9 @@ from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import Difference, PublishedPolicy, policy_checks
-from sfumato.release.description import (
-    FORMAT,
-    TableFacts,
-    build_own_model,
-    describe_own_model,
-    listed_names,
-    own_promises,
-    read_own_description,
-    versions,
-)
-from sfumato.release.table_files import integrity, refuse_missing
-from sfumato.release.text_files import text_checks
+from sfumato.release.agreement import Difference
+from sfumato.release.own_kinds import OwnDescription, OwnKind
 from sfumato.settings import is_finite_number
-
-KIND = "private-sample"
-"""As ``release.json`` says it."""
 
 DIGITS = 60
 UP, DOWN = Context(prec=DIGITS, rounding=ROUND_CEILING), Context(prec=DIGITS, rounding=ROUND_FLOOR)
@@ -332,106 +316,60 @@ class PrivateSample:
         return cls(data.select(list(domains)), domains, structure["levels"], tuple(structure["sensitive"]))
 
 
-# What a private sample says about itself: the content of its ``release.json``.
-
-
 @dataclass(frozen=True)
-class SampleDescription:
-    """Everything that a verifier needs beside the table."""
+class SampleStructure:
+    """What ``release.json`` says: what was declared, the level of each column, and how the budget was spent."""
 
-    domains: Mapping[str, Domain]
+    declared: Declared
     levels: Mapping[str, int]
-    sensitive: tuple[str, ...]
     budget: SampleBudget
-    model: DifferentialPrivacy
-    series: SeriesSpent | None = None
-
-    @property
-    def structure(self) -> dict[str, Any]:
-        """How the table is put together, for :meth:`sfumato.kinds.private_sample.check.PrivateSample.assemble`."""
-        return {"domains": self.domains, "levels": self.levels, "sensitive": self.sensitive}
 
 
-def described_sample(
-    published: PrivateSample,
-    budget: SampleBudget,
-    model: DifferentialPrivacy,
-    series: SeriesSpent | None,
-    facts: Mapping[str, TableFacts],
-) -> dict[str, Any]:
-    """Return the content of ``release.json``; `facts` describes the file."""
-    return {
-        "format": FORMAT,
-        "kind": KIND,
-        "tables": {name: entry.to_dict() for name, entry in facts.items()},
-        "structure": {
-            **published.structure,
-            "neighbours": model.neighbours,
-            "budget": budget.to_dict(),
-            **({} if series is None else {"series": series.to_dict()}),
-        },
-        "sensitive": {},
-        "models": [describe_own_model(model)],
-        "suppression_limit": 0.0,
-        "versions": {**versions(), "opendp": opendp_version()},
-    }
+class PrivateSamples(OwnKind[SampleStructure, PrivateSample]):
+    """One table of generalized records."""
+
+    name = "private-sample"
+    model = DifferentialPrivacy
+
+    def read_structure(self, content: Mapping[str, Any]) -> SampleStructure:
+        """Read what was declared, the levels, and what was spent."""
+        declared, levels = read_declared(content), dict(content["structure"]["levels"])
+        whole = all(isinstance(level, int) and not isinstance(level, bool) and level >= 0 for level in levels.values())
+        if not levels or list(levels) != list(declared.domains) or not whole:
+            raise ValueError
+        if declared.model.max_records not in (None, 1):
+            raise ValueError
+        return SampleStructure(declared, levels, SampleBudget.of(content["structure"]["budget"]))
+
+    def columns(self, structure: SampleStructure) -> dict[str, tuple[str, ...]]:
+        """Return the only table and its columns."""
+        return {SAMPLE: tuple(structure.declared.domains)}
+
+    def assemble(
+        self, tables: Mapping[str, pl.DataFrame], description: OwnDescription[SampleStructure]
+    ) -> PrivateSample:
+        """Put the table together with its domains."""
+        declared, levels = description.structure.declared, description.structure.levels
+        structure = {"domains": declared.domains, "levels": levels, "sensitive": declared.sensitive}
+        return PrivateSample.assemble(tables, structure)
+
+    def recount(self, shown: PrivateSample, models: Sequence[Any], structure: SampleStructure) -> Verification:
+        """Recount what can be recounted."""
+        declared = structure.declared
+        return sample_verification(shown, structure.budget, declared.model, declared.series)
+
+    def differences(self, policy: Mapping[str, Any], structure: SampleStructure) -> Iterator[Difference]:
+        """Compare the columns of a policy, the levels that it names, and the share."""
+        yield from role_differences(policy, structure.declared)
+        sampling, budget = policy.get("sampling", {}), structure.budget
+        named_levels = sampling.get("levels", {})
+        if any(structure.levels.get(name) != level for name, level in named_levels.items()):
+            yield Difference("levels", "some", "others")
+        if (budget.scale is None) != set(structure.levels).issubset(named_levels):
+            yield Difference("search", *(("none", "one") if budget.scale is not None else ("one", "none")))
+        share = sampling.get("share")
+        if share is not None and budget.share > share:
+            yield Difference("share of the records", "a smaller one", "a larger one")
 
 
-def read_sample_description(text: str) -> tuple[SampleDescription, TableFacts]:
-    """Parse ``release.json``: the description, and what it says of the file; ``VerificationError`` if it is none."""
-    return read_own_description(text, _read_sample)
-
-
-def _read_sample(content: Mapping[str, Any]) -> tuple[SampleDescription, TableFacts]:
-    structure = content["structure"]
-    own_promises(content, DifferentialPrivacy)
-    (entry,) = content["models"]
-    model = build_own_model(DifferentialPrivacy, entry)
-    if model is None or content["sensitive"] != {} or content["suppression_limit"] != 0:
-        raise ValueError
-    domains = {str(name): Domain.of(each) for name, each in structure["domains"].items()}
-    levels = dict(structure["levels"])
-    sensitive = listed_names(structure["sensitive"])
-    whole = all(isinstance(level, int) and not isinstance(level, bool) and level >= 0 for level in levels.values())
-    if not domains or list(levels) != list(domains) or not whole or not {*sensitive} <= {*domains}:
-        raise ValueError
-    if structure["neighbours"] != model.neighbours or model.max_records not in (None, 1):
-        raise ValueError
-    series = SeriesSpent.of(structure["series"]) if "series" in structure else None
-    budget = SampleBudget.of(structure["budget"])
-    (table,) = content["tables"].items()
-    facts = TableFacts.of(table[1])
-    if table[0] != SAMPLE or facts.parts:
-        raise ValueError
-    return SampleDescription(domains, levels, sensitive, budget, model, series), facts
-
-
-def verify_sample_folder(folder: Path, text: str) -> Verification:
-    """Recount what can be recounted of a release folder; `text` is its ``release.json``.
-
-    Raises ``VerificationError`` when the folder is damaged so that nothing can be counted. Raises ``SfumatoError`` when
-    the file cannot be read as a table.
-    """
-    description, facts = read_sample_description(text)
-    refuse_missing(folder, {SAMPLE: facts})
-    table = read_texts(folder / facts.file, facts, tuple(description.domains))
-    published = PrivateSample.assemble({SAMPLE: table}, description.structure)
-    verification = sample_verification(published, description.budget, description.model, description.series)
-    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(sample_differences, description=description))
-    files = text_checks(folder, text, [facts.file], 0.0, verification)
-    whole = integrity(folder / facts.file, facts, table)
-    return replace(verification, checks=(whole, *verification.checks, *agreement, *files))
-
-
-def sample_differences(content: Mapping[str, Any], description: SampleDescription) -> Iterator[Difference]:
-    """Compare the policy of a private sample with its description: promise, columns, and levels that are named."""
-    yield from promise_differences(content, description)
-    sampling = content.get("sampling", {})
-    named_levels = sampling.get("levels", {})
-    if any(description.levels.get(name) != level for name, level in named_levels.items()):
-        yield Difference("levels", "some", "others")
-    if (description.budget.scale is None) != set(description.levels).issubset(named_levels):
-        yield Difference("search", *(("none", "one") if description.budget.scale is not None else ("one", "none")))
-    share = sampling.get("share")
-    if share is not None and description.budget.share > share:
-        yield Difference("share of the records", "a smaller one", "a larger one")
+SAMPLES = PrivateSamples()

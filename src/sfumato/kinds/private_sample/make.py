@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -29,7 +28,6 @@ from sfumato.kinds.private.make import (
     bound_people,
     budget_notes,
     call_problems,
-    is_settings,
     kind_problems,
     misfits,
     of_bins,
@@ -49,14 +47,13 @@ from sfumato.kinds.private_sample.check import (
     sample_verification,
     smallest_k,
 )
-from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings
+from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings, SamplingPart
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.progress import Progress, shown, silent
 from sfumato.randomness import permutation
 from sfumato.release.problem import repeated_notes
-from sfumato.settings import is_finite_number
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -486,7 +483,7 @@ def publish_private_sample(
     >>> release = sf.publish_private_sample(table, sf.DifferentialPrivacy(1, 1e-5))  # doctest: +SKIP
     """
     said = {"search": search, "share": share, "objective": objective, "levels": levels, "bins": bins}
-    raise_all(PolicyError, _wrong_sample_types(table, model, said, seed, ledger))
+    raise_all(PolicyError, call_problems(table, model, PrivateSamplePolicy, SamplingPart, said, seed, ledger))
     if isinstance(model, PrivateSamplePolicy):
         policy = model
         raise_all(PolicyError, misfits(table, policy))
@@ -513,22 +510,3 @@ def publish_private_sample(
     if table.schema.insensitive:
         notes.append(f"Insensitive columns are not published: {', '.join(table.schema.insensitive)}.")
     return PrivateSampleRelease(solved.published, wanted, solved.budget, verification, tuple(notes), policy, series)
-
-
-def _wrong_sample_types(
-    table: object, model: object, said: Mapping[str, Any], seed: object, ledger: object
-) -> list[str]:
-    problems = call_problems(table, model, PrivateSamplePolicy, said, seed, ledger)
-    if isinstance(model, PrivateSamplePolicy):
-        return problems
-    for name in ("search", "share"):
-        if said[name] is not None and not is_finite_number(said[name]):
-            problems.append(f"{name} must be a number above 0 and below 1")
-    if said["objective"] not in (None, *get_args(Objective)):
-        problems.append("objective must be 'loss' or 'precision'")
-    if not is_settings(said["bins"]):
-        problems.append("bins must be a mapping of column names to numbers of bins, or to their borders")
-    levels = said["levels"]
-    if not is_settings(levels) or not all(type(level) is int and level >= 0 for level in (levels or {}).values()):
-        problems.append("levels must be a mapping of column names to whole numbers of at least 0")
-    return problems

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,29 +14,30 @@ from sfumato.kernels.ratings.scores import score_records
 from sfumato.kinds.ratings.ratings import Ratings, order_ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.numbers import counted, figure
+from sfumato.options import Count, Limit, Seed, check_arguments
 from sfumato.parallel import each
 from sfumato.progress import thread_count
-from sfumato.randomness import permutation, seed_problems
+from sfumato.randomness import permutation
 from sfumato.rates import Rate
-from sfumato.settings import is_finite_number
 
 _OUTSIDERS = "people who are not in the data"
 _SELVES = "the same people, each with their own record taken away"
 _PART = 256  # people
 
 
+@check_arguments
 def attack_ratings(
     original: Ratings,
     release: RatingRelease | None = None,
     *,
-    known: int = 8,
-    error: float = 0.0,
+    known: Count = 8,
+    error: Annotated[float, Limit(0)] = 0.0,
     issues: IssueChoice = "any",
-    threshold: float = 1.5,
+    threshold: Annotated[float, Limit(0, above=True)] = 1.5,
     with_sensitive: bool = False,
-    victims: int | None = 1000,
+    victims: Count | None = 1000,
     control: Ratings | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     threads: int | None = None,
 ) -> RatingAttack:
     """Play the scoring attack on ratings as they are, and on a release of them.
@@ -95,8 +96,7 @@ def attack_ratings(
     weights and the eccentricity. An issue that a single record rated would have infinite weight; it gets the weight of
     one that two rated; dates are not used.
     """
-    problems = _problems(known, error, issues, threshold, with_sensitive, victims, seed)
-    raise_all(PolicyError, [*problems, *_misfits(original, release, control)])
+    raise_all(PolicyError, _misfits(original, release, control))
     knowledge = RatingKnowledge(known, float(error), issues, with_sensitive)
     random = np.random.default_rng(seed)
     original, number_of = order_ratings(original)
@@ -228,52 +228,12 @@ def _by_issue(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64], N
     return starts, records[order], ratings.codes[order].astype(np.int64)
 
 
-def _problems(
-    known: object,
-    error: object,
-    issues: object,
-    threshold: object,
-    with_sensitive: object,
-    victims: object,
-    seed: object,
-) -> list[str]:
-    """Return a sentence for every invalid setting."""
-    found = []
-    if not _is_count(known, 1):
-        found.append("known must be a whole number of at least 1")
-    if not (is_finite_number(error) and error >= 0):  # type: ignore[operator]
-        found.append("error must be a number of at least 0, in the units of the scale")
-    if issues not in get_args(IssueChoice):
-        found.append(f"issues must be one of {', '.join(get_args(IssueChoice))}")
-    if not (is_finite_number(threshold) and threshold > 0):  # type: ignore[operator]
-        found.append("threshold must be a number above 0")
-    if not isinstance(with_sensitive, bool):
-        found.append("with_sensitive must be True or False")
-    if victims is not None and not _is_count(victims, 1):
-        found.append("victims must be a whole number of at least 1, or None for all")
-    if seed is not None and not _is_count(seed, 0):
-        found.append("seed must be a whole number of at least 0")
-    return found
-
-
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _misfits(original: object, release: object, control: object) -> list[str]:
-    """Return a sentence for every argument that is not of ratings, or does not belong to the others."""
-    if not isinstance(original, Ratings):
-        return ["original must be Ratings; read them with sfumato.read_ratings(...)"]
-    found = []
-    if release is not None and not isinstance(release, RatingRelease):
-        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
-    elif release is not None and not _made_from(original, release):
-        found.append("the release was not made from these ratings; give those that it was made from")
-    if control is not None and not isinstance(control, Ratings):
-        found.append("control must be Ratings; take them from sfumato.hold_out_ratings(...)")
-    elif control is not None and control.scale != original.scale:
-        found.append("control has another scale than original; read both with the same scale")
-    return found
+def _misfits(original: Ratings, release: RatingRelease | None, control: Ratings | None) -> Iterator[str]:
+    """Say which arguments do not belong to the others."""
+    if release is not None and not _made_from(original, release):
+        yield "the release was not made from these ratings; give those that it was made from"
+    if control is not None and control.scale != original.scale:
+        yield "control has another scale than original; read both with the same scale"
 
 
 def _made_from(original: Ratings, release: RatingRelease) -> bool:
@@ -528,7 +488,10 @@ def tell_ratings(published: Ratings, record: NDArray[np.int64], hidden: Sensitiv
     return Rate(int((named == hidden.code).sum()), ratings, float((guess == hidden.code).mean()))
 
 
-def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None) -> tuple[Ratings, Ratings]:
+@check_arguments
+def hold_out_ratings(
+    ratings: Ratings, share: Annotated[float, Limit(0, 1, above=True, below=True)], *, seed: Seed = None
+) -> tuple[Ratings, Ratings]:
     """Split records at random into those to publish and those to hold out.
 
     Parameters
@@ -550,14 +513,8 @@ def hold_out_ratings(ratings: Ratings, share: float, *, seed: int | None = None)
     PolicyError
         When the share is invalid, or there is a single record.
     """
-    problems = seed_problems(seed)
-    if not (is_finite_number(share) and 0 < share < 1):
-        problems.append("share: must be a number above 0 and below 1")
-    if not isinstance(ratings, Ratings):
-        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
-    elif ratings.height < 2:
-        problems.append("there is a single record; give at least two, so that one can be held out")
-    raise_all(PolicyError, problems)
+    if ratings.height < 2:
+        raise PolicyError("there is a single record; give at least two, so that one can be held out")
     count = min(max(1, round(share * ratings.height)), ratings.height - 1)
     is_out = np.zeros(ratings.height, dtype=np.bool_)
     is_out[order_ratings(ratings)[1][permutation(ratings.height, seed)[:count]]] = True

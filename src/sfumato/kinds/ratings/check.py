@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
+from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.kernels.ratings.proximate import (
     PackedVectors,
     grow_trees,
@@ -38,38 +37,16 @@ from sfumato.kinds.ratings.reading import read_ratings
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
+from sfumato.options import check_arguments
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles
-from sfumato.release.agreement import (
-    Difference,
-    PublishedPolicy,
-    known_own_model,
-    limit_differences,
-    model_differences,
-    policy_checks,
-)
 from sfumato.release.description import (
-    FORMAT,
-    TableFacts,
-    build_own_model,
     listed_names,
     number_of_records,
-    own_promises,
-    read_own_description,
-    versions,
 )
-from sfumato.release.table_files import has_rows, integrity
-from sfumato.release.text_files import text_checks
-from sfumato.table.reading import read_written
-from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat
-
-KIND = "ratings"
-"""As ``release.json`` says it."""
+from sfumato.release.own_kinds import OwnDescription, OwnKind
 
 # Records that rated the same non-sensitive issues in the same way, and the sums of their sensitive ratings.
 
@@ -712,6 +689,7 @@ SEARCHES: dict[SearchName, Search] = {"masks": by_masks, "slicing": slicing_sear
 """Searches by name; all find the same answer."""
 
 
+@check_arguments
 def check_ratings(
     ratings: Ratings,
     model: RatingAnonymity,
@@ -751,99 +729,10 @@ def check_ratings(
     Cost: that of the search, see :mod:`sfumato.kinds.ratings.check`. With l = 0 (and ``group="ball"``)
     counting around a record stops at k.
     """
-    problems = []
-    if not isinstance(ratings, Ratings):
-        problems.append("ratings must be Ratings; read them with sfumato.read_ratings(...)")
-    if not isinstance(model, RatingAnonymity):
-        problems.append("model must be a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
-    if search not in SEARCHES:
-        problems.append(f"search must be one of {', '.join(get_args(SearchName))}")
-    raise_all(PolicyError, problems)
     if model.l > 0 and not ratings.sensitive.any():
         raise PolicyError("l asks how far sensitive ratings deviate, but no issue is sensitive; choose some, or drop l")
     question = ProximityQuery(ratings, model, threads=thread_count(threads), progress=progress or silent)
     return Satisfaction(question, SEARCHES[search])
-
-
-# What a release of ratings says about itself: the content of its ``release.json``.
-
-
-TABLE = "ratings"
-MOST_SILENT = 20_000_000
-"""Records without a published rating that a verifier believes in: they take memory, but no line of a file."""
-
-
-@dataclass(frozen=True)
-class RatingDescription:
-    """Everything that a verifier needs beside the ratings."""
-
-    records: int  # published records; those without any published rating stand in no line of the file
-    scale: Scale
-    sensitive: tuple[str, ...]  # sensitive issues that somebody has a published rating of
-    models: tuple[Mapping[str, Any], ...]  # name and parameters of every promised model
-    suppression_limit: float  # share of the original records
-
-    def to_dict(self, facts: TableFacts) -> dict[str, Any]:
-        """Return the content of ``release.json``; `facts` describes the file."""
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "tables": {TABLE: facts.to_dict()},
-            "structure": {"records": self.records, "scale": asdict(self.scale)},
-            "sensitive": list(self.sensitive),
-            "models": [dict(model) for model in self.models],
-            "suppression_limit": self.suppression_limit,
-            "versions": versions(),
-        }
-
-
-def read_rating_description(text: str) -> tuple[RatingDescription, TableFacts]:
-    """Parse ``release.json``: the description, and what it says of the file; ``VerificationError`` if it is none."""
-    return read_own_description(text, lambda content: (_description(content), _facts(content["tables"])))
-
-
-def _facts(tables: Mapping[str, Any]) -> TableFacts:
-    if list(tables) != [TABLE]:
-        raise ValueError("other tables")
-    return TableFacts.of(tables[TABLE])
-
-
-def _description(content: Mapping[str, Any]) -> RatingDescription:
-    structure = content["structure"]
-    models, limit = own_promises(content, RatingAnonymity)
-    scale, records = Scale(**structure["scale"]), number_of_records(structure["records"])
-    return RatingDescription(records, scale, listed_names(content["sensitive"]), models, limit)
-
-
-COLUMNS = ("record", "issue", "rating")
-TIME = "time"
-
-
-def verify_rating_folder(folder: Path, text: str) -> Verification:
-    """Decide every promise of a release folder from its published ratings; `text` is its ``release.json``.
-
-    Raises ``VerificationError`` when the folder is damaged so that nothing can be decided. Raises ``SfumatoError`` when
-    its file cannot be read as ratings.
-    """
-    description, facts = read_rating_description(text)
-    path = folder / facts.file
-    if not path.is_file():
-        raise VerificationError(f"{folder}: the data file {path.name} that release.json names is missing")
-    frame = _read(path, facts)
-    ratings = _published(frame, description)
-    built = [(str(entry["name"]), build_own_model(RatingAnonymity, entry)) for entry in description.models]
-    counted = [decided(check_ratings(ratings, model)) for _, model in built if model is not None]
-    unknown = [
-        Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for name, model in built
-        if model is None
-    ]
-    first = integrity(path, facts, frame)
-    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(rating_differences, description=description))
-    verification, limit = rating_verification(ratings, counted), description.suppression_limit
-    files = text_checks(folder, text, [facts.file], limit, verification, unknown=len(unknown))
-    checks = (first, *counted, *unknown, *agreement, *files, suppression_check(limit))
-    return replace(verification, checks=checks)
 
 
 def rating_verification(ratings: Ratings, checks: list[Check]) -> Verification:
@@ -867,50 +756,73 @@ def decided(answer: Satisfaction) -> Check:
     return Check(promise_words(answer.model), outcome, detail="; ".join(told))
 
 
-def _read(path: Path, facts: TableFacts) -> pl.DataFrame:
-    """Read the file: ratings as numbers, everything else as text."""
-    names = open_source(path, CsvFormat(strip=False)).names
-    if sorted(names) != sorted(facts.columns) or sorted(set(names) - {TIME}) != sorted(COLUMNS):
-        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
-    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
-    schema = Schema(quasi_identifying={name: number if name == "rating" else text for name in names})
-    return read_written(path, schema).frame if has_rows(path) else _nothing(names)
+# The kind as its verifier knows it: what ``release.json`` says of ratings, and how they are put together.
 
 
-def _nothing(names: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame({name: pl.Series([], dtype=pl.Float64 if name == "rating" else pl.String) for name in names})
+TABLE = "ratings"
+TIME = "time"
+
+MOST_SILENT = 20_000_000
+"""Records without a published rating that a verifier believes in: they take memory, but no line of a file."""
 
 
-def _published(frame: pl.DataFrame, description: RatingDescription) -> Ratings:
-    """Return what is published, with the records that have no rating."""
-    scale, count = description.scale, description.records
-    if not frame.height:
-        raise_all(VerificationError, _count_problems(0, description))
-        starts, nothing = np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
-        return Ratings(starts, nothing, np.empty(0, dtype=np.uint8), (), np.empty(0, dtype=np.bool_), scale)
-    ratings = read_ratings(frame, user="record", issue="issue", rating="rating", scale=scale)
-    raise_all(VerificationError, _count_problems(ratings.height, description))
-    strangers = set(description.sensitive).difference(ratings.names)
-    if strangers:
-        raise VerificationError(f"release.json: names {counted(len(strangers), 'sensitive issue')} that nobody rated")
-    silent = np.full(count - ratings.height, ratings.starts[-1], dtype=np.int64)
-    hidden = set(description.sensitive)
-    sensitive = np.array([name in hidden for name in ratings.names], dtype=np.bool_)
-    return replace(ratings, starts=np.concatenate([ratings.starts, silent]), sensitive=sensitive)
+@dataclass(frozen=True)
+class RatingStructure:
+    """What ``release.json`` says: records, also those without a published rating; the scale; sensitive issues."""
+
+    records: int
+    scale: Scale
+    sensitive: tuple[str, ...]
 
 
-def _count_problems(found: int, description: RatingDescription) -> list[str]:
-    if found > description.records:
+class RatingKind(OwnKind[RatingStructure, Ratings]):
+    """One table with a line for each rating."""
+
+    name = TABLE
+    model = RatingAnonymity
+    numbers: ClassVar = {"rating": pl.Float64}
+    optional = frozenset({TIME})
+    suppresses = True
+
+    def read_structure(self, content: Mapping[str, Any]) -> RatingStructure:
+        """Read how many records there are, the scale, and the sensitive issues."""
+        structure = content["structure"]
+        scale, records = Scale(**structure["scale"]), number_of_records(structure["records"])
+        return RatingStructure(records, scale, listed_names(content["sensitive"]))
+
+    def columns(self, structure: RatingStructure) -> dict[str, tuple[str, ...]]:
+        """Return the only table and its columns."""
+        return {TABLE: ("record", "issue", "rating")}
+
+    def assemble(self, tables: Mapping[str, pl.DataFrame], description: OwnDescription[RatingStructure]) -> Ratings:
+        """Return what is published, with the records that have no rating."""
+        frame, told = tables[TABLE], description.structure
+        if not frame.height:
+            raise_all(VerificationError, _count_problems(0, told))
+            starts, nothing = np.zeros(told.records + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
+            return Ratings(starts, nothing, np.empty(0, dtype=np.uint8), (), np.empty(0, dtype=np.bool_), told.scale)
+        ratings = read_ratings(frame, user="record", issue="issue", rating="rating", scale=told.scale)
+        raise_all(VerificationError, _count_problems(ratings.height, told))
+        hidden = set(told.sensitive)
+        if strangers := hidden.difference(ratings.names):
+            raise VerificationError(
+                f"release.json: names {counted(len(strangers), 'sensitive issue')} that nobody rated"
+            )
+        silent = np.full(told.records - ratings.height, ratings.starts[-1], dtype=np.int64)
+        sensitive = np.array([name in hidden for name in ratings.names], dtype=np.bool_)
+        return replace(ratings, starts=np.concatenate([ratings.starts, silent]), sensitive=sensitive)
+
+    def recount(self, shown: Ratings, models: Sequence[Any], structure: RatingStructure) -> Verification:
+        """Decide every model on the published ratings."""
+        return rating_verification(shown, [decided(check_ratings(shown, model)) for model in models])
+
+
+def _count_problems(found: int, told: RatingStructure) -> list[str]:
+    if found > told.records:
         return ["release.json: counts fewer records than there are; it was changed"]
-    if description.records - found > MOST_SILENT:
+    if told.records - found > MOST_SILENT:
         return ["release.json: counts more records without ratings than can be believed; it was changed"]
     return []
 
 
-def rating_differences(content: Mapping[str, Any], description: RatingDescription) -> Iterator[Difference]:
-    """Compare the policy of ratings with their description; which issues are sensitive only the latter says."""
-    yield from model_differences(
-        [known_own_model(RatingAnonymity, {"name": RatingAnonymity.name, **content["model"]})],
-        (known_own_model(RatingAnonymity, entry) for entry in description.models),
-    )
-    yield from limit_differences(content, description.suppression_limit)
+RATINGS = RatingKind()

@@ -324,7 +324,7 @@ def anonymize(
     from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.ratings.make import anonymize_ratings
     from sfumato.kinds.ratings.reading import read_ratings
-    from sfumato.kinds.ratings.release import formula_ratings, rating_report, save_ratings
+    from sfumato.kinds.ratings.release import save_ratings
 
     bundles = (promise, chosen, change, columns)
     problems = [*seed_problem(seed), *written.problems()]
@@ -338,8 +338,8 @@ def anonymize(
             )
         save_ratings(release, out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas)
         if meant.output.format == "csv":
-            say_formulas(formula_ratings(release), written.formulas)
-        _report(release, rating_report(release), out, quiet=written.quiet, as_json=written.as_json)
+            say_formulas(release.cells_like_formulas(), written.formulas)
+        _report(release, release.report, out, quiet=written.quiet, as_json=written.as_json)
     if written.save_policy is not None:
         meant.to_file(written.save_policy)
 

@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, get_args
+from inspect import signature
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -42,15 +43,15 @@ from sfumato.kernels.ratings.worth import (
     rated_columns,
 )
 from sfumato.kinds.ratings.check import NULLS, ProximityQuery, Satisfaction, check_ratings, vectors_of
-from sfumato.kinds.ratings.policy import Method, RatingPolicy
+from sfumato.kinds.ratings.policy import Change, Method, RatingPolicy
 from sfumato.kinds.ratings.ratings import Ratings, order_ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
+from sfumato.options import Count, Limit, Seed, check_arguments
 from sfumato.parallel import each
 from sfumato.progress import Progress, shown, silent, thread_count
 from sfumato.randomness import permutation
-from sfumato.settings import is_finite_number
 
 _KEPT_WEIGHT = 1000
 """What a rating of an issue that is to stay counts against one of the others, while groups are searched for."""
@@ -744,16 +745,17 @@ _ATTEMPTS = 4
 """Times that groups are searched for so that every issue that is to stay does; each time, lost ones count more."""
 
 
+@check_arguments
 def anonymize_ratings(
     ratings: Ratings,
     model: RatingPolicy | RatingAnonymity,
     *,
     method: Method = "groups",
     invent: bool = False,
-    keep: int | None = None,
-    suppression_limit: float = 0.0,
+    keep: Count | None = None,
+    suppression_limit: Annotated[float, Limit(0, 1, below=True)] = 0.0,
     times: bool = False,
-    seed: int | None = None,
+    seed: Seed = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> RatingRelease:
@@ -819,11 +821,11 @@ def anonymize_ratings(
     }
     if isinstance(model, RatingPolicy):
         raise_all(PolicyError, _contradictions(model, said))
-        policy, wanted, said = model, model.to_model(), _settings(model)
-        raise_all(PolicyError, _problems(ratings, wanted, **said, seed=seed))
+        policy = model
     else:
-        raise_all(PolicyError, _problems(ratings, model, **said, seed=seed))
-        policy, wanted = RatingPolicy.of(model, **said), model
+        policy = RatingPolicy.of(model, **said)
+    wanted = policy.to_model()
+    raise_all(PolicyError, _misfits(ratings, wanted, policy.change))
     run = _Run(seed, thread_count(policy.threads if threads is None else threads), progress or shown)
     return _released(ratings, wanted, policy, run)
 
@@ -868,7 +870,7 @@ def _settings(policy: RatingPolicy) -> dict[str, Any]:
 
 def _contradictions(policy: RatingPolicy, said: Mapping[str, Any]) -> list[str]:
     """Name every setting that a call says otherwise than its policy; a default says nothing."""
-    defaults: Mapping[str, object] = anonymize_ratings.__kwdefaults__ or {}
+    defaults = {name: each.default for name, each in signature(anonymize_ratings).parameters.items()}
     return [
         f"{name}: the policy says another one than the call; say it in one place"
         for name, meant in _settings(policy).items()
@@ -943,56 +945,18 @@ def _kept_notes(task: RatingTask, changed: ChangedRatings) -> list[str]:
     return [f"{counted(lost, 'issue')} that should stay lost all ratings"] if lost else []
 
 
-def _problems(
-    ratings: object,
-    model: object,
-    method: object,
-    invent: object,
-    keep: object,
-    suppression_limit: object,
-    times: object,
-    seed: object,
-) -> list[str]:
-    """Return a sentence for every setting that is none."""
-    found = []
-    if not isinstance(ratings, Ratings):
-        found.append("ratings are not a Ratings object; read them with sfumato.read_ratings(...)")
-    if not isinstance(model, RatingAnonymity):
-        found.append("model is not a RatingAnonymity; make one with sfumato.RatingAnonymity(k, epsilon, l)")
-    if method not in get_args(Method):
-        found.append(f"method must be one of {', '.join(get_args(Method))}")
-    found += [
-        f"{name} must be True or False"
-        for name, on in (("invent", invent), ("times", times))
-        if not isinstance(on, bool)
-    ]
-    if keep is not None and not _is_count(keep, 1):
-        found.append("keep must be a whole number of at least 1, or left out")
-    if not (is_finite_number(suppression_limit) and 0 <= suppression_limit < 1):  # type: ignore[operator]
-        found.append("suppression_limit must be a number from 0 up to, not including, 1")
-    if seed is not None and not _is_count(seed, 0):
-        found.append("seed must be a whole number of at least 0")
-    return found or _misfits(ratings, model, method, invent, keep, times)  # type: ignore[arg-type]
-
-
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _misfits(
-    ratings: Ratings, model: RatingAnonymity, method: Method, invent: bool, keep: int | None, times: bool
-) -> list[str]:
+def _misfits(ratings: Ratings, model: RatingAnonymity, change: Change) -> list[str]:
     """Return a sentence for every pair of settings that do not go together."""
     found = []
     public = int(np.count_nonzero(~ratings.sensitive))
     if model.l > 0 and not ratings.sensitive.any():
         found.append("l asks how far sensitive ratings deviate, but no issue is sensitive; choose some, or drop l")
-    if keep is not None and keep > public:
-        found.append(f"keep is {keep}, but there are only {counted(public, 'issue')} that are not sensitive")
-    if times and ratings.times is None:
+    if change.keep is not None and change.keep > public:
+        found.append(f"keep is {change.keep}, but there are only {counted(public, 'issue')} that are not sensitive")
+    if change.times and ratings.times is None:
         found.append("times were not read; name their column when reading, or leave times out")
-    if times and invent:
+    if change.times and change.invent:
         found.append("invented ratings have no times; publish either")
-    if method == "plan" and ratings.height * len(ratings.names) > MOST_CELLS:
+    if change.method == "plan" and ratings.height * len(ratings.names) > MOST_CELLS:
         found.append("method='plan' is for study and takes no more than 2 billion records × issues; take 'groups'")
     return found

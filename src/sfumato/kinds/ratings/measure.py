@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -13,8 +15,8 @@ from sfumato.kernels.ratings.scores import learn_deviations, predict_from_neighb
 from sfumato.kinds.ratings.ratings import Ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.numbers import counted, figure
+from sfumato.options import Limit, Seed, check_arguments
 from sfumato.randomness import permutation
-from sfumato.settings import is_finite_number
 
 _MOST_HELD_OUT = 20_000
 """Most ratings that are predicted."""
@@ -106,8 +108,13 @@ class RatingUtility:
         return "\n".join(lines)
 
 
+@check_arguments
 def rating_utility(
-    original: Ratings, release: RatingRelease, *, held_out: float = 0.1, seed: int | None = None
+    original: Ratings,
+    release: RatingRelease,
+    *,
+    held_out: Annotated[float, Limit(0, 1, above=True, below=True)] = 0.1,
+    seed: Seed = None,
 ) -> RatingUtility:
     """Compare published ratings with the original ones.
 
@@ -137,7 +144,7 @@ def rating_utility(
     from the published ratings except those of the same person and issue. Both predict what was held out; a person who
     is not published has no ratings to learn from. Cost O(z log z + held out · ratings of a user · raters of an issue).
     """
-    raise_all(PolicyError, _problems(original, release, held_out, seed))
+    raise_all(PolicyError, _problems(original, release))
     before = _known(original, np.arange(original.height), original.names)
     after = _known(release.ratings, release.origin, original.names)
     wanted = np.sort(permutation(len(before.values), seed)[: _count(held_out, len(before.values))])
@@ -150,22 +157,11 @@ def rating_utility(
     )
 
 
-def _problems(original: object, release: object, held_out: object, seed: object) -> list[str]:
-    found = []
-    if not isinstance(original, Ratings):
-        found.append("original must be Ratings; read them with sfumato.read_ratings(...)")
-    if not isinstance(release, RatingRelease):
-        found.append("release must be a RatingRelease; make one with sfumato.anonymize_ratings(...)")
-    if not (is_finite_number(held_out) and 0 < held_out < 1):  # type: ignore[operator]
-        found.append("held_out must be a number above 0 and below 1")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        found.append("seed must be a whole number of at least 0")
-    if not found and isinstance(original, Ratings) and isinstance(release, RatingRelease):
-        if set(original.names) != set(release.ratings.names) or original.height != release.loss.records:
-            found.append("the release was not made from these ratings; give those that it was made from")
-        if len(original.issues) < 2:
-            found.append("there are fewer than two ratings; nothing can be learned and predicted")
-    return found
+def _problems(original: Ratings, release: RatingRelease) -> Iterator[str]:
+    if set(original.names) != set(release.ratings.names) or original.height != release.loss.records:
+        yield "the release was not made from these ratings; give those that it was made from"
+    if len(original.issues) < 2:
+        yield "there are fewer than two ratings; nothing can be learned and predicted"
 
 
 def _count(share: float, ratings: int) -> int:

@@ -6,7 +6,7 @@ It neither reads nor changes ratings; :func:`sfumato.anonymize_ratings` takes it
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
 from pydantic import Field, field_validator
@@ -89,6 +89,8 @@ class RatingPolicy(WholePolicy):
     change : Change
     output : Output
     """
+
+    made_by: ClassVar[str] = "RatingPolicy.from_file"
 
     purpose: str | None = None
     recipient: str | None = None

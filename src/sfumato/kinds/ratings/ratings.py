@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -312,6 +312,8 @@ class Ratings:
         When there is no record, the arrays do not fit together, or there are so many records on so fine a scale that
         sums of squares would not be exact.
     """
+
+    made_by: ClassVar[str] = "read_ratings"
 
     starts: NDArray[np.int64]
     issues: NDArray[np.int32]

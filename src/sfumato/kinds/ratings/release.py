@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.errors import PolicyError, VerificationError
 from sfumato.kinds.ratings.check import (
-    KIND,
+    RATINGS,
     TABLE,
-    RatingDescription,
     Satisfaction,
     check_ratings,
     decided,
@@ -25,11 +25,9 @@ from sfumato.kinds.ratings.policy import RatingPolicy
 from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_scale
 from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
 from sfumato.published.checks.generalized import Verification
-from sfumato.release.description import describe_own_model
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.formulas import Formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
-from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
-from sfumato.release.transaction import whole_folder
+from sfumato.release.own_kinds import OwnRelease, Written, save_own
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RatingRelease:
+class RatingRelease(OwnRelease):
     """Anonymous ratings; made by :func:`sfumato.anonymize_ratings`.
 
     Only `ratings` (or :meth:`to_frame`) is for publication.
@@ -77,6 +75,10 @@ class RatingRelease:
     notes: tuple[str, ...] = ()
     policy: RatingPolicy | None = None
 
+    kind = RATINGS
+    made_by = "anonymize_ratings"
+    policy_kind = RatingPolicy
+
     def __post_init__(self) -> None:
         """Refuse what does not hold, or what was not decided on these ratings."""
         if self.satisfaction.question.ratings is not self.ratings or not self.satisfaction.holds:
@@ -91,6 +93,48 @@ class RatingRelease:
     def kept_loss(self) -> RatingLoss | None:
         """The loss on the issues that were to stay published; None where none were named."""
         return self.loss.of(self.kept) if self.kept else None
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The only table."""
+        return {TABLE: self.to_frame()}
+
+    @property
+    def report(self) -> KindReport:
+        """The report, in the steward's edition."""
+        return _report(self, self.policy)
+
+    def written(self, policy: RatingPolicy | None, formulas: Formulas | None) -> Written:
+        """Return what is written into a folder; ratings are decided once more as they stand there."""
+        answer = _decided_as_published(self)
+        shown = answer.question.ratings if formulas is None else _without_formulas(answer.question.ratings, formulas)
+        verification = rating_verification(shown, [decided(answer)])
+        report = replace(_report(self, policy), verification=verification).for_release()
+        # An issue without a published rating is not named: that it is there would tell that somebody had rated it.
+        hidden = (shown.raters > 0) & shown.sensitive
+        return Written(
+            {TABLE: shown.to_frame()},
+            {"records": shown.height, "scale": asdict(shown.scale)},
+            report,
+            np.array(shown.names, dtype=object)[hidden].tolist(),
+            report.suppression_limit,
+        )
+
+    def contradictions(self, policy: RatingPolicy) -> Iterator[str]:
+        """Say what a policy says otherwise than the release was made with."""
+        if policy.to_model() != self.model:
+            yield "the policy promises another model than holds for the release"
+        if self.policy is not None:
+            made, said = self.policy.change.model_dump(), policy.change.model_dump()
+            made["suppression-limit"], said["suppression-limit"] = (
+                self.policy.suppression_limit,
+                policy.suppression_limit,
+            )
+            for name in made:
+                if made[name] != said[name]:
+                    yield f"the policy says another {name} than the release was made with"
+        if self.loss.left_out > policy.suppression_limit * self.loss.records + 1e-9:
+            yield "more records were left out than the policy allows"
 
     def recount(self) -> Verification:
         """Decide anew on the ratings alone."""
@@ -176,23 +220,7 @@ def save_ratings(
         When this is no release of ratings, the policy says something else than that of the release, the format or
         what to do with formulas is unknown, formulas are refused or cannot be escaped, or the scale has to be declared.
     """
-    raise_all(PolicyError, _problems(release, policy, format, formulas))
-    policy = policy or release.policy
-    answer = _decided_as_published(release)
-    shown = answer.question.ratings if format != "csv" else _without_formulas(answer.question.ratings, formulas)
-    verification = rating_verification(shown, [decided(answer)])
-    target, report = Path(folder), replace(rating_report(release, policy), verification=verification).for_release()
-    frame = shown.to_frame()
-    with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_text_tables(part, {TABLE: frame}, format)[TABLE]
-        content = _description(release, shown, report.suppression_limit).to_dict(facts)
-        write_texts(part, content, report, None if policy is None else policy.published())
-    return target
-
-
-def formula_ratings(release: RatingRelease) -> dict[str, int]:
-    """Count the published ratings whose issue, or time, begins like a formula, by column."""
-    return cells_like_formulas([release.to_frame()])
+    return save_own(release, RatingRelease, folder, policy, format, overwrite, formulas)
 
 
 def _without_formulas(ratings: Ratings, formulas: Formulas) -> Ratings:
@@ -235,13 +263,11 @@ def _decided_as_published(release: RatingRelease) -> Satisfaction:
     return answer
 
 
-def rating_report(release: RatingRelease, policy: RatingPolicy | None = None) -> KindReport:
-    """Return the report of a release of ratings, in the steward's edition."""
-    policy = policy or release.policy
+def _report(release: RatingRelease, policy: RatingPolicy | None) -> KindReport:
     loss, limit = release.loss, None if policy is None else policy.suppression_limit
     return KindReport(
         anonymizer=_way(release, policy),
-        kind=KIND,
+        kind=RATINGS.name,
         original=loss.records,
         published=release.ratings.height,
         suppression_limit=math.ceil(100 * loss.left_out / loss.records) / 100 if limit is None else limit,
@@ -267,40 +293,3 @@ def _way(release: RatingRelease, policy: RatingPolicy | None) -> str:
     options = {} if policy is None else policy.change.model_dump(exclude_none=True, exclude_defaults=True)
     told = [f"{name}={value}" for name, value in options.items() if name != "method"]
     return f"{release.method} ({', '.join(told)})" if told else release.method
-
-
-def _description(release: RatingRelease, ratings: Ratings, limit: float) -> RatingDescription:
-    # An issue without a published rating is not named: that it is there would tell that somebody had rated it.
-    told = (ratings.raters > 0) & ratings.sensitive
-    return RatingDescription(
-        ratings.height,
-        ratings.scale,
-        tuple(np.array(ratings.names, dtype=object)[told].tolist()),
-        (describe_own_model(release.model),),
-        limit,
-    )
-
-
-def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = wrong_types(release, RatingRelease, "anonymize_ratings", policy, RatingPolicy, format, formulas)
-    if isinstance(release, RatingRelease) and isinstance(policy, RatingPolicy):
-        problems += _broken_policy(release, policy)
-    return problems
-
-
-def _broken_policy(release: RatingRelease, policy: RatingPolicy) -> list[str]:
-    problems = []
-    if policy.to_model() != release.model:
-        problems.append("the policy promises another model than holds for the release")
-    if release.policy is not None:
-        made, said = release.policy.change.model_dump(), policy.change.model_dump()
-        problems += [
-            f"the policy says another {name} than the release was made with"
-            for name in made
-            if made[name] != said[name]
-        ]
-        if policy.suppression_limit != release.policy.suppression_limit:
-            problems.append("the policy says another suppression-limit than the release was made with")
-    if release.loss.left_out > policy.suppression_limit * release.loss.records + 1e-9:
-        problems.append("more records were left out than the policy allows")
-    return problems

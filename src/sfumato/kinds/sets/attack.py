@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from sfumato.kinds.sets.check import set_classes
 from sfumato.kinds.sets.release import SetRelease
 from sfumato.kinds.sets.sets import Sets, order_sets
 from sfumato.numbers import counted
-from sfumato.randomness import seed_problems
+from sfumato.options import Count, Seed, check_arguments
 from sfumato.rates import Rate
 
 _ItemChoice = Literal["any", "popular", "rare"]
@@ -61,14 +62,15 @@ class SetAttack:
         return "\n".join(lines)
 
 
+@check_arguments
 def attack_sets(
     original: Sets,
     release: SetRelease | None = None,
     *,
-    known: int | None = None,
+    known: Count | None = None,
     items: _ItemChoice = "any",
-    victims: int | None = 1000,
-    seed: int | None = None,
+    victims: Count | None = 1000,
+    seed: Seed = None,
 ) -> SetAttack:
     """Look for people by some of their items, in the sets as they are and in a release of them.
 
@@ -104,7 +106,7 @@ def attack_sets(
     Success is the chance that the record that is picked is the victim's: 1 ÷ records that fit. By guessing, one record
     is picked from all. k^m-anonymity allows 1/k to who knows m items; of who knows more it says nothing.
     """
-    raise_all(PolicyError, _problems(original, release, known, items, victims, seed))
+    raise_all(PolicyError, _problems(original, release))
     promised = 2 if release is None else release.model.m
     most = promised if known is None else known
     random = np.random.default_rng(seed)
@@ -166,24 +168,11 @@ def _known(
     return KnownItems(theirs.starts, theirs.items[order].astype(np.int64)).at_most(count)
 
 
-def _problems(
-    original: object, release: object, known: object, items: object, victims: object, seed: object
-) -> list[str]:
-    found = []
-    if not isinstance(original, Sets):
-        found.append("original: is not a Sets object; read it with sfumato.read_sets(...)")
-    elif not len(original.items):
-        found.append("original: every set is empty; there is nothing to attack with")
-    if release is not None and not isinstance(release, SetRelease):
-        found.append("release: is not a SetRelease; make one with sfumato.anonymize_sets(...)")
-    for name, value in (("known", known), ("victims", victims)):
-        if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
-            found.append(f"{name}: must be a whole number of at least 1, or None")
-    if items not in get_args(_ItemChoice):
-        found.append(f"items: must be one of {', '.join(get_args(_ItemChoice))}")
-    found += seed_problems(seed)
-    is_other = isinstance(original, Sets) and isinstance(release, SetRelease) and len(release.origin) != original.height
-    return [*found, *(["release: was made from other sets"] if is_other else [])]
+def _problems(original: Sets, release: SetRelease | None) -> Iterator[str]:
+    if not len(original.items):
+        yield "original: every set is empty; there is nothing to attack with"
+    if release is not None and len(release.origin) != original.height:
+        yield "release: was made from other sets"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

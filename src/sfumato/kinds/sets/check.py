@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
+from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.kernels.ratings.rows import rows_of
 from sfumato.kernels.sets.support import combination_keys, relabelled_rows
 from sfumato.kinds.sets.sets import Sets, named_items
@@ -21,40 +20,21 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.models.protocol import Achieved
 from sfumato.numbers import counted, figure
+from sfumato.options import Count, check_arguments
 from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles, named
 from sfumato.release.agreement import (
     Difference,
-    PublishedPolicy,
-    known_own_model,
-    limit_differences,
-    model_differences,
-    policy_checks,
     role_names,
 )
 from sfumato.release.description import (
-    FORMAT,
-    TableFacts,
-    build_own_model,
     listed_names,
     number_of_records,
-    own_promises,
-    read_own_description,
-    versions,
 )
-from sfumato.release.table_files import has_rows, integrity, refuse_missing
-from sfumato.release.text_files import text_checks
+from sfumato.release.own_kinds import OwnDescription, OwnKind
 from sfumato.table.distinct import distinct_of
-from sfumato.table.reading import read_written
-from sfumato.table.schema import Attribute, Kind, Schema
-from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat
-
-KIND = "sets"
-"""As ``release.json`` says it."""
 
 TABLE, RECORDS, RECORD, ITEM = "sets", "records", "record", "item"
 """Names of the tables, and of the columns that are not the steward's."""
@@ -424,7 +404,8 @@ class SetCheck:
         return f"  m = {size.size}: k = {self.k_of(size.size):,}; {told} in a single record"
 
 
-def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetCheck:
+@check_arguments
+def check_sets(sets: Sets, m: Count = 3, *, threads: int | None = None) -> SetCheck:
     """Say which k sets have for 1 to `m` items that an attacker may know.
 
     Parameters
@@ -451,10 +432,6 @@ def check_sets(sets: Sets, m: int = 3, *, threads: int | None = None) -> SetChec
     Cost O(c log c) for c combinations of at most `m` items in all sets. Beyond 4 billion they are not counted, which
     the result says.
     """
-    problems = [] if isinstance(sets, Sets) else ["sets are not a Sets object; read them with sfumato.read_sets(...)"]
-    if not isinstance(m, int) or isinstance(m, bool) or m < 1:
-        problems.append("m must be a whole number of at least 1")
-    raise_all(PolicyError, problems)
     class_of = _classes_beside(sets)
     # Larger combinations than the largest set there are none.
     m = min(m, max(1, int(sets.sizes.max())))
@@ -479,7 +456,7 @@ def _classes_beside(sets: Sets) -> NDArray[np.int64]:
     return set_classes(sets.beside.frame.select(list(sets.beside.schema.quasi_identifying)))
 
 
-# What a release of sets says about itself: the content of its ``release.json``.
+# The kind as its verifier knows it: what ``release.json`` says of sets, and how they are put together.
 
 
 MOST_EMPTY = 20_000_000
@@ -487,135 +464,62 @@ MOST_EMPTY = 20_000_000
 
 
 @dataclass(frozen=True)
-class SetDescription:
-    """Everything that a verifier needs beside the tables."""
+class SetStructure:
+    """What ``release.json`` says: records, also those with the empty set; columns beside; what stands above an item."""
 
-    records: int  # published records; those with the empty set stand in no line of the sets
-    quasi_identifying: tuple[str, ...]  # columns beside the sets
-    broader: Mapping[str, str]  # for published items and what stands above them: the next coarser item
-    models: tuple[Mapping[str, Any], ...]  # name and parameters of every promised model
-    suppression_limit: float = 0.0  # share of the original records
-
-    @property
-    def structure(self) -> dict[str, Any]:
-        """How the tables hang together."""
-        return {
-            "records": self.records,
-            "quasi_identifying": list(self.quasi_identifying),
-            "broader": dict(self.broader),
-        }
-
-    def to_dict(self, facts: Mapping[str, TableFacts]) -> dict[str, Any]:
-        """Return the content of ``release.json``; `facts` describes the files."""
-        return {
-            "format": FORMAT,
-            "kind": KIND,
-            "tables": {name: entry.to_dict() for name, entry in facts.items()},
-            "structure": self.structure,
-            "sensitive": {},
-            "models": [dict(model) for model in self.models],
-            "suppression_limit": self.suppression_limit,
-            "versions": versions(),
-        }
+    records: int
+    quasi_identifying: tuple[str, ...]
+    broader: Mapping[str, str]
 
 
-def read_set_description(text: str) -> tuple[SetDescription, dict[str, TableFacts]]:
-    """Parse ``release.json``: the description, and what it says of the files; ``VerificationError`` if it is none."""
-    return read_own_description(text, _read)
+class SetKind(OwnKind[SetStructure, PublishedSets]):
+    """A table with a line for each item of a record, and perhaps one with the columns beside the sets."""
+
+    name = TABLE
+    model = KmAnonymity
+    numbers: ClassVar = {RECORD: pl.Int64}
+    suppresses = True
+
+    def read_structure(self, content: Mapping[str, Any]) -> SetStructure:
+        """Read how many records there are, the columns beside the sets, and the coarser items."""
+        structure, broader = content["structure"], content["structure"]["broader"]
+        if content["sensitive"] != {}:
+            raise ValueError
+        columns = listed_names(structure["quasi_identifying"])
+        if not isinstance(broader, dict) or not all(isinstance(name, str) for name in broader.values()):
+            raise TypeError
+        return SetStructure(number_of_records(structure["records"]), columns, broader)
+
+    def columns(self, structure: SetStructure) -> dict[str, tuple[str, ...]]:
+        """Return the tables and their columns."""
+        beside = {RECORDS: (RECORD, *structure.quasi_identifying)} if structure.quasi_identifying else {}
+        return {TABLE: (RECORD, ITEM), **beside}
+
+    def assemble(self, tables: Mapping[str, pl.DataFrame], description: OwnDescription[SetStructure]) -> PublishedSets:
+        """Put the sets together, also those that are empty."""
+        for name, table in tables.items():
+            if table.schema[RECORD] != pl.Int64 or table[RECORD].null_count():
+                file = description.facts[name].file
+                raise InputError(f"{file}: numbers of records are no whole numbers; it was changed")
+        held, told, problems = tables[TABLE], description.structure, []
+        if RECORDS not in tables and told.records - held.height > MOST_EMPTY:
+            problems.append("release.json: counts more empty sets than can be believed; it was changed")
+        if RECORDS in tables and tables[RECORDS].height != told.records:
+            problems.append("release.json: counts other records than there are; it was changed")
+        raise_all(VerificationError, problems)
+        beside = {name: table.with_columns(pl.exclude(RECORD).cast(pl.String)) for name, table in tables.items()}
+        return PublishedSets.assemble({**beside, TABLE: held}, asdict(told))
+
+    def recount(self, shown: PublishedSets, models: Sequence[Any], structure: SetStructure) -> Verification:
+        """Count every combination of items that a model speaks of."""
+        return set_verification(shown, models, thread_count(None))
+
+    def differences(self, policy: Mapping[str, Any], structure: SetStructure) -> Iterator[Difference]:
+        """Compare which columns stand beside the sets."""
+        said = role_names(policy.get("columns", {}).get("quasi-identifying", []))
+        if set(said) != set(structure.quasi_identifying):
+            told = named(structure.quasi_identifying) or "none"
+            yield Difference("quasi-identifying columns", named(said) or "none", told)
 
 
-def _read(content: Mapping[str, Any]) -> tuple[SetDescription, dict[str, TableFacts]]:
-    description = _description(content)
-    return description, _facts(content["tables"], description)
-
-
-def _facts(tables: Mapping[str, Any], description: SetDescription) -> dict[str, TableFacts]:
-    if set(tables) != {TABLE, *([RECORDS] if description.quasi_identifying else [])}:
-        raise ValueError("other tables")
-    facts = {name: TableFacts.of(entry) for name, entry in tables.items()}
-    if len({entry.file for entry in facts.values()}) < len(facts) or any(entry.parts for entry in facts.values()):
-        raise ValueError("other files")
-    return facts
-
-
-def _description(content: Mapping[str, Any]) -> SetDescription:
-    structure = content["structure"]
-    models, limit = own_promises(content, KmAnonymity)
-    if content["sensitive"] != {}:
-        raise ValueError
-    columns, broader = listed_names(structure["quasi_identifying"]), structure["broader"]
-    if not isinstance(broader, dict) or not all(isinstance(name, str) for name in broader.values()):
-        raise TypeError
-    return SetDescription(number_of_records(structure["records"]), columns, broader, models, limit)
-
-
-def verify_set_folder(folder: Path, text: str) -> Verification:
-    """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
-
-    Raises ``VerificationError`` when the folder is damaged so that nothing can be counted. Raises ``SfumatoError`` when
-    a file cannot be read as a table.
-    """
-    description, facts = read_set_description(text)
-    refuse_missing(folder, facts)
-    tables = {
-        name: _read_table(folder / entry.file, entry, _columns(name, description)) for name, entry in facts.items()
-    }
-    whole = tuple(integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items())
-    published = _published(tables, description)
-    built = [(str(entry["name"]), build_own_model(KmAnonymity, entry)) for entry in description.models]
-    models = [model for _, model in built if model is not None]
-    verification = set_verification(published, models, thread_count(None))
-    unknown = [
-        Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
-        for name, model in built
-        if model is None
-    ]
-    agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(set_differences, description=description))
-    limit, names = description.suppression_limit, [entry.file for entry in facts.values()]
-    files = text_checks(folder, text, names, limit, verification, unknown=len(unknown))
-    checks = (*whole, *verification.checks, *unknown, *agreement, *files, suppression_check(limit))
-    return replace(verification, checks=checks)
-
-
-def _columns(table: str, description: SetDescription) -> tuple[str, ...]:
-    return (RECORD, ITEM) if table == TABLE else (RECORD, *description.quasi_identifying)
-
-
-def _read_table(path: Path, facts: TableFacts, expected: tuple[str, ...]) -> pl.DataFrame:
-    """Read a table: records as numbers, everything else as text."""
-    names = open_source(path, CsvFormat(strip=False)).names
-    if sorted(names) != sorted(facts.columns) or sorted(names) != sorted(expected):
-        raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
-    text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
-    if not facts.rows and not has_rows(path):
-        return pl.DataFrame({name: pl.Series([], dtype=pl.Int64 if name == RECORD else pl.String) for name in names})
-    schema = Schema(quasi_identifying={name: number if name == RECORD else text for name in names})
-    frame = read_written(path, schema).frame
-    if frame.schema[RECORD] != pl.Int64 or frame[RECORD].null_count():
-        raise InputError(f"{path.name}: numbers of records are no whole numbers; it was changed")
-    return frame.select(names)
-
-
-def _published(tables: Mapping[str, pl.DataFrame], description: SetDescription) -> PublishedSets:
-    held = tables[TABLE]
-    problems = []
-    if RECORDS not in tables and description.records - held.height > MOST_EMPTY:
-        problems.append("release.json: counts more empty sets than can be believed; it was changed")
-    if RECORDS in tables and tables[RECORDS].height != description.records:
-        problems.append("release.json: counts other records than there are; it was changed")
-    raise_all(VerificationError, problems)
-    beside = {name: table.with_columns(pl.exclude(RECORD).cast(pl.String)) for name, table in tables.items()}
-    return PublishedSets.assemble({**beside, TABLE: held}, description.structure)
-
-
-def set_differences(content: Mapping[str, Any], description: SetDescription) -> Iterator[Difference]:
-    """Compare the policy of sets with their description: what is promised, and which columns stand beside the sets."""
-    yield from model_differences(
-        [known_own_model(KmAnonymity, {"name": KmAnonymity.name, **content["model"]})],
-        (known_own_model(KmAnonymity, entry) for entry in description.models),
-    )
-    said = role_names(content.get("columns", {}).get("quasi-identifying", []))
-    if set(said) != set(description.quasi_identifying):
-        told = named(description.quasi_identifying) or "none"
-        yield Difference("quasi-identifying columns", named(said) or "none", told)
-    yield from limit_differences(content, description.suppression_limit)
+SETS = SetKind()

@@ -233,7 +233,7 @@ def anonymize(
     from sfumato.cli.anonymize import say_formulas
     from sfumato.cli.kind_words import seed_problem
     from sfumato.kinds.sets.make import anonymize_sets
-    from sfumato.kinds.sets.release import formula_items, save_sets, set_report
+    from sfumato.kinds.sets.release import save_sets
     from sfumato.kinds.sets.sets import read_sets
 
     problems = [*seed_problem(seed), *written.problems()]
@@ -246,9 +246,9 @@ def anonymize(
             release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
         )
         if meant.output.format == "csv":
-            say_formulas(formula_items(release), written.formulas)
+            say_formulas(release.cells_like_formulas(), written.formulas)
         if written.as_json:
-            say_json(set_report(release).to_dict())
+            say_json(release.report.to_dict())
         elif not written.quiet:
             say(str(release))
             complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])

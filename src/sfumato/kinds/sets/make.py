@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, product
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -34,8 +34,9 @@ from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted, percent
+from sfumato.options import Count, Seed, check_arguments
 from sfumato.progress import Progress, shown, silent, thread_count
-from sfumato.randomness import permutation, seed_problems
+from sfumato.randomness import permutation
 from sfumato.release.anonymize import own_types, solved_task
 from sfumato.release.task import Arguments, Task, policy_of_call
 
@@ -670,14 +671,15 @@ def arranged(sets: Sets, model: KmAnonymity, policy: SetPolicy, seed: int | None
     return ArrangedSets(shown, by_content[order], labels, float(losses.normalized_ncp))
 
 
+@check_arguments
 def anonymize_sets(
     sets: Sets,
     model: SetPolicy | KmAnonymity,
     *,
     method: Method | None = None,
-    class_size: int | None = None,
+    class_size: Count | None = None,
     anonymizer: Anonymizer | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> SetRelease:
@@ -730,12 +732,12 @@ def anonymize_sets(
     if isinstance(model, SetPolicy):
         raise_all(PolicyError, _contradictions(model, said))
         policy = model
+    elif anonymizer is not None and (isinstance(anonymizer, type) or not isinstance(anonymizer, Anonymizer)):
+        raise PolicyError("anonymizer makes no classes; give one such as Mondrian(), or leave it out")
     else:
-        raise_all(PolicyError, _wrong_types(sets, model, **said, seed=seed))
         policy = SetPolicy.of(model, sets, **said)
     meant = {**policy.change.model_dump(), "anonymizer": policy.to_anonymizer()}
     wanted = policy.to_model()
-    raise_all(PolicyError, _wrong_types(sets, wanted, **meant, seed=seed))
     problems = [*_unfitting(sets, wanted, **meant), *_misfits(sets, policy)]
     too_few = _too_few(sets, wanted, policy.change.class_size)
     raise_all(PolicyError, [*problems, *too_few] if problems else [])
@@ -816,24 +818,6 @@ def _contradictions(policy: SetPolicy, said: Mapping[str, Any]) -> list[str]:
         for name, given in said.items()
         if given is not None and given != meant[name]
     ]
-
-
-def _wrong_types(
-    sets: object, model: object, method: object, class_size: object, anonymizer: object, seed: object
-) -> list[str]:
-    """Return a sentence for every setting that is none."""
-    found = []
-    if not isinstance(sets, Sets):
-        found.append("sets are not a Sets object; read them with sfumato.read_sets(...)")
-    if not isinstance(model, KmAnonymity):
-        found.append("model is not a KmAnonymity; make one with sfumato.KmAnonymity(k, m)")
-    if method is not None and method not in get_args(Method):
-        found.append(f"method must be one of {', '.join(get_args(Method))}")
-    if class_size is not None and not (isinstance(class_size, int) and not isinstance(class_size, bool)):
-        found.append("class_size must be a whole number, or left out")
-    if anonymizer is not None and (isinstance(anonymizer, type) or not isinstance(anonymizer, Anonymizer)):
-        found.append("anonymizer makes no classes; give one such as Mondrian(), or leave it out")
-    return [*found, *seed_problems(seed)]
 
 
 def _unfitting(

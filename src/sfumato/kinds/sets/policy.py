@@ -5,7 +5,7 @@ It neither reads nor changes sets; :func:`sfumato.anonymize_sets` takes it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import tomli_w
 from pydantic import Field, field_validator
@@ -113,6 +113,8 @@ class SetPolicy(WholePolicy):
         The algorithm that makes classes of the columns beside the sets; None: Mondrian.
     output : Output
     """
+
+    made_by: ClassVar[str] = "SetPolicy.from_file"
 
     purpose: str | None = None
     recipient: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,18 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, VerificationError, raise_all
-from sfumato.kinds.sets.check import ITEM, KIND, RECORDS, PublishedSets, SetDescription, set_verification
+from sfumato.errors import VerificationError
+from sfumato.kinds.sets.check import ITEM, RECORDS, SETS, PublishedSets, set_verification
 from sfumato.kinds.sets.policy import SetPolicy
 from sfumato.models.km_anonymity import KmAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.release.description import describe_own_model
-from sfumato.release.formulas import Formulas, cells_like_formulas, frames_without_formulas
+from sfumato.release.formulas import Formulas, frames_without_formulas
 from sfumato.release.kind_report import KindReport
-from sfumato.release.text_files import write_text_tables, write_texts, wrong_types
-from sfumato.release.transaction import whole_folder
+from sfumato.release.own_kinds import OwnRelease, Written, save_own
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SetRelease:
+class SetRelease(OwnRelease):
     """k^m-anonymous sets; made by :func:`sfumato.anonymize_sets`.
 
     Only `published` (or :meth:`to_frame`) is for publication.
@@ -72,10 +71,43 @@ class SetRelease:
     notes: tuple[str, ...] = ()
     policy: SetPolicy | None = None
 
+    kind = SETS
+    made_by = "anonymize_sets"
+    policy_kind = SetPolicy
+
     def __post_init__(self) -> None:
         """Refuse what does not hold."""
         if not self.verification.ok:
             raise VerificationError("these sets were not found to keep their promises; nothing is published")
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The sets, and the columns beside them if there are any."""
+        return self.published.tables
+
+    @property
+    def report(self) -> KindReport:
+        """The report, in the steward's edition."""
+        return _report(self, self.policy)
+
+    def written(self, policy: SetPolicy | None, formulas: Formulas | None) -> Written:
+        """Return what is written into a folder."""
+        shown = self.published if formulas is None else _without_formulas(self.published, formulas)
+        columns = [] if shown.beside is None else shown.beside.columns
+        structure = {"records": shown.height, "quasi_identifying": columns, "broader": dict(shown.broader)}
+        return Written(shown.tables, structure, _report(self, policy).for_release())
+
+    def contradictions(self, policy: SetPolicy) -> Iterator[str]:
+        """Say what a policy says otherwise than the release was made with."""
+        if policy.to_model() != self.model:
+            yield "the policy promises another model than holds for the release"
+        made = self.policy
+        if made is not None:
+            for name in ("change", "anonymizer"):
+                if getattr(made, name) != getattr(policy, name):
+                    yield f"the policy says another {name} than the release was made with"
+            if list(made.columns.quasi_identifying) != list(policy.columns.quasi_identifying):
+                yield "the policy names other columns beside the sets than the release has"
 
     def recount(self) -> Verification:
         """Count anew on the published sets alone."""
@@ -161,33 +193,17 @@ def save_sets(
         When this is no release of sets, the policy says something else than that of the release, the format or what
         to do with formulas is unknown, or formulas are refused or cannot be escaped.
     """
-    raise_all(PolicyError, _problems(release, policy, format, formulas))
-    policy = policy or release.policy
-    target, shown = Path(folder), release.published
-    if format == "csv":
-        shown = _without_formulas(shown, formulas)
-    report = set_report(release, policy)
-    with whole_folder(target, overwrite=overwrite) as part:
-        facts = write_text_tables(part, shown.tables, format)
-        content = _description(release, shown).to_dict(facts)
-        write_texts(part, content, report.for_release(), None if policy is None else policy.published())
-    return target
+    return save_own(release, SetRelease, folder, policy, format, overwrite, formulas)
 
 
-def formula_items(release: SetRelease) -> dict[str, int]:
-    """Count the published cells that begin like a formula, by column."""
-    return cells_like_formulas(list(release.published.tables.values()))
-
-
-def set_report(release: SetRelease, policy: SetPolicy | None = None) -> KindReport:
-    """Return the report of a release of sets, in the steward's edition."""
-    policy, loss = policy or release.policy, release.loss
+def _report(release: SetRelease, policy: SetPolicy | None) -> KindReport:
+    loss = release.loss
     figures = {name: value for name, value in loss.to_dict().items() if name != "records"}
     if release.columns_ncp is not None:
         figures["columns_ncp"] = release.columns_ncp
     return KindReport(
         anonymizer=_way(release, policy),
-        kind=KIND,
+        kind=SETS.name,
         original=loss.records,
         published=release.published.height,
         suppression_limit=0.0,
@@ -219,31 +235,3 @@ def _without_formulas(published: PublishedSets, formulas: Formulas) -> Published
     new = dict(zip(published.names, names, strict=True))
     broader = {new.get(low, low): new.get(high, high) for low, high in published.broader.items()}
     return replace(published, names=names, beside=escaped.get(RECORDS), broader=broader)
-
-
-def _description(release: SetRelease, shown: PublishedSets) -> SetDescription:
-    columns = () if shown.beside is None else tuple(shown.beside.columns)
-    return SetDescription(shown.height, columns, shown.broader, (describe_own_model(release.model),))
-
-
-def _problems(release: object, policy: object, format: object, formulas: object) -> list[str]:
-    problems = wrong_types(release, SetRelease, "anonymize_sets", policy, SetPolicy, format, formulas)
-    if isinstance(release, SetRelease) and isinstance(policy, SetPolicy):
-        problems += _broken_policy(release, policy)
-    return problems
-
-
-def _broken_policy(release: SetRelease, policy: SetPolicy) -> list[str]:
-    problems = []
-    if policy.to_model() != release.model:
-        problems.append("the policy promises another model than holds for the release")
-    made = release.policy
-    if made is not None:
-        problems += [
-            f"the policy says another {name} than the release was made with"
-            for name in ("change", "anonymizer")
-            if getattr(made, name) != getattr(policy, name)
-        ]
-        if list(made.columns.quasi_identifying) != list(policy.columns.quasi_identifying):
-            problems.append("the policy names other columns beside the sets than the release has")
-    return problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -57,6 +57,8 @@ class Sets:
     InputError
         When there is no record, or the parts do not fit together.
     """
+
+    made_by: ClassVar[str] = "read_sets"
 
     starts: NDArray[np.int64]
     items: NDArray[np.int32]

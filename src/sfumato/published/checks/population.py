@@ -16,7 +16,7 @@ from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.kernels.linking.presence import covered_people, extremes, summed_shares
 from sfumato.numbers import counted
-from sfumato.recoding import Recoding, generalize_published
+from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of
 from sfumato.table.reading import PopulationError, population_problems
@@ -104,6 +104,8 @@ class _Coverage(NamedTuple):
 
 
 def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding) -> _Coverage:
+    from sfumato.recoding.published import generalize_published
+
     schema = population.schema.quasi_identifying
     absent = [name for name in names if name not in schema]
     raise_all(InputError, [f"the table has no quasi-identifying column {name!r}" for name in absent])

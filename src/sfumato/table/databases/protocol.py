@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.hierarchy.specification import text_of
-from sfumato.table.databases.address import Address, address_of, is_database
+from sfumato.table.databases.address import Address, address_of
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.sources.protocol import Family
 from sfumato.whole_files import read_regular_text
 
 # Frames as every database keeps them, so that what is read back is what was written.
@@ -291,9 +290,3 @@ def _sql_in(path: Path) -> str:
     if not text:
         raise InputError(f"{path.name}: the file of the query is empty; it needs one SELECT")
     return text
-
-
-FAMILY = Family(
-    recognizes=lambda given: is_database(given.value),
-    open=lambda given: database_source(str(given.value), table=given.place.table, query=given.place.query),
-)

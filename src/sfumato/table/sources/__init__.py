@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sfumato.errors import InputError, raise_all
-from sfumato.table.databases import protocol as databases
+from sfumato.table.databases.address import is_database
 from sfumato.table.sources import folders, frames, other_files, spark, standard_input, statistical, text_files
 from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
+
+def _open_database(given: Given) -> TableSource:
+    from sfumato.table.databases.protocol import database_source
+
+    return database_source(str(given.value), table=given.place.table, query=given.place.query)
+
+
+DATABASES = Family(recognizes=lambda given: is_database(given.value), open=_open_database)
 SOURCES: tuple[Family, ...] = (
     standard_input.FAMILY,
-    databases.FAMILY,
+    DATABASES,
     folders.LIST,
     spark.FAMILY,
     standard_input.UNREADABLE,

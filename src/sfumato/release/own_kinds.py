@@ -1,0 +1,255 @@
+"""Releases that are no table of records: how every kind is described, written into a folder, and recounted from one.
+
+A kind gives what differs, in its folder of :mod:`sfumato.kinds`. Nothing here knows how a release is made.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import polars as pl
+
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.models.checks import Check, Outcome
+from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.rows import suppression_check
+from sfumato.release.agreement import (
+    Difference,
+    PublishedPolicy,
+    known_own_model,
+    limit_differences,
+    model_differences,
+    policy_checks,
+)
+from sfumato.release.description import (
+    FORMAT,
+    OwnModel,
+    TableFacts,
+    build_own_model,
+    describe_own_model,
+    own_promises,
+    read_own_description,
+    versions,
+)
+from sfumato.release.formulas import Formulas, cells_like_formulas
+from sfumato.release.table_files import has_rows, integrity, refuse_missing
+from sfumato.release.text_files import Reported, text_checks, write_text_tables, write_texts, wrong_types
+from sfumato.release.transaction import whole_folder
+from sfumato.table.reading import read_written
+from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.sources import open_source
+from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.writing import Format
+
+Structure = TypeVar("Structure")
+Shown = TypeVar("Shown")
+
+
+@dataclass(frozen=True)
+class OwnDescription(Generic[Structure]):
+    """What ``release.json`` says: the files, how the tables hang together, models by name and parameters, the limit."""
+
+    facts: Mapping[str, TableFacts]
+    structure: Structure
+    models: tuple[Mapping[str, Any], ...]
+    suppression_limit: float
+
+
+class OwnKind(ABC, Generic[Structure, Shown]):
+    """A kind of release as its verifier knows it: what differs from other kinds.
+
+    `name`: in ``release.json``. `model`: the class of what it promises. `numbers`: columns of its tables that are read
+    as numbers, and their types; all others are texts. `optional`: columns that a table may lack. `suppresses`: whether
+    records may be left out, so that it is said that nobody can see how many were.
+    """
+
+    name: ClassVar[str]
+    model: ClassVar[type[OwnModel]]
+    numbers: ClassVar[Mapping[str, Any]] = {}
+    optional: ClassVar[frozenset[str]] = frozenset()
+    suppresses: ClassVar[bool] = False
+
+    @abstractmethod
+    def read_structure(self, content: Mapping[str, Any]) -> Structure:
+        """Read what ``release.json`` says beside files and promises; raise ValueError, KeyError or TypeError."""
+
+    @abstractmethod
+    def columns(self, structure: Structure) -> Mapping[str, Sequence[str]]:
+        """Return the tables that there have to be, and their columns."""
+
+    @abstractmethod
+    def assemble(self, tables: Mapping[str, pl.DataFrame], description: OwnDescription[Structure]) -> Shown:
+        """Put the tables of a release together, or raise VerificationError."""
+
+    @abstractmethod
+    def recount(self, shown: Shown, models: Sequence[Any], structure: Structure) -> Verification:
+        """Recount every promise from what is published."""
+
+    def differences(self, policy: Mapping[str, Any], structure: Structure) -> Iterator[Difference]:
+        """Compare what a policy says with the structure; models and limit are compared for all kinds."""
+        return iter(())
+
+    def describe(self, text: str) -> OwnDescription[Structure]:
+        """Read ``release.json``.
+
+        Raises
+        ------
+        VerificationError
+            When it is not one, or is of a later format.
+        """
+        return read_own_description(text, self._description)
+
+    def verify_folder(self, folder: Path, text: str) -> Verification:
+        """Recount every promise of a release folder from its published tables; `text` is its ``release.json``.
+
+        Raises
+        ------
+        VerificationError
+            When the folder is damaged so that nothing can be counted.
+        SfumatoError
+            When a file cannot be read as a table.
+        """
+        description = self.describe(text)
+        facts, limit = description.facts, description.suppression_limit
+        refuse_missing(folder, facts)
+        expected = self.columns(description.structure)
+        tables = {name: self._table(folder / entry.file, entry, expected[name]) for name, entry in facts.items()}
+        whole = [integrity(folder / facts[name].file, facts[name], table) for name, table in tables.items()]
+        built = [(str(entry["name"]), build_own_model(self.model, entry)) for entry in description.models]
+        known = [model for _, model in built if model is not None]
+        verification = self.recount(self.assemble(tables, description), known, description.structure)
+        unknown = [
+            Check(f"model {name}", Outcome.UNDECIDABLE, detail="this version does not know the model")
+            for name, model in built
+            if model is None
+        ]
+        agreement = policy_checks(PublishedPolicy.of_folder(folder), partial(self._differences, description))
+        names = [entry.file for entry in facts.values()]
+        texts = text_checks(folder, text, names, limit, verification, unknown=len(unknown))
+        attested = [suppression_check(limit)] if self.suppresses else []
+        return replace(verification, checks=(*whole, *verification.checks, *unknown, *agreement, *texts, *attested))
+
+    def _description(self, content: Mapping[str, Any]) -> OwnDescription[Structure]:
+        models, limit = own_promises(content, self.model)
+        structure = self.read_structure(content)
+        facts = {name: TableFacts.of(entry) for name, entry in content["tables"].items()}
+        if facts.keys() != self.columns(structure).keys():
+            raise ValueError("other tables")
+        if len({entry.file for entry in facts.values()}) < len(facts) or any(entry.parts for entry in facts.values()):
+            raise ValueError("other files")
+        return OwnDescription(facts, structure, models, limit)
+
+    def _table(self, path: Path, facts: TableFacts, expected: Sequence[str]) -> pl.DataFrame:
+        """Read a table: some columns as numbers, everything else as text."""
+        names = open_source(path, CsvFormat(strip=False)).names
+        if sorted(names) != sorted(facts.columns) or sorted({*names} - self.optional) != sorted({*expected}):
+            raise InputError(f"{path.name}: has other columns than release.json says; it was changed")
+        if not has_rows(path):
+            return pl.DataFrame({name: pl.Series([], dtype=self.numbers.get(name, pl.String)) for name in names})
+        text, number = Attribute(kind=Kind.CATEGORICAL), Attribute(kind=Kind.NUMERIC)
+        kinds = {name: number if name in self.numbers else text for name in names}
+        return read_written(path, Schema(quasi_identifying=kinds)).frame.select(names)
+
+    def _differences(self, description: OwnDescription[Structure], policy: Mapping[str, Any]) -> Iterator[Difference]:
+        said = {"name": self.model.name, **policy["model"]}
+        promised = (known_own_model(self.model, entry) for entry in description.models)
+        yield from model_differences([known_own_model(self.model, said)], promised)
+        yield from self.differences(policy, description.structure)
+        yield from limit_differences(policy, description.suppression_limit)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a folder holds of a release: its tables, what ``release.json`` says of them, and the report."""
+
+    tables: Mapping[str, pl.DataFrame]
+    structure: Mapping[str, Any]
+    report: Reported
+    sensitive: Any = field(default_factory=dict)
+    suppression_limit: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+class OwnRelease(ABC):
+    """A release in memory that is no table of records; it holds, or it cannot be made.
+
+    `kind`: its kind. `made_by`: the function of ``sfumato`` that makes one. `policy_kind`: the class of its policies.
+    """
+
+    kind: ClassVar[OwnKind[Any, Any]]
+    made_by: ClassVar[str]
+    policy_kind: ClassVar[type]
+
+    @property
+    @abstractmethod
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Every published table under the name of its file, without ending."""
+
+    @property
+    @abstractmethod
+    def report(self) -> Reported:
+        """The report, in the steward's edition."""
+
+    @abstractmethod
+    def recount(self) -> Verification:
+        """Recount every promise from what is published alone."""
+
+    @abstractmethod
+    def written(self, policy: Any, formulas: Formulas | None) -> Written:
+        """Return what is written into a folder; None: cells that begin like a formula are no danger to the format."""
+
+    @abstractmethod
+    def contradictions(self, policy: Any) -> Iterator[str]:
+        """Say what a policy says otherwise than the release was made with."""
+
+    def cells_like_formulas(self) -> dict[str, int]:
+        """Count the published cells that begin like a formula, by column."""
+        return cells_like_formulas(list(self.tables.values()))
+
+
+def save_own(
+    release: object,
+    kind: type[OwnRelease],
+    folder: str | Path,
+    policy: Any,
+    format: Format,
+    overwrite: bool,
+    formulas: Formulas,
+) -> Path:
+    """Write the folder of a release that is no table of records; it appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no such release, the policy says something else than that of the release, the format or what to do
+        with formulas is unknown, or formulas are refused or cannot be escaped.
+    """
+    problems = wrong_types(release, kind, kind.made_by, policy, kind.policy_kind, format, formulas)
+    if isinstance(release, kind) and isinstance(policy, kind.policy_kind):
+        problems += release.contradictions(policy)
+    raise_all(PolicyError, problems)
+    made: Any = release
+    policy = policy or made.policy
+    written: Written = made.written(policy, formulas if format == "csv" else None)
+    target = Path(folder)
+    with whole_folder(target, overwrite=overwrite) as part:
+        facts = write_text_tables(part, written.tables, format)
+        content = {
+            "format": FORMAT,
+            "kind": kind.kind.name,
+            "tables": {name: entry.to_dict() for name, entry in facts.items()},
+            "structure": dict(written.structure),
+            "sensitive": written.sensitive,
+            "models": [describe_own_model(made.model)],
+            "suppression_limit": written.suppression_limit,
+            "versions": {**versions(), **written.versions},
+        }
+        write_texts(part, content, written.report, None if policy is None else policy.published())
+    return target
