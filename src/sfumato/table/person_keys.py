@@ -452,8 +452,8 @@ def key_question(name: PersonKey, asked: Mapping[str, int]) -> InputError:
     one = next(iter(asked))
     return InputError(
         f"{named_key(name)}: keys may be other spellings of the same person's: {counts}. Say whether they are the same "
-        f"person with key-form fold, or different people with key-form exact (--set columns.key-form=fold, key_form in "
-        f"Python); or answer by kind, such as --set columns.key-form=fold:{one}"
+        f"person with key-form fold, or different people with key-form exact (--set columns.key-form=fold; of "
+        f"ratings and sets --key-form fold; key_form in Python); or answer by kind, such as fold:{one}"
     )
 
 
