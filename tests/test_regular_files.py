@@ -17,6 +17,7 @@ from sfumato.hierarchy.table_file import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
 from sfumato.series.private_files import cipher_of
+from sfumato.studio.project import Project
 from sfumato.table.reading import read_population
 from sfumato.whole_files import MOST_BYTES, read_regular
 
@@ -75,6 +76,13 @@ def test_no_table_beside_the_one_that_is_published_is_read_for_ever(
     for read in (lambda: read_population(place, table), lambda: read_frame(place)):
         with pytest.raises(SfumatoError, match="it is a pipe, a device or a socket"):
             read()
+
+
+@pytest.mark.parametrize("made", [lambda _: Path("/dev/zero"), _pipe, _socket])
+def test_the_studio_opens_no_table_that_never_ends(made: Callable[[Path], Path], tmp_path: Path) -> None:
+    with pytest.raises(SfumatoError, match="there is no such file"):
+        Project.opened(tmp_path / "project", made(tmp_path), {})
+    assert not (tmp_path / "project").exists()
 
 
 def test_a_file_that_is_too_large_for_its_place_is_refused(tmp_path: Path) -> None:

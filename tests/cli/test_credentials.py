@@ -52,6 +52,22 @@ def test_refusals_of_commands(table: Path, address: str, logging: tuple[str, ...
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("setting", ["population", "hierarchy", "format"])
+def test_refusals_of_policies(table: Path, setting: str, address: str) -> None:
+    lines = {
+        "population": f'population = "{address}"',
+        "hierarchy": f'columns.quasi-identifying.a.hierarchy = "{address}"',
+        "format": f'output.format = "{address}"',
+    }
+    roles = "" if setting == "hierarchy" else 'columns.quasi-identifying = ["a"]\n'
+    policy = table.with_name("policy.toml")
+    policy.write_text(f'{lines[setting]}\n{roles}[[models]]\nname = "k-anonymity"\nk = 2\n')
+    done = CliRunner().invoke(app, ["anonymize", str(table), "--policy", str(policy), "--out", f"{table}.out"])
+    assert done.exit_code == 2, done.output
+    assert MARK not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
 def test_refusals_of_calls(address: str) -> None:
     for call in (sf.read_table, sf.verify):
         with pytest.raises((sf.SfumatoError, OSError)) as refused:
