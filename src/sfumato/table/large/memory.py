@@ -289,7 +289,10 @@ def scratch_folder(within: Path | None = None) -> Iterator[Path]:
     scratch = beside(Path(tempfile.gettempdir()) / "sfumato", SPILL)
     try:
         with _locked_folder(scratch) as folder:
-            yield folder
+            # Who puts a folder in place locks the one that it lies in, which is therefore not the one locked here.
+            inner = folder / "work"
+            inner.mkdir()
+            yield inner
     except OSError as error:
         if not str(error.filename or scratch).startswith(str(scratch)):
             raise
