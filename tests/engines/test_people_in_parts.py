@@ -148,6 +148,34 @@ def test_spark_asks_about_spellings_as_memory_does(spark_server: str, tmp_path: 
         assert ("key-form fold" in str(one)) == (form is None)
 
 
+def test_spark_counts_people_of_several_columns_as_memory_does(
+    spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SPARK_REMOTE", spark_server)
+    names = [name for name in SCHEMA.roles if name != "who"]
+    row, who = pl.int_range(pl.len()), pl.int_range(pl.len()) // 2
+    # A number is somebody else's in each clinic; some have no number, and some no clinic.
+    frame = town(150).select(sorted(names)).sort(pl.all())
+    frame = frame.with_columns(
+        clinic=pl.when(row % 40 != 3).then(pl.format("clinic {}", who % 3)),
+        number=pl.when(row % 50 != 7).then(who // 3),
+    ).sort(pl.all())
+    spelled = frame.with_columns(
+        clinic=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("clinic").str.to_titlecase()).otherwise("clinic")
+    )
+    for name, table, form in (("plain", frame, None), ("asked", spelled, None), ("one", spelled, "fold")):
+        (out := tmp_path / name).mkdir()
+        policy = policy_of(dataclasses.replace(SCHEMA, person=("clinic", "number"), key_form=form), MODELS[1])
+        one, two = releases(written(table, out, "parquet"), policy, out, on_spark)
+        assert one == two
+        assert ("columns 'clinic', 'number': keys may be other spellings" in str(one)) == (name == "asked")
+        if name != "asked":
+            verification = sf.verify(out / "elsewhere", audit=out / "elsewhere.audit.json")
+            assert verification.people is not None
+            assert verification.people.people == 82
+            assert verification.classes > 3
+
+
 @pytest.mark.usefixtures("pieces_of_a_town")
 def test_the_audit_file_belongs_to_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(publishing, "PART", 150)

@@ -221,5 +221,7 @@ def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
     ):
         asked = CliRunner().invoke(app, words)
         assert (asked.exit_code, "key-form fold" in asked.output) == (2, True), asked.output
-        done = CliRunner().invoke(app, [*words, "--set", "columns.key-form=fold"])
+        answer = ["--set", "ratings.key-form=fold"] if words[0] == "ratings" else ["--key-form", "fold"]
+        assert " ".join(answer) in asked.output
+        done = CliRunner().invoke(app, [*words, *answer])
         assert done.exit_code == 0, done.output

@@ -452,8 +452,9 @@ def key_question(name: PersonKey, asked: Mapping[str, int]) -> InputError:
     one = next(iter(asked))
     return InputError(
         f"{named_key(name)}: keys may be other spellings of the same person's: {counts}. Say whether they are the same "
-        f"person with key-form fold, or different people with key-form exact (--set columns.key-form=fold, key_form in "
-        f"Python); or answer by kind, such as --set columns.key-form=fold:{one}"
+        "person with key-form fold, or different people with key-form exact (--set columns.key-form=fold; of ratings "
+        "--set ratings.key-form=fold, of sets and series --key-form fold; key_form in Python); or answer by kind, such "
+        f"as fold:{one}"
     )
 
 

@@ -192,6 +192,10 @@ DrawnOrNone = Annotated[
 ]
 
 
+KEY_FORM = "ratings.key-form="
+"""What a check takes of a policy beside how the file is read: the answer that its question names."""
+
+
 def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, settings: Sequence[str]) -> Ratings:
     """Read ratings as the options say; raises SfumatoError with everything that is wrong in the options or the file."""
     from sfumato.cli.words import all_names, key_named, reading_words
@@ -202,7 +206,9 @@ def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, setting
     from sfumato.policy.parts import Layout
     from sfumato.table.layout import Reading
 
-    said = reading_words(settings, "is not about how the file is read")["source"]
+    answers = [setting.removeprefix(KEY_FORM) for setting in settings if setting.startswith(KEY_FORM)]
+    others = [setting for setting in settings if not setting.startswith(KEY_FORM)]
+    said = reading_words(others, "is not about how the file is read")["source"]
     names: dict[KeyPath, str] = {("source", key): f"--set source.{key}" for key in said} | {
         (key,): f"--set source.{key}" for key in said
     }
@@ -216,7 +222,7 @@ def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, setting
         issue=columns.issue,
         rating=columns.rating,
         issues=all_names(columns.issues) or None,
-        key_form=columns.key_form,
+        key_form=answers[-1] if answers else columns.key_form,
         sensitive=SensitiveIssues(all_names(chosen.sensitive), chosen.sensitive_file, share, drawn, seed),
         scale=scale_of_text(columns.scale),
         reading=Reading(**layout),
