@@ -36,8 +36,9 @@ from sfumato.models.checks import Outcome
 from sfumato.progress import silent
 from sfumato.release.anonymize import solved_task
 from sfumato.release.task import Task
-from sfumato.series.attacks import attack_releases, attack_with_keys
+from sfumato.series.attacks import attack_releases, attack_with_keys, covering
 from sfumato.table.encoding import encode
+from sfumato.table.schema import Kind
 from sfumato.table.writing import label_lines
 
 TREE = sf.groups({"low": {"few": ["a", "b"], "some": ["c"]}, "high": {"many": ["d", "e"]}})
@@ -218,9 +219,9 @@ def published(draw: random.Random, frame: pl.DataFrame) -> object:
     return _looked_at(draw, frame, way, drawn_models(draw, sliced=True) if way.promises else [])
 
 
-def starred(draw: random.Random, frame: pl.DataFrame) -> object:
+def starred(draw: random.Random, frame: pl.DataFrame, model: Any = None) -> object:
     """Star cells of few columns, for models that count stars as any value too."""
-    models = draw.choice(
+    models = model or draw.choice(
         (
             sf.KAnonymity(draw.choice((2, 3, 5))),
             sf.SubsetKAnonymity(draw.choice((2, 3)), draw.choice((1, 2))),
@@ -251,6 +252,7 @@ RARE: tuple[tuple[Any, tuple[Any, ...], float], ...] = (
     (sf.SBC(remainder="nearest"), (sf.KAnonymity(4),), 0.0),
     (sf.KACA(stub=True), (sf.KAnonymity(4),), 0.0),
     (sf.KMeans(start="k-means++"), (sf.KAnonymity(2),), 0.0),
+    (sf.KMember(seeds="furthest"), (sf.KAnonymity(2),), 0.0),
     (sf.KMember(), (sf.DistinctLDiversity(2),), 0.7),
     (sf.KMember(), (sf.ProbabilisticLDiversity(2),), 0.7),
     (sf.MDAV(), (sf.ProbabilisticLDiversity(2),), 0.7),
@@ -261,7 +263,9 @@ RARE: tuple[tuple[Any, tuple[Any, ...], float], ...] = (
     (sf.Mondrian(blind=True), (sf.KAnonymity(2), sf.EntropyLDiversity(1.1)), 0.5),
     (sf.Mondrian(), (sf.KAnonymity(2), sf.TCloseness(0.5, attribute="s1", distance="ordered")), 0.0),
     (sf.Mondrian(), (sf.KAnonymity(2),), 0.0),
+    (sf.Mondrian(widths="region"), (sf.KAnonymity(2),), 0.0),
     (sf.Optimal(), (sf.KAnonymity(2), sf.DistinctLDiversity(2)), 0.5),
+    (sf.Optimal(), (sf.KAnonymity(2), sf.TCloseness(0.4, attribute="s0", distance="equal")), 0.5),
     (sf.Datafly(), (sf.KAnonymity(2), sf.EntropyLDiversity(1.1)), 0.5),
 )
 """Anonymizers with models and a limit for which some kernel is needed that hardly any others need."""
@@ -374,6 +378,23 @@ def rated_alike(draw: random.Random, frame: pl.DataFrame) -> object:
     ratings = sf.read_ratings(source, scale=(1, 5, 1), time="time")
     model, search = sf.RatingAnonymity(2, draw.choice((1, 2))), draw.choice(("pairwise", "slicing"))
     return sf.check_ratings(ratings, model, search=search, threads=1)  # type: ignore[arg-type]
+
+
+def rated_apart(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Make ratings anonymous of which most are of the same issues, and differ; the fewest rated one issue alone."""
+    scale, k = draw.choice(((1, 5, 1), (1, 100, 1))), draw.choice((2, 3))
+    few = draw.choice((1, k - 1))
+    rows = [
+        (person, issue, draw.randint(*scale[:2]))
+        for person in range(7 * k + few)
+        for issue in ("d" if person < few else "abcd")
+    ]
+    source = pl.DataFrame(rows, schema=["user", "issue", "rating"], orient="row")
+    ratings, model = sf.read_ratings(source, scale=scale), sf.RatingAnonymity(k, draw.choice((1, 2)))
+    sf.check_ratings(ratings, model, search="slicing", threads=1)
+    return sf.anonymize_ratings(
+        ratings, model, invent=draw.random() < 0.3, suppression_limit=draw.choice((0.1, 0.3)), seed=1, threads=1
+    )
 
 
 def _attacked_from_outside(draw: random.Random, release: Any, table: Any) -> None:
@@ -565,6 +586,32 @@ def attacked_series(draw: random.Random, frame: pl.DataFrame) -> object:
         return attack_releases(releases, originals)
 
 
+def wished(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Let people with several records wish for a k of their own."""
+    schema = sf.Schema(
+        quasi_identifying={"c0": TREE, "n0": sf.Attribute(kind="numeric")}, sensitive=["s0"], person="who",
+        wished_k="wish", others="drop",
+    )  # fmt: skip
+    models = draw.choice(([sf.KAnonymity(2)], [sf.KAnonymity(2), sf.EntropyLDiversity(1.1)]))
+    way = draw.choice((sf.Mondrian(), sf.KMember()))
+    return sf.anonymize(sf.read_table(frame, schema), models, anonymizer=way, suppression_limit=0.5, seed=1, threads=1)
+
+
+def covered_in_sets(draw: random.Random, frame: pl.DataFrame) -> object:
+    """Find the classes that cover people by labels whose values lie anywhere among those of all people."""
+    count = draw.choice((40, 70, 130))
+    people = pl.DataFrame({"what": [f"v{number}" for number in range(count)], "n": list(map(str, range(count)))})
+    # Such sets span the cuts of space, but few of them have a value between two cuts.
+    sets = [draw.sample(range(count), draw.choice((1, 2, 2, 2))) for _ in range(count)]
+    labels = pl.DataFrame(
+        {
+            "what": ["{" + "|".join(f"v{number}" for number in chosen) + "}" for chosen in sets],
+            "n": [draw.choice((f"[{min(chosen)}, {max(chosen)}]", "*")) for chosen in sets],
+        }
+    )
+    return covering(labels, people, {"what": Kind.CATEGORICAL, "n": Kind.NUMERIC})
+
+
 def populated(draw: random.Random, frame: pl.DataFrame) -> object:
     """Publish some of a population, and recount what the population says."""
     schema = sf.Schema(quasi_identifying={"n0": sf.intervals(2, 10), "c0": TREE, "c1": sf.flat()}, sensitive=["s0"])
@@ -645,14 +692,23 @@ SELDOM: tuple[Door, ...] = (
     *(partial(generalized_rarely, options=options) for options in RARE),
     *(partial(separated, options=options) for options in SEPARATED),
     *(partial(attacked, attack=name) for name in sorted(ATTACKS)),
+    partial(starred, model=sf.SubsetKAnonymity(2, 2)),
     risked,
     rated_alike,
+    rated_apart,
     attacked_series,
+    covered_in_sets,
     grown_often,
     measured_apart,
     populated,
+    wished,
 )
 """Doors to kernels that few others reach: half of the tables take them in turn."""
+
+
+def is_whole(number: int) -> bool:
+    """Tell whether kernels run in their forms on whole arrays: in one of four rounds through the seldom doors."""
+    return number // 4 // len(SELDOM) % 4 == 1
 
 
 def knock(number: int) -> str:
@@ -660,7 +716,7 @@ def knock(number: int) -> str:
     draw = random.Random(number)
     if number % 4 < 2:
         # Of two tables that come here one has lower sizes, and none of them is too small to be divided.
-        door, rows = SELDOM[number // 4 % len(SELDOM)], draw.choice((8, 12, 20, 30, 45))
+        door, rows = SELDOM[number // 4 % len(SELDOM)], draw.choice((9, 13, 21, 30, 45))
         frame = drawn_frame(draw, draw.choice((0.0, 0.0, 0.3)), rows)
     else:
         (door,) = draw.choices([door for _, door in DOORS], [weight for weight, _ in DOORS])

@@ -5,7 +5,7 @@
 the fewest and which did not, and every fault with the number of its table. ``python -m bounds 1 NUMBER`` repeats that
 table. Ends with 1 where there is a fault, or where a kernel did not run over 1,000 interpreted tables or more. Every
 other interpreted table runs with lower sizes (``guarded.LOWERED``), so that small ones reach kernels for large ones;
-where a kernel has another form on whole arrays, that runs in every fourth hundred.
+where a kernel has another form on whole arrays, that runs in one of four rounds (``doors.is_whole``).
 """
 
 from __future__ import annotations
@@ -121,14 +121,14 @@ def is_interpreted() -> bool:
 
 def run_part(first: int, stop: int) -> Findings:
     from bounds import guarded
-    from bounds.doors import knock
+    from bounds.doors import is_whole, knock
 
     found = Findings()
-    if is_interpreted():
-        guarded.guard(whole=first // PART % 4 == 3)
     for number in range(first, stop):
         guarded.RAN.clear()
         if is_interpreted():
+            if number == first or is_whole(number) != is_whole(number - 1):
+                guarded.guard(whole=is_whole(number))
             guarded.lower(number % 2 == 1)
         signal.setitimer(signal.ITIMER_VIRTUAL, STANDSTILL)
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)

@@ -227,7 +227,10 @@ class Exchanging(NamedTuple):
 
 @kernel
 def attributes_cut(order: Int64s, cuts: Int64s, space: CutSpace, strata: Int64s, count: int) -> Int64s:
-    """Return the attribute of each cut, int64 (c,): the widest that leads to these halves; `UNEVEN` for medians."""
+    """Return the attribute of each cut, int64 (c,): the widest that leads to these halves; `UNEVEN` for medians.
+
+    Ends: each round sets a width to 0.
+    """
     found = np.full(len(cuts), UNEVEN, np.int64)
     highest = np.full(count, -1, np.int64)
     widths = np.zeros(len(space.scales))
