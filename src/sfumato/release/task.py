@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publisher, silent
 from sfumato.classes.people import statistics_of
 from sfumato.classes.population import among_population
@@ -29,7 +29,7 @@ from sfumato.models.says import of_population, says
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.progress import thread_count
 from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
@@ -61,7 +61,7 @@ class Arguments:
         """Return the policy that the keywords say. Raises ``PolicyError`` with every mistake at once."""
         filled = (
             self.listed(),
-            Mondrian() if self.anonymizer is None else self.anonymizer,
+            ANONYMIZERS[DEFAULT_ANONYMIZER]() if self.anonymizer is None else self.anonymizer,
             Recoding() if self.recoding is None else self.recoding,
             0.0 if self.suppression_limit is None else self.suppression_limit,
             0 if self.refine is None else self.refine,

@@ -14,14 +14,14 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from sfumato.anonymizers.mondrian import Mondrian
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.former import FormerStart, refuse_others, warn
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.policy.people import People
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.progress import Progress, shown
 from sfumato.recoding import Recoding
 from sfumato.registry import loaded
@@ -114,8 +114,10 @@ def _policy(policy: Policy | Schema, models: Sequence[PrivacyModel] | PrivacyMod
         return policy
     if not isinstance(policy, Schema):
         raise PolicyError("policy: give a Policy, or a Schema with models beside it")
-    raise_all(PolicyError, setting_problems(listed, Mondrian(), Recoding(), 0.0, 0, People()))
-    return Policy.of(policy, listed, Mondrian(), Recoding(), 0.0, 0, People())
+    # Loaded here: a recount loads no algorithm.
+    anonymizer = ANONYMIZERS[DEFAULT_ANONYMIZER]()
+    raise_all(PolicyError, setting_problems(listed, anonymizer, Recoding(), 0.0, 0, People()))
+    return Policy.of(policy, listed, anonymizer, Recoding(), 0.0, 0, People())
 
 
 TOGETHER = "folder and ledger know the same releases"
