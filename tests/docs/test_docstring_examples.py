@@ -63,7 +63,9 @@ def fault_of(call: ast.Call) -> str | None:
     called = getattr(sfumato, _called(call))
     named = [argument.arg for argument in call.keywords if argument.arg]
     try:
-        inspect.signature(called).bind_partial(*call.args, **dict.fromkeys(named))
+        # No page and no docstring shows keywords of the last version.
+        parameters = [one for one in inspect.signature(called).parameters.values() if one.name != "former"]
+        inspect.Signature(parameters).bind_partial(*call.args, **dict.fromkeys(named))
         if inspect.isclass(called) and _is_plain(call):
             eval(ast.unparse(call), {"sf": sfumato} | {name: getattr(sfumato, name) for name in sfumato.__all__})
     except (TypeError, ValueError, sfumato.SfumatoError) as error:
