@@ -129,7 +129,7 @@ def test_a_damaged_audit_file_is_a_sentence(table, tmp_path, content):
     assert "out.audit.json" in out + err
 
 
-@pytest.mark.parametrize("person", ["3", "true", '["id"]', "{ id = 1 }", '"age"', '"nobody"'])
+@pytest.mark.parametrize("person", ["3", "true", '["id", 1]', "{ id = 1 }", '"age"', '"nobody"'])
 def test_policy_files_that_say_it_wrongly(table, tmp_path, person: Any):
     policy = tmp_path / "policy.toml"
     policy.write_text(

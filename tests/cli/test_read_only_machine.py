@@ -64,6 +64,8 @@ def succeeds(line: str, place: Path, environment: dict[str, str]) -> None:
 EVERY = {
     "demo": ["demo --patients 300 --out demo"],
     "anonymize": ["anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml"],
+    "review": ["review in.csv"],
+    "init": ["init in.csv --out first.toml"],
     "verify": ["verify out"],
     "settle": ["settle out"],
     "measure": ["measure in.csv out"],

@@ -28,7 +28,7 @@ from sfumato.cli.options import spread
 from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
 from sfumato.cli.progress import announce_compiling, restore_terminal
 from sfumato.kernels.announcing import compiling
-from sfumato.table.sources.protocol import listeners
+from sfumato.table.announcing import listeners
 
 # Ctrl-C while kernels are compiled: it ends the program, whichever thread compiles.
 

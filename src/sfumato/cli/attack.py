@@ -308,16 +308,18 @@ def _table(
 ) -> Table | None:
     """Read people as a policy says; with their names if a register will be compared with them."""
     from sfumato.table.person_keys import key_in, number_people, person_keys
-    from sfumato.table.reading import read_table
+    from sfumato.table.reading import named_source, read_table
     from sfumato.table.sources import open_source
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
     layout, place = meant.source.layout(), meant.source.place()
     try:
-        if drop and not {*columns.key_columns} <= {*open_source(path, layout, place).names}:
+        if drop:
+            with named_source(path):
+                names = {*open_source(path, layout, place).names}
             # People who are not in the data may lack a key; then every record is taken for another person.
-            update["person"] = None
+            update.update({} if {*columns.key_columns} <= names else {"person": None})
         if named:
             # Names and keys stay in the table, for a register to be compared with.
             update = {

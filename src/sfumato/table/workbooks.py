@@ -19,8 +19,9 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 from sfumato.numbers import counted
+from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few
-from sfumato.table.sources.protocol import Given, TableSource, announce, is_whole, library, whole_where_whole
+from sfumato.table.sources.protocol import Given, TableSource, is_whole, library, whole_where_whole
 from sfumato.table.sources.text_files import unpack_limit
 
 # The parts of an Excel workbook: which sheets there are, and their first rows, without reading the rest.

@@ -206,8 +206,10 @@ def ratings_of(file: Path, chosen: DrawnChoice, columns: CheckedColumns, setting
     from sfumato.policy.parts import Layout
     from sfumato.table.layout import Reading
 
-    answers = [setting.removeprefix(KEY_FORM) for setting in settings if setting.startswith(KEY_FORM)]
-    others = [setting for setting in settings if not setting.startswith(KEY_FORM)]
+    # Options of the last version come as settings that were read already.
+    typed = [setting for setting in settings if isinstance(setting, str) and setting.startswith(KEY_FORM)]
+    answers = [setting.removeprefix(KEY_FORM) for setting in typed]
+    others = [setting for setting in settings if setting not in typed]
     said = reading_words(others, "is not about how the file is read")["source"]
     names: dict[KeyPath, str] = {("source", key): f"--set source.{key}" for key in said} | {
         (key,): f"--set source.{key}" for key in said

@@ -17,18 +17,6 @@ import polars as pl
 
 from sfumato.errors import InputError, raise_all
 
-listeners: list[Callable[[str], None]] = []
-"""Called with each sentence; the log ``sfumato.table`` has them, too."""
-
-
-def announce(sentence: str) -> None:
-    """Tell everybody who listens."""
-    import logging
-
-    logging.getLogger("sfumato.table").info("%s", sentence)
-    for listener in listeners:
-        listener(sentence)
-
 
 @dataclass(frozen=True)
 class CsvFormat:

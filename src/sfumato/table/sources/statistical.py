@@ -12,10 +12,11 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
+from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few, text_order
 from sfumato.table.header import repeated
 from sfumato.table.schema import text_of
-from sfumato.table.sources.protocol import Family, Given, TableSource, announce, library, whole_where_whole
+from sfumato.table.sources.protocol import Family, Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
 _SPSS = (b"$FL2", b"$FL3")
