@@ -305,7 +305,7 @@ class TestWhatIsNoTable:
         with sqlite3.connect(tmp_path / "a.sqlite") as database:
             database.execute("create table visits (age int)")
         database.close()
-        assert "give sqlite:///PATH, and name its table with table (--table)" in problem(tmp_path / "a.sqlite")
+        assert "give sqlite:///PATH, and name its table with ?table=NAME at its end" in problem(tmp_path / "a.sqlite")
 
     @pytest.mark.parametrize(
         ("address", "told"),
