@@ -167,7 +167,7 @@ class TestSheets:
             book.create_sheet("Codes").append(["a", "b"])
 
         path = workbook([NAMES, *ROWS], change=change)
-        assert "2 sheets with values; say which is meant with sheet (--set source.sheet=NAME): 'Visits', 'Codes'" in problem(path)
+        assert "say which is meant with sheet (--set source.sheet=NAME): 'Visits', 'Codes'" in problem(path)
         assert sf.read_table(path, SCHEMA, sheet="Visits").height == 3
         assert "there is no sheet of that name; the workbook has 'Visits', 'Codes'" in problem(path, sheet="visits")
 
