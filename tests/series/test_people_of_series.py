@@ -339,7 +339,7 @@ def test_what_is_refused_at_the_start(changed: dict[str, object], reason: str, t
 
 def test_the_key_is_the_person(tmp_path: Path) -> None:
     two = replace(SCHEMA, identifying=["row"], insensitive=[])
-    with pytest.raises(sf.PolicyError, match="key: the policy says that column 'name' tells who a record is about"):
+    with pytest.raises(sf.PolicyError, match="key: the policy says that column 'name' says who a record is about"):
         sf.Series.start(tmp_path / "s", two, MODELS, key="row")
 
 

@@ -35,7 +35,7 @@ def key_of_series(policy: Policy, key: str | Sequence[str] | None, way: str = AP
     columns, named = policy.columns, (key,) if isinstance(key, str) else tuple(key or ())
     if WAYS[way].people and columns.person is not None and named and {*named} != {*columns.key_columns}:
         raise PolicyError(
-            f"key: the policy says that {named_key(columns.person)} tell who a record is about (person); leave the key "
+            f"key: the policy says that {named_key(columns.person)} says who a record is about (person); leave the key "
             "out, or the role"
         )
     strange = [name for name in named if name not in (*columns.key_columns, *columns.identifying)]

@@ -104,7 +104,9 @@ class Verification:
         checks = tuple(
             Check(check.promise, Outcome.UNDECIDABLE, detail=ATTESTED, required=False) for check in self.checks
         )
-        return replace(self, checks=checks, people=None, wishes=tuple(replace(each, kept=None) for each in self.wishes))
+        wishes = tuple(replace(each, kept=None) for each in self.wishes)
+        bare = tuple(each.without_counts() for each in self.uncovered)
+        return replace(self, checks=checks, people=None, wishes=wishes, uncovered=bare)
 
     def without_population(self) -> Verification:
         """Return the edition of somebody who has the published records alone: of others, no promise is said to hold."""

@@ -27,7 +27,7 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import speak_of
 from sfumato.published.bucketized import COUNT
 from sfumato.published.checks.buckets import check_of_buckets
-from sfumato.published.checks.coverage import Uncovered, starred_columns, uncovered_classes
+from sfumato.published.checks.coverage import uncovered_classes
 from sfumato.published.checks.generalized import (
     STEPS_OF,
     Attested,
@@ -39,7 +39,6 @@ from sfumato.published.checks.generalized import (
 from sfumato.published.checks.people import PeopleFound, wishes_found
 from sfumato.published.checks.slices.slices import check_encoded_slices, schema_of_slices
 from sfumato.published.sliced import BUCKET, Columns
-from sfumato.recoding.notation import STAR
 from sfumato.table.columns import ValueReading
 from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
@@ -94,31 +93,16 @@ def verify_parts(
     coding = Coding(schema, names, reading, folder, MOST_VALUES, "name", alike=alike)
     table = coded_table(source, coding)
     records = source.records if isinstance(source, CountedRows) else None
-    stars = tuple(_stars(table, records))
     if isinstance(people, np.ndarray):
         if len(people) != table.height:
             raise VerificationError("the published table has other rows than people were numbered for; it was changed")
-        found = _of_people(table, people, models, folder, tuple(promised))
-        return replace(found, uncovered=(*found.uncovered, *stars))
+        return _of_people(table, people, models, folder, tuple(promised))
     statistics = joined(list(statistics_in_parts(table, records, folder, tuple(promised))))
     if people is not None:
-        found = attested(models, statistics)
-        return replace(found, uncovered=(*found.uncovered, *stars))
+        return attested(models, statistics)
     checks, wishes = tuple(check(model, statistics) for model in models), wishes_found(models, statistics)
-    bare = (*uncovered_classes(models, statistics), *stars)
+    bare = tuple(uncovered_classes(models, statistics))
     return Verification(checks, statistics.height, statistics.count, wishes=wishes, uncovered=bare)
-
-
-def _stars(table: LargeTable, records: Records | None) -> Iterator[Uncovered]:
-    """Name the quasi-identifying columns that are ``*`` nearly everywhere."""
-    shares = {}
-    for place, column in enumerate(table.quasi_identifying):
-        found = (column.values == STAR).arg_true()
-        counts = column.occurrences
-        if records is not None and len(found):
-            counts = np.bincount(table.codes[:, place], weights=records, minlength=len(column.values))
-        shares[column.attribute.name] = float(counts[found.to_numpy()].sum() / max(counts.sum(), 1))
-    return starred_columns(shares)
 
 
 def _of_people(

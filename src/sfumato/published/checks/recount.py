@@ -24,7 +24,7 @@ from sfumato.published import (
     SlicedTable,
     sensitive_names,
 )
-from sfumato.published.checks.coverage import Uncovered, share_of_stars, starred_columns, uncovered_values
+from sfumato.published.checks.coverage import uncovered_values
 from sfumato.published.checks.generalized import Attested, Verification, verify_table
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.pseudonyms import recount_pseudonyms
@@ -68,15 +68,7 @@ def recount(
         found = RECOUNTS.get(type(published), _nothing)(published, models, sensitive)
         found = replace(found, uncovered=tuple(uncovered_values(models, sensitive)))
     checks = found.checks if models or published.promising else (*found.checks, UNPROTECTED)
-    bare = (*found.uncovered, *_of_stars(published))
-    return replace(found, checks=checks, roles=roles_of(published), uncovered=bare)
-
-
-def _of_stars(published: Published) -> tuple[Uncovered, ...]:
-    if not isinstance(published, PublishedTable):
-        return ()
-    names = published.quasi_identifying
-    return tuple(starred_columns({name: share_of_stars(published.data[name], published.records) for name in names}))
+    return replace(found, checks=checks, roles=roles_of(published))
 
 
 def verified(
