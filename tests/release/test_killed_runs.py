@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are n
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from sfumato.release import folder, transaction
+from sfumato.release import transaction
 
 base, way, started = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 if way == "renames":
@@ -32,7 +32,7 @@ def written(place, text):
         (place / name).write_text(text)
 
 def save(target):
-    with folder.whole_folder(target, overwrite=True) as part:
+    with transaction.whole_folder(target, overwrite=True) as part:
         written(part, "new")
 
 def run(place, number):
