@@ -131,7 +131,8 @@ def test_by_the_command_line(people, tmp_path):
     told = run("anonymize", "visits.xlsx", *roles, "--out", "out")
     assert told.returncode == 2
     assert told.stderr == (
-        "sfumato: visits.xlsx: the workbook has 2 sheets with values; say which is meant with sheet (--set source.sheet=NAME): "
+        "sfumato: visits.xlsx: the workbook has 2 sheets with values; say which is meant with "
+        "sheet (--set source.sheet=NAME): "
         "'Visits', 'Codes'\n"
     )
     place = ["--set", "source.sheet=Visits", "--set", "source.range=A3:E"]
