@@ -279,6 +279,8 @@ class _Profile:
 def _profile(table: RawTable, name: str) -> _Profile:
     column = table.texts(name)
     counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
+    # Whatever the order of the records, values are looked at in one order.
+    counted_values = counted_values.sort(pl.col("v").cast(pl.String), "c")
     values, counts = counted_values["v"], counted_values["c"].cast(pl.Int64).to_numpy()
     reading = table.reading_of(name)
     if values.dtype != pl.String and not isinstance(values.dtype, (pl.Categorical, pl.Enum)):
@@ -491,7 +493,9 @@ def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, det
     question = (
         f"The farthest values ({counted(counts['records'], 'record')}) decide the range, and losses are shares of it."
     )
-    return question, (Answer("Give the range", f"--domain {columns[0]}=LOW..HIGH", "Attribute(domain=(low, high))"),)
+    return question, (
+        Answer("Give the range", f"--set column.{columns[0]}.domain=[LOW,HIGH]", "Attribute(domain=(low, high))"),
+    )
 
 
 def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -499,7 +503,7 @@ def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, de
         f"{counted(counts['labels'], 'label')} may be {counts['groups']:,}: some differ in capitals, blanks or form "
         f"alone ({counted(counts['records'], 'record')}). Are they the same?"
     )
-    return question, (Answer("They differ", f"--accept spellings:{columns[0]}=REASON"),)
+    return question, (Answer("Where they are the same, write them alike in the file"),)
 
 
 def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
