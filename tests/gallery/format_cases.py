@@ -125,14 +125,14 @@ EXCEL = [
         "merged names above the names",
         workbook([["person", None, "money and place", None], NAMES, *RECORDS], merged("A1:B1", "C1:D1")),
         TRUTH,
-        asks=r"row 1 names 2 columns and has merged cells, but row 2 fills 4 cells.*--range A2:D",
+        asks=r"row 1 names 2 columns and has merged cells, but row 2 fills 4 cells.*--set source.range=A2:D",
         cure={"range": "A2:D"},
     ),
     Case(
         "title above the names",
         workbook([["People of the hospital"], [], NAMES, *RECORDS]),
         TRUTH,
-        asks=r"row 1 names 1 column, but row 3 fills 4 cells.*--range A3:D",
+        asks=r"row 1 names 1 column, but row 3 fills 4 cells.*--set source.range=A3:D",
         cure={"range": "A3:D"},
     ),
     Case(
@@ -154,7 +154,7 @@ EXCEL = [
         "two sheets",
         workbook([NAMES, *RECORDS], sheet("Codes")),
         TRUTH,
-        asks=r"2 sheets with values; say which is meant with sheet \(--sheet\): 'Codes', 'People'",
+        asks=r"2 sheets with values; say which is meant with sheet \(--set source.sheet=NAME\): 'Codes', 'People'",
         cure={"sheet": "People"},
     ),
     Case("hidden sheet", workbook([NAMES, *RECORDS], sheet("Codes", "hidden")), TRUTH),
@@ -218,7 +218,7 @@ STATISTICAL = [
         "SPSS with labels of some codes",
         spss({"age": AGE}, variable_value_labels={"age": {float(max(AGE)): "as old or older"}}),
         {"age": AGE},
-        asks=r"1 of its codes have a label, and \d+ have none; read its codes with .*--codes age",
+        asks=r"1 of its codes have a label, and \d+ have none; read its codes with .*--set source.codes=age",
         cure={"codes": ["age"]},
     ),
     Case(
@@ -261,7 +261,7 @@ OTHER = [
         "SQLite by its path",
         file(b"SQLite format 3\0" + bytes(99), name="people.sqlite"),
         TRUTH,
-        asks=r"this is a SQLite database; give sqlite:///PATH, and name its table with table \(--table\)",
+        asks=r"this is a SQLite database; give sqlite:///PATH, and name its table with \?table=NAME at its end",
         cure=None,
     ),
 ]

@@ -247,7 +247,7 @@ NUMBERS = [
     Case(
         **column("one word among numbers", ["unknown", *(f"{pay:.2f}" for pay in PAY[1:])]),
         truth={"pay": [None, *PAY[1:]]},
-        asks="number in all records but 1, first in row 1.*--strays-missing pay",
+        asks="number in all records but 1, first in row 1.*--set column.pay.strays=missing",
         of={"pay": {"strays": "missing"}},
     ),
     Case(
@@ -338,7 +338,7 @@ CATEGORIES = [
     Case(
         **column("numbers with zeros", [*(f"{age:02}" for age in range(5, COUNT + 4)), "100"], "no"),
         truth={"no": [*range(5, COUNT + 4), 100]},
-        asks="several lengths, some with leading zeros.*--numeric no",
+        asks="several lengths, some with leading zeros.*--set column.no.kind=numeric",
         of={"no": {"kind": "numeric"}},
     ),
     Case(

@@ -13,8 +13,9 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
+from sfumato.table import announcing
 from sfumato.table.schema import Kind
-from sfumato.table.sources import protocol, statistical
+from sfumato.table.sources import statistical
 
 FILES = Path(__file__).with_name("files")
 PEOPLE = pl.DataFrame(
@@ -93,7 +94,7 @@ def test_codes_of_columns_that_are_not_there(tmp_path):
 
 def test_codes_that_share_a_label_are_told(tmp_path, monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr(protocol, "listeners", [said.append])
+    monkeypatch.setattr(announcing, "listeners", [said.append])
     path = spss(tmp_path / "a.sav", variable_value_labels={"sex": {1.0: "known", 2.0: "known", 9.0: "unknown"}})
     table = sf.read_table(path, sf.Schema(quasi_identifying=["sex"], others="drop"))
     assert table.frame["sex"].to_list() == ["known", "known", "known", "unknown"]

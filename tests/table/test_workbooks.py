@@ -10,9 +10,9 @@ import openpyxl
 import pytest
 
 import sfumato as sf
-from sfumato.table import workbooks
+from sfumato.table import announcing, workbooks
 from sfumato.table.schema import Kind
-from sfumato.table.sources import other_files, protocol
+from sfumato.table.sources import other_files
 from sfumato.table.workbooks import CellRange, cell_name, column_letters, column_number
 
 NAMES = ("age", "born", "zip", "disease")
@@ -330,7 +330,7 @@ class TestOtherFiles:
 
 def test_how_long_it_takes_is_said_before(workbook, monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr(protocol, "listeners", [said.append])
+    monkeypatch.setattr(announcing, "listeners", [said.append])
     monkeypatch.setattr(workbooks, "_BYTES_A_SECOND", 10)
     sf.read_table(workbook([NAMES, *ROWS]), SCHEMA)
     assert len(said) == 1

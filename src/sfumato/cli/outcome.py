@@ -49,13 +49,15 @@ class CommandGroup(TyperGroup):
             words = without_progress_option(sys.argv[1:] if args is None else args)
             return super(CommandGroup, self).main(words, prog_name, *more, **settings)
 
-        sys.exit(outcome(work))
+        try:
+            sys.exit(outcome(work))
+        finally:
+            PROGRESS[0] = "bar"  # what calls commands from Python may call another one
 
 
 def without_progress_option(words: Sequence[str]) -> list[str]:
     """Take the option that says how progress is told out of the words, wherever it stands, and obey it."""
     left, given = [], iter(words)
-    PROGRESS[0] = "bar"
     for word in given:
         option, equals, value = word.partition("=")
         if option != PROGRESS_OPTION:
