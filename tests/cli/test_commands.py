@@ -39,8 +39,9 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def release(patients: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "release"
-    code, _, err = run("anonymize", patients, *ROLES, "-k", 5, "-l", 2, "--out", out)
-    assert (code, err) == (0, f"sfumato: release written to {out}; check it with: sfumato verify {out}\n")
+    code, text, err = run("anonymize", patients, *ROLES, "-k", 5, "-l", 2, "--out", out)
+    assert (code, err) == (0, "")
+    assert f"sfumato verify {out}\n" in text
     return out
 
 
@@ -258,7 +259,7 @@ def test_measuring_needs_nothing_about_sensitive_columns(patients, tmp_path):
     hierarchies.mkdir()
     (hierarchies / "disease.csv").write_text("".join(f"{MARK}-{d};ill\n" for d in ("flu", "cold", "asthma", "gout")))
     words = [*ROLES, "-k", 5, "-t", 0.5, "--hierarchies", hierarchies, "--out", tmp_path / "release"]
-    code, reported, _ = run("anonymize", patients, *words)
+    code, reported, _ = run("anonymize", patients, *words, "--details")
     assert code == 0
     code, out, err = run("measure", patients, tmp_path / "release")
     assert (code, err) == (0, "")
@@ -438,8 +439,8 @@ def test_a_mistake_in_how_to_read_is_named_after_its_option(patients):
 def test_the_program_prints_results_on_stdout_and_problems_on_stderr(patients, tmp_path):
     done = process("anonymize", patients, *ROLES, "-k", 5, "--out", tmp_path / "release")
     assert done.returncode == 0
-    assert done.stdout.startswith("Records ")
-    assert done.stderr.startswith("sfumato: release written to ")
+    assert done.stdout.startswith("✓ verified: the promise holds ")
+    assert done.stderr == ""
     assert MARK not in done.stdout + done.stderr
     again = process("anonymize", patients, *ROLES, "-k", 5, "--out", tmp_path / "release")
     assert (again.returncode, again.stdout) == (2, "")
