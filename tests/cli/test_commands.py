@@ -65,7 +65,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "check", "correlation", "hierarchy", "demo"])
 def test_help_shows_an_example(command):
-    code, out, _ = run(command, "--help")
+    code, out, _ = run(command, "--help-all")
     assert code == 0
     assert "Example:" in out
     assert f"sfumato {command}" in out.split("Example:")[1]
@@ -74,7 +74,7 @@ def test_help_shows_an_example(command):
 @pytest.mark.parametrize("command", ["anonymize", "verify", "measure", "check", "correlation", "hierarchy", "demo"])
 def test_help_is_wrapped_by_the_screen_alone_and_nothing_is_cut(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    _, out, _ = run(command, "--help")
+    _, out, _ = run(command, "--help-all")
     prose = out.split("╭")[0].rstrip().split("\n")
     for line, following in pairwise(prose[2:]):
         if line.strip() and following.strip():
@@ -85,7 +85,7 @@ def test_help_is_wrapped_by_the_screen_alone_and_nothing_is_cut(command, monkeyp
 
 
 def test_the_tour_names_every_command():
-    code, out, _ = run("--help")
+    code, out, _ = run("--help-all")
     assert code == 0
     assert "A short tour:" in out
     for command in ("demo", "anonymize", "verify", "measure", "hierarchy"):
