@@ -217,7 +217,7 @@ def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
     people, others = (None if one is None else one.beliefs() for one in (inside, outside))
     assert people is not None
-    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
+    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, claims=True)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:
