@@ -248,9 +248,7 @@ class TestVerdicts:
             result = noise(generator, place % 2 == 0, place % 3 == 0, told=generator.choice([0, 0.02, 0.1, 0.5]))
             looks = judging_curve(result.success, result.control, result.curve).looks
             tail = 0.025 / len(looks)
-            above = [
-                interval_ends(look.inside, tail)[0] > look.inside.baseline for look in looks if look.inside.people
-            ]
+            above = [interval_ends(look.inside, tail)[0] > look.inside.baseline for look in looks if look.inside.people]
             if result.headline == "does no better than guessing":
                 assert not any(above)
             if result.verdict == "succeeds":

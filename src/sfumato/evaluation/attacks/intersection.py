@@ -118,8 +118,8 @@ class Intersection(Checked):
                 "values_left_by_one_release": float(inside.left_alone[found].mean()),
             },
             (f"{missing} not found in both releases left out",) if absent else (),
-            "one release for all purposes, or a later one made with regard to the earlier; no syntactic model bounds "
-            "what two releases tell together",
+            "one release for all purposes, or a later one made with regard to the earlier; no model of one release "
+            "bounds what two tell together",
             certainty=inside.certainty() if self.threshold == 1 else None,
             curve=_curve(inside, outside),
         )
