@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.former import FormerAnonymize, settings_of_call
@@ -373,9 +373,10 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
+    alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
-    report = replace(report, notes=notes, lower_bound=bound)
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)
@@ -424,6 +425,16 @@ def _notes(
         yield all_records_note(partition.class_of, behind.numbers, least)
     solve = partial(_solved_for, task=task, anonymizer=anonymizer)
     yield from wish_notes(behind, problem, task.recoding, solve)
+
+
+MANY_RECORDS = 2_000_000
+"""Records beyond which nobody is told how few shared their values before: counting would take longer than it helps."""
+
+
+def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
+    """Return how many records share the values of the record that fewest others share."""
+    class_of, _ = group_records(codes)
+    return int(np.bincount(class_of).min())
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
