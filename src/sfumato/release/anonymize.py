@@ -66,7 +66,16 @@ from sfumato.release.problem import (
     repeated_notes,
 )
 from sfumato.release.release import Release
-from sfumato.release.task import STEPS, Arguments, Task, advice_on_columns, passing_notes, policy_of_call, read_for_call
+from sfumato.release.task import (
+    STEPS,
+    Arguments,
+    Task,
+    advice_on_columns,
+    makers_that,
+    passing_notes,
+    policy_of_call,
+    read_for_call,
+)
 from sfumato.table.columns import parse_texts
 from sfumato.table.reading import read_population
 from sfumato.table.row_order import canonical_order
@@ -384,7 +393,7 @@ def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
             raise
         raise UnsatisfiableError(
             f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
-            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            f"chances then add up beyond delta_max; take {makers_that('shares_nobody', 'knows_regions')}",
             *error.problems,
         ) from None
 
@@ -505,7 +514,8 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 def _limits(task: Task) -> tuple[str, ...]:
     sensitive = tuple(task.table.schema.sensitive)
     of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
-    return (*limits_of_values(task.models, sensitive), *of_people)
+    blind = getattr(task.anonymizer, "blind", False)
+    return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
 
 
 def _report(
