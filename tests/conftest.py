@@ -60,6 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for module in walk_packages(sfumato.__path__, "sfumato."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
+    for item in items:
+        if item.nodeid in long_tests():
+            item.add_marker(pytest.mark.slow)
     tests = [item.nodeid.partition("[")[0] for item in items]
     cases = Counter(tests)
     found: dict[int, set[str]] = {quarter: set() for quarter in range(matrices.QUARTERS)}
@@ -76,10 +79,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[COLLECTED] = {item.path for item in items}
 
 
+LONG = 1.0
+"""Seconds of the processor from which on a test is a long one."""
+
+
+@cache
+def long_tests() -> frozenset[str]:
+    """Return the tests that took long when they were last measured: ``make test-all`` runs them, ``make test`` not."""
+    return frozenset(TESTS.joinpath("long.txt").read_text(encoding="utf-8").splitlines())
+
+
 LONGEST = 25
 """Files of tests whose seconds every run prints."""
 seconds_of: Counter[str] = Counter()
 processor_seconds_of: Counter[str] = Counter()
+long_ones: list[str] = []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -104,13 +118,18 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up the seconds of each file."""
     file = report.nodeid.partition("::")[0]
     seconds_of[file] += report.duration  # type: ignore[assignment]
-    processor_seconds_of[file] += sum(value for name, value in report.user_properties if name == "processor")
+    taken = sum(value for name, value in report.user_properties if name == "processor")
+    processor_seconds_of[file] += taken
+    if taken >= LONG:
+        long_ones.append(report.nodeid)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the files that took longest, for whoever wonders where the time goes."""
     used = processor_seconds_of.total()
     terminalreporter.section(f"seconds by file: {seconds_of.total():.0f}, of the processor {used:.0f}")
+    if written := os.environ.get("SFUMATO_LONG_TESTS"):
+        Path(written).write_text("\n".join([*sorted(long_ones), ""]), encoding="utf-8")
     for file, seconds in seconds_of.most_common(LONGEST):
         terminalreporter.write_line(f"{seconds:8.1f}  {processor_seconds_of[file]:8.1f}  {file}")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import matrices
 import sfumato
 from docs.pages import DOCS, PAGES, ROOT, Namespace, agrees, example_folder, examples, run
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
@@ -23,14 +24,20 @@ from sfumato.policy.policy import Policy
 
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
-LONG = ("minimality.md",)
+LONG = ("minimality.md", "how-far-from-the-best.md", "mondrian.md")
 """Pages whose examples take long; their links are looked at in every run."""
+
+
+def _is_long(page: Path) -> bool:
+    """Tell whether the examples of a page are left to the long tests, as three quarters of the reference are."""
+    name = str(page.relative_to(ROOT))
+    return page.name in LONG or ("reference" in page.parts and matrices.USUAL not in matrices.quarters_of(name, {}))
 
 
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=pytest.mark.slow if page.name in LONG else (), id=str(page.relative_to(ROOT)))
+        pytest.param(page, marks=pytest.mark.slow if _is_long(page) else (), id=str(page.relative_to(ROOT)))
         for page in PAGES
     ],
 )
