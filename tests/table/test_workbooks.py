@@ -7,6 +7,7 @@ import re
 import zipfile
 
 import openpyxl
+import polars as pl
 import pytest
 
 import sfumato as sf
@@ -322,6 +323,25 @@ class TestOtherFiles:
         path = tmp_path / "people.csv"
         path.write_text("age\n3\n")
         assert problem(path, sheet="Visits") == "sheet is only for Excel workbooks; leave it out"
+
+    def test_all_of_them_at_once_and_what_text_files_alone_have(self, tmp_path):
+        path = tmp_path / "people.parquet"
+        pl.DataFrame({"age": [3]}).write_parquet(path)
+        settings = {"table": "people", "sheet": "Visits", "codes": ["age"], "separator": ";", "encoding": "cp1252"}
+        with pytest.raises(sf.InputError) as caught:
+            sf.read_table(path, SCHEMA, **settings)
+        assert [problem.split()[1] for problem in caught.value.problems] == sorted(settings)
+        policy = sf.Policy.from_mapping(
+            {
+                "source": {"query": "q.sql", "separator": ";"},
+                "columns": {"quasi-identifying": ["age"]},
+                "models": [{"name": "k-anonymity", "k": 2}],
+            }
+        )
+        with pytest.raises(sf.InputError, match=r"(?s)query is only for databases.*separator is only for CSV files"):
+            sf.read_table(path, policy)
+        assert sf.read_table(path, policy.beside(path)).height == 1
+        assert sf.read_table(pl.DataFrame({"age": [3]}), policy.beside(pl.DataFrame({"age": [3]}))).height == 1
 
     def test_an_absent_library(self, workbook, monkeypatch):
         monkeypatch.setitem(__import__("sys").modules, "fastexcel", None)

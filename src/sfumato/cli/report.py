@@ -119,7 +119,7 @@ def report(
             release,
             _read(meant, compared.original),
             policy=meant if policy else None,
-            control=_read(meant, compared.control),
+            control=_read(meant.beside(compared.control), compared.control),
             earlier=compared.earlier or (),
             attacks=not compared.no_attacks,
             bound=compared.bound,

@@ -120,7 +120,7 @@ def utility(
             release,
             original,
             workload=_workload(original, asked.queries, asked.dimensions, asked.selectivity, asked.aggregate, seed),
-            holdout=None if learning.holdout is None else read_table(learning.holdout, meant),
+            holdout=None if learning.holdout is None else read_table(learning.holdout, meant.beside(learning.holdout)),
             targets=learning.target or None,
             classifiers=cast(Any, tuple(learning.classifier or LEARNERS)),
             encoding=cast(Any, learning.encoding_of_cells),

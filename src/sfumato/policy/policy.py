@@ -272,6 +272,14 @@ class Policy(WholePolicy):
         """Return how a text file is read, as arguments for :func:`sfumato.read_table`."""
         return self.source.reading()
 
+    def beside(self, source: Any) -> Policy:
+        """Return the policy that reads a table beside the one it describes: what such a source lacks is left out."""
+        from sfumato.table.sources import meaningless
+
+        unused = meaningless(source, self.source.layout(), self.source.place())
+        usual = {name: Source.model_fields[name].default for name in unused}
+        return self.model_copy(update={"source": self.source.model_copy(update=usual)})
+
     def read(self, source: Any) -> Table:
         """Read a table: the old way to write ``sfumato.read_table(source, policy)``."""
         from sfumato.table.reading import read_table

@@ -705,7 +705,7 @@ def population_of(table: Table, policy: Policy, population: object = None) -> Ta
     if source is None:
         return None
     layout = ("separator", "encoding", "quote", "missing", "strip")
-    known = {key: value for key, value in policy.reading().items() if key in layout}
+    known = {key: value for key, value in policy.beside(source).reading().items() if key in layout}
     return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
 
 

@@ -212,6 +212,7 @@ def _tags(people: object, ledger: Ledger, key_form: str | None) -> pl.Series:
             raise InputError(f"people: give for each the values of {named_key(ledger.column)}, as a tuple")
         parts = zip(names, zip(*keys, strict=True), strict=True) if keys else ((name, ()) for name in names)
         people = pl.DataFrame([pl.Series(name, list(map(str, part)), dtype=pl.String) for name, part in parts])
+    policy = policy.beside(people)
     label, layout = label_of(people, policy.source.table), policy.source.layout()
     opened = open_source(people, layout, policy.source.place())
     if lacking := [name for name in names if name not in opened.names]:

@@ -88,7 +88,7 @@ def read_batch(
     column names are shown, no value.
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
-    policy = ledger.policy if known is None else known.settled(ledger.policy)
+    policy = ledger.policy if known is None else known.settled(ledger.policy).beside(source)
     table = _tried(lambda: _read(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
     frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
-from sfumato.table.databases.address import is_database
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
@@ -71,7 +70,7 @@ class Reading:
     def __post_init__(self) -> None:
         """Settle lists as tuples, and check every setting."""
         errors: list[SfumatoError] = []
-        for check in (self.layout, self.form, self._place, self.tokens):
+        for check in (self.layout, self.form, self.place, self.tokens):
             try:
                 check()
             except SfumatoError as error:
@@ -95,13 +94,8 @@ class Reading:
         """Return the texts that stand for a missing value."""
         return missing_texts(self.missing)
 
-    def place(self, source: object) -> Place:
-        """Return where a table lies inside of a source, raising InputError where the source has no inside."""
-        if (self.table is not None or self.query is not None) and not is_database(source):
-            raise InputError("table and query say what is read of a database, and the source is none; leave them out")
-        return self._place()
-
-    def _place(self) -> Place:
+    def place(self) -> Place:
+        """Return where a table lies inside of a source."""
         return Place(self.sheet, self.range, tuple(self.codes), self.table, self.query)
 
     def changed(self) -> list[str]:

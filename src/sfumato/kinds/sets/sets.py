@@ -239,7 +239,7 @@ def read_sets(
         _refuse_unknown(form, person, item_separator, schema)
         how = reading_of_call("read_sets", reading, former)
         refuse_of_tables("sets", how)
-        opened = open_source(source, how.layout(), how.place(source))
+        opened = open_source(source, how.layout(), how.place())
         values = ValueReading(how.tokens(), True, opened.is_text)
         given = [name for name in (*(person or ()), item, *(how.columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))

@@ -18,7 +18,7 @@ from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
 from sfumato.table.layout import Reading
-from sfumato.table.reading import ReadingPolicy, open_table_as, reading_of
+from sfumato.table.reading import ReadingPolicy, open_table_as
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
@@ -390,7 +390,7 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     if any(is_json_lines(file) for file in files_of(path)):
         # Opening them reads them whole, which may not be possible.
         raise InputError(WHOLE)
-    how = replace(Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=())
+    how = Reading(**policy.reading())
     schema, layout = policy.to_schema(), how.layout()
     opened, reading = open_table_as(path, how)
     header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())

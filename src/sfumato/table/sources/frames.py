@@ -161,7 +161,7 @@ def _open(given: Given) -> TableSource:
     return ArrowFileSource(given.file, tuple(_read(given.file, None, is_stream=is_stream, rows=0).columns), is_stream)
 
 
-ARROW = Family(recognizes=lambda given: given.start.startswith((_FILE, _OLD, _STREAM)), open=_open)
+ARROW = Family(recognizes=lambda given: given.start.startswith((_FILE, _OLD, _STREAM)), open=_open, layout=frozenset())
 
 
 _MAGIC = b"PAR1"
@@ -202,4 +202,8 @@ def _damaged() -> InputError:
     return InputError("the Parquet file is damaged or cut off; get a whole copy")
 
 
-PARQUET = Family(recognizes=lambda given: given.start.startswith(_MAGIC), open=lambda given: parquet_source(given.file))
+PARQUET = Family(
+    recognizes=lambda given: given.start.startswith(_MAGIC),
+    open=lambda given: parquet_source(given.file),
+    layout=frozenset(),
+)

@@ -33,12 +33,14 @@ FAMILY = Family(
     recognizes=lambda given: given.start.startswith(_ZIP),
     open=_open,
     settings=frozenset({"sheet", "range"}),
+    layout=frozenset({"header", "columns"}),
     said_of="Excel workbooks",
 )
 OLD = Family(
     recognizes=lambda given: given.start.startswith(_OLE),
     open=_refuse_old,
     settings=frozenset({"sheet", "range"}),
+    layout=frozenset({"header", "columns"}),
     said_of="Excel workbooks",
 )
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
+from sfumato.whole_files import UNENDING
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,17 @@ class CsvFormat:
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")
         raise_all(InputError, problems)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of those that only text files have, where they are not as by default."""
+        usual = CsvFormat()
+        encoding = self.encoding.lower().replace("_", "-").replace("utf8", "utf-8")
+        settings = {**vars(self), "encoding": encoding}
+        return frozenset(name for name in LAYOUT if settings[name] != getattr(usual, name))
+
+
+LAYOUT = frozenset({"separator", "encoding", "quote", "header", "columns"})
 
 
 def _is_mark(text: object) -> bool:
@@ -156,17 +168,22 @@ class Given:
 
     value: object  # as it was handed in
     path: Path | None  # None for objects that are no path
-    start: bytes  # the first bytes of a file; empty for everything else, and for pipes, which can be read only once
+    start: bytes  # the first bytes of a file; empty for everything else
     layout: CsvFormat  # how text is laid out
     place: Place
 
     @classmethod
     def of(cls, value: object, layout: CsvFormat, place: Place) -> Given:
-        """Look at what was handed in, raising OSError where a file cannot be opened."""
+        """Look at what was handed in, raising OSError where a file cannot be opened.
+
+        Raises ``InputError`` for a device, a pipe or a socket, which may never end, before anything is read.
+        """
         if not isinstance(value, (str, os.PathLike)):
             return cls(value, None, b"", layout, place)
         path = Path(value)
         if not path.is_file():
+            if path.exists() and not path.is_dir():
+                raise InputError(f"{UNENDING}, or send it to standard input, and name -")
             return cls(value, path, b"", layout, place)
         with path.open("rb") as stream:
             return cls(value, path, stream.read(_START), layout, place)
@@ -190,4 +207,5 @@ class Family:
     # opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later
     open: Callable[[Given], TableSource]
     settings: frozenset[str] = frozenset()  # those of :class:`Place` that mean something here; others are refused
+    layout: frozenset[str] = LAYOUT  # the like of text files
     said_of: str = ""  # what messages call its sources where somebody says a setting that is only for them

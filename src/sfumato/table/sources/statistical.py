@@ -146,7 +146,7 @@ def _family(open_one: Callable[[Given], TableSource], suffixes: Sequence[str], s
             return False
         return given.start.startswith(tuple(starts)) or given.path.suffix.lower() in suffixes
 
-    return Family(recognizes, open_one, settings=frozenset({"codes"}), said_of=WHAT)
+    return Family(recognizes, open_one, settings=frozenset({"codes"}), layout=frozenset({"encoding"}), said_of=WHAT)
 
 
 FAMILIES = (

@@ -146,8 +146,6 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
     Raises ``InputError`` when the file cannot be unpacked, or has bytes that are invalid in its encoding (with the
     line).
     """
-    if isinstance(given, Path) and not given.is_file():
-        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
     start = _start_of(given)
     packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
     file = CsvFile(given, packing)
@@ -689,7 +687,11 @@ def is_json_lines(path: Path) -> bool:
     return not _SUFFIXES.isdisjoint(path.suffixes[-2:])
 
 
-JSON_LINES = Family(recognizes=lambda given: bool(given.start) and is_json_lines(given.file), open=_open)
+JSON_LINES = Family(
+    recognizes=lambda given: bool(given.start) and is_json_lines(given.file),
+    open=_open,
+    layout=frozenset({"encoding"}),
+)
 JSON_DOCUMENT = Family(
     recognizes=lambda given: bool(given.start) and given.file.suffix.lower() == ".json", open=_refuse
 )
