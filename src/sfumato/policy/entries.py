@@ -425,8 +425,8 @@ def published_hierarchy(entry: Any) -> Any:
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
     """Return a policy's plain values with `move` applied to the path of every file that it names.
 
-    These are hierarchies, a query, a population that is no database, and of ratings a list of sensitive issues. Values of a wrong type stay
-    unchanged.
+    These are hierarchies, a query, a population that is no database, and of ratings a list of sensitive issues. Values
+    of a wrong type stay unchanged.
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
     for part, key in (("source", "query"), ("sensitive", "file")):
