@@ -67,9 +67,6 @@ class Promise:
     l: Annotated[  # noqa: E741
         float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
     ] = None
-    t: Annotated[
-        float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
-    ] = None
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -181,7 +178,7 @@ def anonymize(
     from sfumato.cli.words import Words, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
-    models, problems = model_words(k=promise.k, l=promise.l, t=promise.t, others=promise.model or ())
+    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
     words = Words(
         policy=policy,
         **roles.words,

@@ -58,7 +58,7 @@ ROLES = {
 SUPPRESSION = "--suppression"
 WRITTEN = ("decimal", "thousands", "dates", "unit", "strays")
 """Settings of a column that say how its values are written in a file."""
-ANY_MODEL = "privacy model (-k, -l, -t, --model)"
+ANY_MODEL = "privacy model (-k, -l, --model)"
 _SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\}|[^,])+')
 """One setting of several: commas inside of a text, a list or a table part nothing."""
 ADVICE = {

@@ -27,10 +27,10 @@ from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.checks.rows import suppression_check
 from sfumato.published.roles import Roles, roles_of
+from sfumato.registry import OWN_KINDS
 from sfumato.release.agreement import PublishedPolicy, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
-    OWN_KINDS,
     Description,
     TableFacts,
     build_model,

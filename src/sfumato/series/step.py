@@ -103,8 +103,10 @@ def next_step(
     with locked(series.ledger) as note:
         kept = ledger_kept(series).recovered(series.folder)
         if way != kept.way:
+            verb = "republish" if kept.way in WAYS and WAYS[kept.way].everybody else "append"
             raise PolicyError(
-                f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
+                f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {verb}, or in Python "
+                f"{command_of(kept.way)}"
             )
         raise_all(PolicyError, () if policy is None else policy_changes(kept.policy, policy))
         how.progress("reading", 0, 1)

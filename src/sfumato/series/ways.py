@@ -118,7 +118,7 @@ WAYS: dict[str, Way] = {
 
 
 def command_of(way: str) -> str:
-    """Return the command, and the method, that makes the next release in a way."""
+    """Return the method that makes the next release in a way."""
     return WAYS[way].command or way if way in WAYS else way
 
 
