@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     OUTPUT,
     PRIVACY,
     PUBLISHERS,
+    Accept,
     AsJson,
     HowFormulas,
     Original,
@@ -32,6 +33,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
+    from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.on_spark import WrittenBy
@@ -163,6 +165,7 @@ def anonymize(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     promise: Promise = Promise(),
     method: Method = Method(),
     written: Written = Written(),
@@ -172,13 +175,14 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=promise.t, others=promise.model or ())
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
@@ -188,21 +192,32 @@ def anonymize(
     )
     meant = policy_of(words)
     check_writer_installed(meant.output.format)
+    remarks: list[str] = []
     if written.out is not None:
         _check_recounting(meant, written)
-        from sfumato.cli.engine import EngineChoice, goes_to_disk
+        from sfumato.findings.answers import remarks_in_short
 
-        quiet = written.quiet or written.as_json
-        work = _Work(table, meant, written.out, method, written)
-        choice = EngineChoice(method.engine, method.memory, to_database=is_database(written.out))
-        if method.engine in ("spark", "spark-workers"):
-            work.from_spark("workers" if method.engine == "spark-workers" else "here")
-        elif goes_to_disk(choice, table, meant, bound=method.bound, quiet=quiet):
-            work.from_disk()
-        else:
-            work.from_memory()
+        work, findings = _with_answers(_Work(table, meant, written.out, method, written))
+        meant, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
+        told = remarks_in_short(findings)
+        if told and not work.quiet:
+            complain([f"also found, which stops nothing: {told}; see: sfumato review {table}"])
     if written.save_policy is not None:
-        meant.to_file(written.save_policy)
+        meant.to_file(written.save_policy, remarks=remarks)
+
+
+def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
+    """Make the release; somebody at a terminal is asked about what stops it. Return what was done, and findings."""
+    from sfumato.cli.review import answers_of
+    from sfumato.findings.answers import OpenFindings
+
+    try:
+        return work, work.done()
+    except OpenFindings as error:
+        answers = answers_of(error, quiet=work.quiet)
+        columns = work.policy.columns
+        columns = columns.model_copy(update={"accept": {**(columns.accept or {}), **answers}})
+    return _with_answers(replace(work, policy=work.policy.model_copy(update={"columns": columns})))
 
 
 def target_problems(out: str | Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
@@ -265,7 +280,18 @@ class _Work:
     def quiet(self) -> bool:
         return self.written.quiet or self.written.as_json
 
-    def from_memory(self, read: Reader | None = None) -> None:
+    def done(self) -> Sequence[Finding]:
+        """Make and write the release where it is to be made; return what was found in the columns."""
+        from sfumato.cli.engine import EngineChoice, goes_to_disk
+
+        choice = EngineChoice(self.method.engine, self.method.memory, to_database=is_database(self.out))
+        if self.method.engine in ("spark", "spark-workers"):
+            return self.from_spark("workers" if self.method.engine == "spark-workers" else "here")
+        if goes_to_disk(choice, self.table, self.policy, bound=self.method.bound, quiet=self.quiet):
+            return self.from_disk()
+        return self.from_memory()
+
+    def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
         said, format = self.written, self.policy.output.format
         release = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
@@ -281,14 +307,15 @@ class _Work:
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), said.formulas)
+        return release.report.findings
 
-    def from_disk(self) -> None:
+    def from_disk(self) -> Sequence[Finding]:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
-        self._in_parts(anonymize_on_disk)
+        return self._in_parts(anonymize_on_disk)
 
-    def from_spark(self, written_by: WrittenBy) -> None:
+    def from_spark(self, written_by: WrittenBy) -> Sequence[Finding]:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
         from sfumato.cli.engine import brought_here
         from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
@@ -304,7 +331,7 @@ class _Work:
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(table_on_spark)
 
-    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> None:
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> Sequence[Finding]:
         _check_seed(self.method.seed)
         said = self.written
         with progress_bar(quiet=self.quiet) as progress:
@@ -330,6 +357,7 @@ class _Work:
         self._say(release.report.to_dict(), report)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, said.formulas)
+        return release.report.findings
 
     def _say(self, report: dict[str, Any], in_words: Callable[[], None]) -> None:
         from sfumato.cli.engine import memory_taken

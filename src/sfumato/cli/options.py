@@ -181,6 +181,14 @@ Publish = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FINDING:COLUMN=REASON",
+        help="Publish a column although the review found something in it; repeatable.",
+        rich_help_panel=COLUMNS,
+    ),
+]
 Person = Annotated[
     str | None,
     typer.Option(
