@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -33,8 +33,11 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
+    from sfumato.cli.summary import NextSteps
     from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
+    from sfumato.release.kind_report import KindReport
+    from sfumato.release.loss_report import Report
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.on_spark import WrittenBy
     from sfumato.release.release import Release
@@ -157,6 +160,9 @@ class Written:
         ),
     ] = None
     overwrite: Overwrite = False
+    details: Annotated[
+        bool, typer.Option("--details", help="Print the whole report: losses, notes, limits.", rich_help_panel=OUTPUT)
+    ] = False
     quiet: Quiet = False
     as_json: AsJson = False
 
@@ -294,7 +300,7 @@ class _Work:
     def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
         said, format = self.written, self.policy.output.format
-        release = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
+        release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
         release.save(
             self.out,
             overwrite=said.overwrite,
@@ -302,7 +308,7 @@ class _Work:
             formulas=said.formulas,
             **({} if is_database(self.out) else {"format": format}),
         )
-        self._say(release.report.to_dict(), lambda: _report(release, self.out, said))
+        self._say(release.report, passing, is_audited=release.audit is not None)
         if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
@@ -346,30 +352,46 @@ class _Work:
                 progress=progress,
                 audit=said.audit,
             )
-        complain(release.passing)
-
-        def report() -> None:
-            say(str(release.report))
-            complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
-            if self.policy.columns.person is not None:
-                _keep_to_yourself(self.out, self.out, said.audit)
-
-        self._say(release.report.to_dict(), report)
+        self._say(release.report, release.passing, is_audited=self.policy.columns.person is not None)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, said.formulas)
         return release.report.findings
 
-    def _say(self, report: dict[str, Any], in_words: Callable[[], None]) -> None:
+    def _say(self, report: Report | KindReport, open_notes: Sequence[str], *, is_audited: bool) -> None:
+        """Print the result as it was asked for; what is open also where the result is not read."""
         from sfumato.cli.engine import memory_taken
+        from sfumato.cli.summary import say_summary
 
         taken = memory_taken(self.method.memory)
+        if not self.quiet and not self.written.details:
+            return say_summary(report, self._next_steps(is_audited=is_audited))
+        complain(open_notes)
         if self.written.as_json:
-            say_json({**report, **taken})
+            say_json({**report.to_dict(), **taken})
         elif not self.written.quiet:
-            in_words()
+            say(str(report))
+            steps = self._next_steps(is_audited=is_audited)
+            complain([f"release written to {steps.place}; check it with: {steps.commands[0]}"])
+            complain(steps.secrets)
+
+    def _next_steps(self, *, is_audited: bool) -> NextSteps:
+        """Say where the release lies, how to check and to attack it, and what the steward keeps."""
+        from sfumato.cli.summary import NextSteps
+        from sfumato.release.release import audit_file
+
+        named, shown = _stored(self.out) if is_database(self.out) else (self.out, self.out)
+        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {self.table}"]
+        if not is_audited:
+            return NextSteps(shown, commands)
+        private = self.written.audit or audit_file(Path(self.out))
+        keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {private}"
+        return NextSteps(shown, commands, (keep,))
 
 
-def _release(table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None) -> Release:
+def _release(
+    table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None
+) -> tuple[Release, tuple[str, ...]]:
+    """Make the release; return it with what is to be said of columns that pass through it."""
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.task import passing_notes
     from sfumato.table.reading import read_table
@@ -379,9 +401,7 @@ def _release(table: str, policy: Policy, method: Method, *, quiet: bool, read: R
         progress("reading", 0, 1)
         original = (read or read_table)(table, policy)
         release = make_release(original, policy, bound=method.bound, seed=method.seed, progress=progress)
-    # On stderr, too, where they are read even if the report is not; see ReleaseOnDisk.passing.
-    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
-    return release
+    return release, passing_notes(original, {name for each in release.tables.values() for name in each.columns})
 
 
 def _check_seed(seed: int | None) -> None:
@@ -395,21 +415,6 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
     done = "escaped with '" if formulas == "escape" else "kept; see --formulas"
     complain([f"{line}: {done}" for line in formula_lines(cells)])
-
-
-def _report(release: Release, out: str, written: Written) -> None:
-    place, shown = _stored(out) if is_database(out) else (out, out)
-    say(str(release.report))
-    complain([f"release written to {shown}; check it with: sfumato verify {place}"])
-    if release.audit is not None:
-        _keep_to_yourself(place, out, written.audit)
-
-
-def _keep_to_yourself(place: str, out: str, audit: Path | None) -> None:
-    from sfumato.release.release import audit_file
-
-    private = audit or audit_file(Path(out))
-    complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
 def _stored(url: str) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.findings.review import Finding
@@ -72,7 +72,11 @@ from sfumato.release.task import (
     Arguments,
     Task,
     advice_on_columns,
+<<<<<<< HEAD
     finding_notes,
+=======
+    makers_that,
+>>>>>>> main
     passing_notes,
     policy_of_call,
     read_for_call,
@@ -378,10 +382,16 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
+    alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
+<<<<<<< HEAD
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
     report = replace(report, notes=notes, lower_bound=bound, findings=findings)
+=======
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike)
+>>>>>>> main
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)
@@ -398,7 +408,7 @@ def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
             raise
         raise UnsatisfiableError(
             f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
-            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            f"chances then add up beyond delta_max; take {makers_that('shares_nobody', 'knows_regions')}",
             *error.problems,
         ) from None
 
@@ -430,6 +440,16 @@ def _notes(
         yield all_records_note(partition.class_of, behind.numbers, least)
     solve = partial(_solved_for, task=task, anonymizer=anonymizer)
     yield from wish_notes(behind, problem, task.recoding, solve)
+
+
+MANY_RECORDS = 2_000_000
+"""Records beyond which nobody is told how few shared their values before: counting would take longer than it helps."""
+
+
+def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
+    """Return how many records share the values of the record that fewest others share."""
+    class_of, _ = group_records(codes)
+    return int(np.bincount(class_of).min())
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -509,7 +529,8 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 def _limits(task: Task) -> tuple[str, ...]:
     sensitive = tuple(task.table.schema.sensitive)
     of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
-    return (*limits_of_values(task.models, sensitive), *of_people)
+    blind = getattr(task.anonymizer, "blind", False)
+    return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
 
 
 def _report(

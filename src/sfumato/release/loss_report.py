@@ -50,6 +50,8 @@ class Report:
     * `peoples_ncp`: normalized NCP over people, each the mean of its records; None where records are counted.
     * `limits`: what no promise of this release keeps.
     * `lower_bound`: normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    * `smallest_before`: how many original records share the values of the record that fewest others share; for the
+      steward. None where people are counted, or nobody counted it.
     * `published_only`: whether only losses are told that can be counted on the published table.
     * `who_is_who`: where the steward keeps which records are of one person, where people may have several.
     """
@@ -74,6 +76,7 @@ class Report:
     peoples_ncp: float | None = None
     limits: tuple[str, ...] = PublishedTable.limits
     lower_bound: float | None = None
+    smallest_before: int | None = None
     published_only: bool = False
     who_is_who: Literal["audit file", "ledger"] = "audit file"
     findings: tuple[Finding, ...] = ()
@@ -95,6 +98,7 @@ class Report:
             fingerprints=(),
             peoples_ncp=None,
             lower_bound=None,
+            smallest_before=None,
             published_only=True,
             findings=(),
         )

@@ -190,6 +190,13 @@ def one_record_problems(models: Sequence[PrivacyModel]) -> list[str]:
     return [sentence] if single else []
 
 
+def makers_that(*able: str) -> str:
+    """Name the anonymizers that, as they are by default, say all of this of themselves."""
+    makers = ((name, made()) for name, made in ANONYMIZERS.items())
+    *some, last = (name for name, made in makers if all(getattr(made, each, False) for each in able))
+    return f"{', '.join(some)} or {last}"
+
+
 def presence_problems(
     models: Sequence[PrivacyModel], anonymizer: object, recoding: object, refine: object
 ) -> list[str]:
@@ -201,12 +208,12 @@ def presence_problems(
     if not getattr(anonymizer, "shares_nobody", False):
         problems.append(
             f"delta-presence: classes of {name} as it is set may cover the same people, whose chances add up; take "
-            "optimal, incognito, datafly, samarati, value-generalization or strict mondrian"
+            f"{makers_that('shares_nobody')}"
         )
     elif any(model.covers_everybody for model in asking) and not getattr(anonymizer, "knows_regions", False):
         problems.append(
             f"delta-presence: {name} does not know whom no class covers, which a delta_min above 0 asks for; take "
-            "optimal, incognito, datafly or samarati"
+            f"{makers_that('shares_nobody', 'knows_regions')}"
         )
     if refine:
         problems.append("refine: moves records into classes that may cover the same people; leave it out")
