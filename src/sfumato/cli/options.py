@@ -56,7 +56,7 @@ PATHS = {
     "dates, table, query",
     "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
-    "key-form",
+    "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",

@@ -72,11 +72,8 @@ from sfumato.release.task import (
     Arguments,
     Task,
     advice_on_columns,
-<<<<<<< HEAD
     finding_notes,
-=======
     makers_that,
->>>>>>> main
     passing_notes,
     policy_of_call,
     read_for_call,
@@ -384,14 +381,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
-<<<<<<< HEAD
     findings = task.findings(encoded)
     notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
-    report = replace(report, notes=notes, lower_bound=bound, findings=findings)
-=======
-    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
-    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike)
->>>>>>> main
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)

@@ -209,7 +209,7 @@ class Schema:
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
-    accept: Mapping[str, str] | None = None
+    accept: Mapping[str, str] | None = field(default=None, repr=False)  # stored comparisons know a schema by its repr
 
     def __init__(
         self,
