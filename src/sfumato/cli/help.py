@@ -69,9 +69,7 @@ def _panels(command: TyperCommand, ctx: Any) -> Mapping[str, list[tuple[str, str
         if not left.isdisjoint(each.opts):
             continue
         title = getattr(each, "rich_help_panel", None) or ""
-        name = re.sub(
-            r" <(?:bool|str|path)>|[{}\[\]]", "", (each.get_help_record(ctx) or (each.human_readable_name, ""))[0]
-        )
+        name = re.sub(r" <(?:bool|str|path)>|[{}\[\]]", "", (each.get_help_record(ctx) or (each.name or "", ""))[0])
         panels.setdefault(title, []).append((name, _sentence(getattr(each, "help", "") or "")))
     return panels
 

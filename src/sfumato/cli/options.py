@@ -55,9 +55,9 @@ PolicyFile = Annotated[
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
     "dates, table, query",
-    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays",
+    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, missing",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
-    "key-form",
+    "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",
@@ -96,6 +96,14 @@ Publish = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Columns that look as if they identified people, and are published all the same.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FINDING:COLUMN=REASON",
+        help="Publish a column although the review found something in it; repeatable.",
         rich_help_panel=COLUMNS,
     ),
 ]

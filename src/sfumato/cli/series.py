@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Quiet, RoleOptions
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, Accept, AsJson, PolicyFile, Quiet, RoleOptions
 from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -90,7 +90,8 @@ MostCounterfeits = Annotated[
     typer.Option(metavar="SHARE", help="m-invariance: invented rows that are allowed.", rich_help_panel=METHOD),
 ]
 L = Annotated[
-    float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+    float | None,
+    typer.Option("-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY),
 ]
 Way = Literal["append", "grow", "m-invariance"]
 WayName = Annotated[
@@ -220,6 +221,7 @@ def start(
     table: FirstPeople = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     key: Key = None,
     promise: Promise = Promise(),
     method: SeriesMethod = SeriesMethod(),
@@ -233,7 +235,7 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end. With --person, and the way append,
     people may have several records and are counted; other ways hold one record of each person.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
     from sfumato.errors import PolicyError
     from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
@@ -243,10 +245,11 @@ def start(
     if m is not None and way != "m-invariance":
         raise PolicyError("-m: belongs to m-invariance; add --way m-invariance")
     others = (*_models_of(m), *(promise.model or ()))
-    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=others)
+    models, problems = model_words(k=promise.k, l=meant_diversity(promise.l), t=None, others=others)
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         settings=method.settings or (),

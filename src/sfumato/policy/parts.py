@@ -14,7 +14,7 @@ from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
-_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays", "missing")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
@@ -135,6 +135,8 @@ class Column(PolicyPart):
         How dates are written, such as dd.mm.yyyy.
     strays
         Whether text among numbers or dates counts as missing.
+    missing
+        Values that stand for a missing one in this column, such as 999.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -147,6 +149,7 @@ class Column(PolicyPart):
     unit: str | None = None
     dates: str | tuple[str, ...] | None = None
     strays: Literal["missing"] | None = None
+    missing: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
@@ -222,6 +225,9 @@ class Columns(PolicyPart):
         Columns that are published though they look like identifiers.
     key_form
         Which spellings of a key are one person's: exact, fold, or by kind, such as fold:capitals,exact:zeros.
+    accept
+        Findings that somebody has answered, such as spellings:disease, each with its reason. Others that are severe
+        then stop a release; left out, they are told and stop nothing.
     """
 
     identifying: tuple[str, ...] = ()
@@ -234,6 +240,12 @@ class Columns(PolicyPart):
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
+    accept: Annotated[dict[str, str], AlsoWritten("array", "string")] | None = None
+
+    @field_validator("accept", mode="before")
+    @classmethod
+    def _reasons_may_be_left_out(cls, accept: Any) -> Any:
+        return dict.fromkeys(accept, "") if isinstance(accept, (list, tuple)) else accept
 
     @field_validator("person")
     @classmethod
@@ -268,6 +280,7 @@ class Columns(PolicyPart):
             "wished-l": self.wished_l,
             "publish": list(self.publish),
             **({} if self.key_form is None else {"key-form": self.key_form}),
+            **({} if self.accept is None else {"accept": self.accept if any(self.accept.values()) else [*self.accept]}),
         }
 
 

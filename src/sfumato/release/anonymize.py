@@ -21,6 +21,7 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
@@ -71,6 +72,7 @@ from sfumato.release.task import (
     Arguments,
     Task,
     advice_on_columns,
+    finding_notes,
     makers_that,
     passing_notes,
     policy_of_call,
@@ -206,7 +208,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     publication = publisher.publish(task.problem(encoded.take(order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
-    report = _report_of_kind(publication, verification, task)
+    report = _report_of_kind(publication, verification, task, task.findings(encoded))
     task.step("done", STEPS)
     described = describe_tables(publication.published, task, encoded)
     return Release(
@@ -232,7 +234,9 @@ def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) ->
         yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
 
 
-def _report_of_kind(publication: Publication, verification: Verification, task: Task) -> KindReport:
+def _report_of_kind(
+    publication: Publication, verification: Verification, task: Task, findings: Sequence[Finding]
+) -> KindReport:
     names = {name for frame in publication.published.tables.values() for name in frame.columns}
     return KindReport(
         anonymizer=repr(task.anonymizer),
@@ -251,7 +255,9 @@ def _report_of_kind(publication: Publication, verification: Verification, task: 
             *publication.notes,
             *passing_notes(task.table, names),
             *repeated_notes(task.table, None, 1),
+            *finding_notes(findings),
         ),
+        findings=tuple(findings),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,
@@ -375,8 +381,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
-    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
-    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike)
+    findings = task.findings(encoded)
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)

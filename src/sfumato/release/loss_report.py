@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.findings.review import Finding
 from sfumato.metrics import Losses
 from sfumato.numbers import percent
 from sfumato.published import PublishedTable
@@ -39,6 +40,7 @@ class Report:
     * `notes`: what the steward should know of how this release came about. They may count what the release hides, and
       stay out of its folder.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `findings`: what the review found in the columns that are published; for the steward.
     * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
     * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
@@ -77,6 +79,7 @@ class Report:
     smallest_before: int | None = None
     published_only: bool = False
     who_is_who: Literal["audit file", "ledger"] = "audit file"
+    findings: tuple[Finding, ...] = ()
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -97,6 +100,7 @@ class Report:
             lower_bound=None,
             smallest_before=None,
             published_only=True,
+            findings=(),
         )
 
     @property
@@ -146,6 +150,7 @@ class Report:
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
+            **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
         }
 
     def _told_losses(self) -> dict[str, Any]:
