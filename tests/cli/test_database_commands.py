@@ -123,7 +123,7 @@ def test_folders_are_measured_against_tables_of_a_database(clinic: Database, tmp
             "postgresql://me:open sesame@h/d",
         ),
         ("measure", "URL", "postgresql://me:open sesame@host/db"),
-        ("ratings", "check", "postgresql://me:open sesame@host/db?password=open sesame", "-k", "2", "--epsilon", "1"),
+        ("check", "--kind", "ratings", "postgresql://me:open sesame@host/db?password=open sesame", "-k", "2", "--epsilon", "1"),
         ("anonymize", "URL", *ROLES, "-k", "2", "--out", "OUT"),
         ("anonymize", "URL", "--set", "source.table=clinic.visits", *ROLES, "-k", "2", "--out", "URL"),
         ("verify", "URL?schema=nowhere"),

@@ -55,6 +55,8 @@ class Forms:
     def of_folder(self, words: Sequence[str]) -> str:
         """Return the form that a folder says it is of, or the usual one."""
         folders = [word for word in words if not word.startswith("-") and os.path.isdir(word)]
+        if len(words) > 1 and "series" in self.places and {*words[:2]} <= {*folders}:
+            return "series"  # several releases
         for form in (form for form in MARKS if form in self.places):
             if any(os.path.isfile(os.path.join(folder, MARKS[form])) for folder in folders):
                 return form

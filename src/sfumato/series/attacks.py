@@ -399,13 +399,13 @@ def attack_releases(
     read = [ReadRelease.of(path) for path in releases]
     if any(each.published.invented for each in read):
         raise PolicyError(
-            "series attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
+            "attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
             "as in releases of m-invariance; say with --key which column tells who a record is about, and give for "
             "each release the table of everybody who is in it"
         )
     if any(each.place is not None and each.place.way == WITHDRAWAL for each in read):
         raise PolicyError(
-            "series attack: people withdrew from these releases, and these attacks know people who stay; leave the "
+            "attack: people withdrew from these releases, and these attacks know people who stay; leave the "
             "releases of the way 'withdrawal' and all after them out, or say with --key who a record is about"
         )
     labelled = [Labelled.read(each) for each in read]

@@ -55,7 +55,7 @@ KEY_BYTES = 32
 STEMS = ("people-", "rows-", "waiting-", "kept-", "keys-")
 """How the names of its other files begin."""
 STILL_POSSIBLE = (
-    "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back, or start another "
+    "the releases stand, and sfumato verify recounts them; put a copy of the ledger back, or start another "
     "series with people who are in none of these releases"
 )
 

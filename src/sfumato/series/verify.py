@@ -47,7 +47,7 @@ class Head:
         found = text.strip().lower().removeprefix("sha256").strip(" :")
         if not re.fullmatch(r"[0-9a-f]{64}", found):
             raise PolicyError(
-                "head: must be a sha256, 64 hexadecimal digits, as append, grow and series verify print it"
+                "head: must be a sha256, 64 hexadecimal digits, as series append and verify print it"
             )
         there = (0, *series.numbers)
         for number, following in zip(there, (*there[1:], None), strict=True):
