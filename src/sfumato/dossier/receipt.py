@@ -31,7 +31,7 @@ def receipt(folder: Path, name: str | None = None) -> str:
         "kind": KINDS.get(published.kind, published.kind),
         "promises": [promise_in_words(model) for model in description.models],
         "checks": counted.to_dict()["checks"],
-        "limits": report_limits(published, description),
+        "limits": report_limits(published, description, opened.policy),
         "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()},
     }
     return render(content, {}, "receipt.html")

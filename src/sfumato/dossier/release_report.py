@@ -254,7 +254,7 @@ def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not attacks:
         return None
-    keys = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
+    keys = ("attack", "counts", "knows", "goal", "verdict", "headline", "succeeds", "is_allowed", "helps", "unplayed")
     results = [{key: result[key] for key in keys if key in result} for result in attacks["results"]]
     return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
 

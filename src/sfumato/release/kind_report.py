@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.findings.review import Finding
 from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.generalized import Verification
@@ -77,6 +78,7 @@ class KindReport:
     * `sampled`: whether records were drawn: those that were not are no suppressed ones.
     * `hides_original`: whether a recipient is not told how many records there were.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `findings`: what the review found in the columns that are published; for the steward.
     """
 
     anonymizer: str
@@ -92,6 +94,7 @@ class KindReport:
     hides_original: bool = False
     purpose: str | None = None
     recipient: str | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def suppressed(self) -> int:
@@ -106,7 +109,7 @@ class KindReport:
         reader works out.
         """
         original = None if self.hides_original else self.original
-        return dataclasses.replace(self, original=original, figures={}, notes=())
+        return dataclasses.replace(self, original=original, figures={}, notes=(), findings=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""
@@ -120,6 +123,7 @@ class KindReport:
             "verification": self.verification.to_dict(),
             "limits": list(self.limits),
             "notes": list(self.notes),
+            **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
         }
 
     def _records(self) -> dict[str, float]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.findings.review import Finding
 from sfumato.metrics import Losses
 from sfumato.numbers import percent
 from sfumato.published import PublishedTable
@@ -39,6 +40,7 @@ class Report:
     * `notes`: what the steward should know of how this release came about. They may count what the release hides, and
       stay out of its folder.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `findings`: what the review found in the columns that are published; for the steward.
     * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
     * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
@@ -48,6 +50,8 @@ class Report:
     * `peoples_ncp`: normalized NCP over people, each the mean of its records; None where records are counted.
     * `limits`: what no promise of this release keeps.
     * `lower_bound`: normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    * `smallest_before`: how many original records share the values of the record that fewest others share; for the
+      steward. None where people are counted, or nobody counted it.
     * `published_only`: whether only losses are told that can be counted on the published table.
     * `who_is_who`: where the steward keeps which records are of one person, where people may have several.
     """
@@ -72,8 +76,10 @@ class Report:
     peoples_ncp: float | None = None
     limits: tuple[str, ...] = PublishedTable.limits
     lower_bound: float | None = None
+    smallest_before: int | None = None
     published_only: bool = False
     who_is_who: Literal["audit file", "ledger"] = "audit file"
+    findings: tuple[Finding, ...] = ()
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -92,7 +98,9 @@ class Report:
             fingerprints=(),
             peoples_ncp=None,
             lower_bound=None,
+            smallest_before=None,
             published_only=True,
+            findings=(),
         )
 
     @property
@@ -142,6 +150,7 @@ class Report:
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
+            **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
         }
 
     def _told_losses(self) -> dict[str, Any]:
