@@ -123,7 +123,7 @@ def frame_source(frame: object) -> FrameSource:
     return FrameSource(column, tuple(names), index | {name for name in named if name in names})
 
 
-def _collected(frame: object) -> object:
+def _collected(frame: Any) -> Any:
     """Return a frame of what holds its records otherwise: a lazy frame, an array of NumPy, columns or records."""
     if isinstance(frame, pl.LazyFrame):
         try:
