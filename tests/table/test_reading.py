@@ -319,7 +319,10 @@ class TestRoles:
         file = write("age,sex,ill\n1,2,SECRET\n")
         meant = f"{written!r} (did you mean 'age'?); available are 'age', 'sex', 'ill'"
         one = only_problem(file, Schema(quasi_identifying=[written], others="drop"), SchemaError)
-        assert one == f"people.csv: no column of the schema is in the table: {meant}"
+        # A name with other letters is offered only beside names that are certain: it may be a cell of a record.
+        is_shown = written.lower() != "agee"
+        assert (one == f"people.csv: no column of the schema is in the table: {meant}") is is_shown
+        assert is_shown or "'age'" not in one
         several = Schema(quasi_identifying=[written, "sex"], sensitive=["ill"])
         assert problems(file, several, SchemaError)[0] == f"people.csv: missing column(s): {meant}"
 
