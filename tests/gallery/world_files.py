@@ -87,7 +87,7 @@ LAYOUTS = [
     w("null bytes at the end", PLAIN.encode() + bytes(512), "asked"),
     w("no header", BODY, "refused", r"source\.header=false"),
     w("no header, semicolons", text(NAMES, CELLS, ";").split("\n", 1)[1], "refused", r"source\.header=false"),
-    World("no header, a cell that is nearly a name", file("Page,31,flu\nSmith,45,cold\n" * 9), {"age": []}, "refused", r"^((?!Page).)*source\.header=false"),
+    World("no header, a cell that is nearly a name", file("Page,31,flu\nSmith,45,cold\n" * 9), {"age": ["Page", "Smith"]}, "refused", r"source\.header=false"),
     w("no header, said", BODY, header=False, columns=NAMES),
     w("names in capitals", PLAIN.replace("age", "AGE", 1), "refused", "did you mean"),
     w("names twice", PLAIN.replace("city", "age", 1), "refused", "same name"),

@@ -14,7 +14,7 @@ from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
-_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays", "missing")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
@@ -146,6 +146,8 @@ class Column(PolicyPart):
         How dates are written, such as dd.mm.yyyy.
     strays
         Whether text among numbers or dates counts as missing.
+    missing
+        Values that stand for a missing one in this column, such as 999.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -158,6 +160,7 @@ class Column(PolicyPart):
     unit: str | None = None
     dates: str | tuple[str, ...] | None = None
     strays: Literal["missing"] | None = None
+    missing: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:

@@ -750,8 +750,19 @@ def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReadin
     ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
     declare.
     """
+    if attribute.missing:
+        reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)
-    return typed._replace(values=_canonical(typed.values)) if typed.values.dtype.is_float() else typed
+    values = _canonical(typed.values) if typed.values.dtype.is_float() else typed.values
+    return typed._replace(values=_without_marks(values, attribute.missing) if attribute.missing else values)
+
+
+def _without_marks(values: pl.Series, marks: Sequence[str]) -> pl.Series:
+    """Count numbers as missing that are written as a mark, however a typed source or a file writes them."""
+    if not values.dtype.is_numeric():
+        return values
+    numbers = pl.Series(marks, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    return values.set(values.cast(pl.Float64).is_in(numbers.to_list()).fill_null(False), None)
 
 
 def _canonical(values: pl.Series) -> pl.Series:
