@@ -264,7 +264,7 @@ def _table(
         wished_l,
         from_text & {*kinds},
         keyless,
-        remarks,
+        (*getattr(source, "remarks", ()), *remarks),
         assignment.passing,
         orders,
         getattr(source, "value_codes", {}),
