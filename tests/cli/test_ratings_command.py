@@ -20,7 +20,9 @@ def survey(tmp_path: Path) -> Path:
 
 
 def run(*words: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["check", "--kind", "ratings", *(str(word) for word in words[1:])], prog_name="sfumato")
+    result = CliRunner().invoke(
+        app, ["check", "--kind", "ratings", *(str(word) for word in words[1:])], prog_name="sfumato"
+    )
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -173,7 +173,7 @@ def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("anonymize",), ("anonymize", "--kind", "private-marginals"), ("series", "append"), ("series", "withdraw"), ("anonymize", "--kind", "sets")],
+    [("anonymize",), ("anonymize", "--kind", "private-marginals"), ("series", "append"), ("series", "withdraw")],
 )
 def test_commands_name_what_ends_them(words: tuple[str, ...]) -> None:
     assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help"], terminal_width=200).output
@@ -214,7 +214,8 @@ def test_an_interruption_says_what_is_spent(place: Path) -> None:
     driver.start_ledger(place)
     budget = str(place / "private" / "budget.json")
     pl.DataFrame({"sex": ["f", "m"] * 20}).write_csv(place / "t.csv")
-    words = ["anonymize", "--kind", "private-marginals", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1", "--ledger", budget]
+    words = ["anonymize", "--kind", "private-marginals", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1"]
+    words += ["--ledger", budget]
     words += ["--domain", "sex=f,m", "--out", str(place / "out")]
     with patch("sfumato.kinds.noisy_counts.make.solve_private", side_effect=KeyboardInterrupt):
         done = CliRunner().invoke(app, words)

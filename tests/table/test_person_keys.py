@@ -215,7 +215,14 @@ def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("who,item\nA1,a\na1,b\nB1,a\nB1,b\n")
     for words in (
         ["check", "--kind", "ratings", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1"],
-        ["anonymize", "--kind", "ratings", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1", "--out", str(tmp_path / "r")],
+        [
+            "anonymize",
+            "--kind",
+            "ratings",
+            str(tmp_path / "r.csv"),
+            *"-k 2 --epsilon 1 --out".split(),
+            str(tmp_path / "r"),
+        ],
         ["check", "--kind", "sets", str(tmp_path / "s.csv"), "-m", "2"],
         ["anonymize", "--kind", "sets", str(tmp_path / "s.csv"), "-k", "2", "-m", "2", "--out", str(tmp_path / "s")],
     ):

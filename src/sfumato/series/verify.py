@@ -46,9 +46,7 @@ class Head:
         """Look for a head in a folder. Raises ``PolicyError`` when it is no sha256."""
         found = text.strip().lower().removeprefix("sha256").strip(" :")
         if not re.fullmatch(r"[0-9a-f]{64}", found):
-            raise PolicyError(
-                "head: must be a sha256, 64 hexadecimal digits, as series append and verify print it"
-            )
+            raise PolicyError("head: must be a sha256, 64 hexadecimal digits, as series append and verify print it")
         there = (0, *series.numbers)
         for number, following in zip(there, (*there[1:], None), strict=True):
             if series.hash_of(number) == found:

@@ -261,7 +261,8 @@ def files(tmp_path):
 
 
 def test_the_command(files):
-    words = ["measure", "--what", "columns", *files, "--weights", "weight", "--regress", "pay=age,town", "--contingency", "town,ill"]
+    words = ["measure", "--what", "columns", *files, "--weights", "weight", "--regress", "pay=age,town"]
+    words += ["--contingency", "town,ill"]
     told = CliRunner().invoke(app, words)
     assert told.exit_code == 0, told.output
     for part in ("by weights 'weight'", "standard deviation", "town by ill, before > after", "pay on age, town"):
@@ -274,7 +275,8 @@ def test_the_command(files):
     one = CliRunner().invoke(app, ["measure", "--what", "columns", *files, "--column", "ill"])
     assert "most frequent" in one.stdout
     assert "pay" not in one.stdout
-    weighed = CliRunner().invoke(app, ["measure", "--what", "utility", *files, "--weights", "weight", "--queries", "20", "--json"])
+    useful = ["measure", "--what", "utility", *files, "--weights", "weight", "--queries", "20", "--json"]
+    weighed = CliRunner().invoke(app, useful)
     assert json.loads(weighed.stdout)["weights"] == "weight"
 
 

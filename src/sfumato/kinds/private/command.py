@@ -111,7 +111,8 @@ def declared_policy(
         "output": {"format": format},
     }
     kind_words = KindWords(words.policy, {}, parts, found, plain, words.settings)
-    named = {(key, name): f"--{name}" for name in part} | {(key, "marginals"): "--marginal", (key, "levels"): "--level"}
+    named: dict[tuple[str | int, ...], str] = {(key, name): f"--{name}" for name in part}
+    named |= {(key, "marginals"): "--marginal", (key, "levels"): "--level"}
     return kind_policy_of(kind_words, kind.from_mapping, {**OPTIONS, **named, **names}, ADVICE)
 
 
