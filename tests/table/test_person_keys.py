@@ -220,7 +220,7 @@ def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
             "--kind",
             "ratings",
             str(tmp_path / "r.csv"),
-            *"-k 2 --epsilon 1 --out".split(),
+            *("-k", "2", "--epsilon", "1", "--out"),
             str(tmp_path / "r"),
         ],
         ["check", "--kind", "sets", str(tmp_path / "s.csv"), "-m", "2"],
