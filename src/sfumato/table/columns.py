@@ -660,8 +660,9 @@ def _about_zeros(name: str) -> InputError:
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
+    names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
     return InputError(
-        f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}; correct "
+        f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}{names}; correct "
         f"them, give their text with --set source.missing=TEXT, make such texts missing values "
         f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
     )
