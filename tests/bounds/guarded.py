@@ -27,7 +27,7 @@ LOWERED = {
     "sfumato.kernels.mondrian.items": {"MOST": 8, "RUNS": 4, "BITMAP_CODES": 12},
     "sfumato.kernels.mondrian.mondrian": {"SAMPLE": 16},
     "sfumato.kernels.mondrian.scores": {"PLANES": 1},
-    "sfumato.kernels.points.point_tree": {"LEAF": 2},
+    "sfumato.kernels.point_tree": {"LEAF": 2},
     "sfumato.kernels.ratings.proximate": {"LEAF": 2},
     "sfumato.kernels.series.meeting": {"AT_ONCE": 8},
     "sfumato.published.checks.slices.layout": {"_RARE": 2},

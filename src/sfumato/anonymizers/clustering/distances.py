@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.tree import Hierarchy
-from sfumato.kernels.clustering.class_loss import ClassLoss, doubled_gaps
+from sfumato.kernels.clustering.class_members import ClassLoss, doubled_gaps
 from sfumato.kernels.types import NUMERIC, SET, TREE
 from sfumato.options import Limit
 from sfumato.table.encoding import EncodedAttribute

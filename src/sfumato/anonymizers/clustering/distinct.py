@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sfumato.anonymizers.clustering.distances import Distance, class_loss
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.classes.partition import Partition, distinct_records
-from sfumato.kernels.clustering.class_loss import ClassLoss
-from sfumato.kernels.clustering.class_members import complete, nearest_member_classes
+from sfumato.kernels.clustering.class_members import ClassLoss, complete, nearest_member_classes
 from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
 from sfumato.parallel import each
 from sfumato.randomness import permutation

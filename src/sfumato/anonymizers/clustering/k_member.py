@@ -18,7 +18,7 @@ from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.k_member import grow_classes
+from sfumato.kernels.clustering.greedy import grow_classes
 from sfumato.options import Limit, Names
 from sfumato.randomness import permutation
 

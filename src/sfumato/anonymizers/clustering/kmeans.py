@@ -18,8 +18,8 @@ from sfumato.anonymizers.clustering.numeric import (
     numeric_space,
 )
 from sfumato.anonymizers.parts import BlockSize
-from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.points.point_tree import PointTree, plant_points
+from sfumato.kernels.point_clusters import assign_points, move_centres, spread_start
+from sfumato.kernels.point_tree import PointTree, plant_points
 from sfumato.options import Limit, Names
 from sfumato.parallel import each
 from sfumato.randomness import permutation

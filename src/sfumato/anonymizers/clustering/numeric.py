@@ -20,8 +20,8 @@ from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition, distinct_records
 from sfumato.errors import PolicyError
-from sfumato.kernels.points.mdav import mdav, v_mdav
-from sfumato.kernels.points.point_tree import merge_classes, nearest_items, plant_points
+from sfumato.kernels.point_clusters import mdav, v_mdav
+from sfumato.kernels.point_tree import merge_classes, nearest_items, plant_points
 from sfumato.options import Limit, Names
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable

@@ -13,7 +13,7 @@ from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_re
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
-from sfumato.kernels.clustering.one_pass import Centroids, centroids_of, join_nearest_class, linked, own_distances
+from sfumato.kernels.clustering.greedy import Centroids, centroids_of, join_nearest_class, linked, own_distances
 from sfumato.options import Names
 from sfumato.randomness import permutation
 

@@ -30,7 +30,7 @@ from sfumato.classes.population import people_of_regions
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import Levels
-from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
+from sfumato.kernels.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, rule_arrays
 from sfumato.models.protocol import TOLERANCE, PrivacyModel

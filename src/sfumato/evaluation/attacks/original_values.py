@@ -30,7 +30,7 @@ from sfumato.evaluation.attacks.placement import (
     sum_by_code,
 )
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import (
+from sfumato.kernels.linking import (
     covering_classes,
     fitting_pairs,
     fitting_weight,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
+from sfumato.kernels.clustering.class_members import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds

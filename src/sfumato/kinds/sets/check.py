@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.kernels.ratings.rows import rows_of
-from sfumato.kernels.sets.support import combination_keys, relabelled_rows
+from sfumato.kernels.sets import combination_keys, relabelled_rows
 from sfumato.kinds.sets.sets import Sets, named_items
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity

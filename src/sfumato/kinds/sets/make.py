@@ -17,11 +17,11 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.hierarchy.tree import Level
-from sfumato.kernels.sets.rare import rare_combinations
-from sfumato.kernels.sets.support import (
+from sfumato.kernels.sets import (
     common_records,
     covering_items,
     postings,
+    rare_combinations,
     relabelled_rows,
     rows_led_by,
     still_rare,

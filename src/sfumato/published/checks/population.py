@@ -14,7 +14,6 @@ from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.kernels.linking.presence import covered_people, extremes, summed_shares
 from sfumato.numbers import counted
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode
@@ -75,8 +74,10 @@ def covered_population(
     value and by ``*``. Raises ``SfumatoError`` when the population lacks a column, or when labels cannot be read or
     cover nobody; also for class means, which cover nobody in particular.
 
-    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.presence.covered_people`.
+    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.covered_people`.
     """
+    from sfumato.kernels.linking import covered_people  # only models of a population need it
+
     ground = _coverage(published, names, population, recoding)
     return covered_people(ground.people, ground.weights, *ground.classes)
 
@@ -88,6 +89,8 @@ def presence(
 
     Parameters are those of :func:`covered_population`, and the records of each class, int64 (c,).
     """
+    from sfumato.kernels.linking import covered_people, extremes, summed_shares
+
     ground = _coverage(published, names, population, recoding)
     covered = covered_people(ground.people, ground.weights, *ground.classes)
     sums = summed_shares(ground.people, sizes / np.maximum(covered, 1), *ground.classes)

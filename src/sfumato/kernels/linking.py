@@ -1,4 +1,6 @@
-"""Which published classes fit each person of a register, and what their records say.
+"""Links from people to published classes: who fits, who has which value, how sure it is that somebody is there.
+
+Which published classes fit each person of a register, and what their records say.
 
 Letters: m people, q shared attributes, c classes, g labels of all attributes together, r runs of all labels together,
 w words of 64 classes, v sensitive values, z non-zero (class, value) pairs.
@@ -6,6 +8,18 @@ w words of 64 classes, v sensitive values, z non-zero (class, value) pairs.
 A label covers the codes of its attribute in one or more runs, ``low .. high`` each. A table of bits has a row per code,
 one bit per class that covers it, so that 64 classes are tested at a time. Where an attribute has too many codes for
 that, neighbouring codes share a row, and the classes that are left are tested once more, one by one.
+
+Who has which sensitive value inside a bucket: chances over all ways to hand out the bucket's values.
+
+Letters: b buckets, n rows of all buckets together, z pairs of a bucket and a distinct value of it, e entries: pairs of
+a row and a value of its bucket, row after row, values in the order of the bucket's list.
+
+A way to hand out the values weighs the product of the entries' weights; each value is handed out as often as the bucket
+has it. Small buckets are worked out exactly, by going through the numbers of values handed out to the first rows, from
+both ends; in larger ones rows and values are scaled in turn until both sums are right (Sinkhorn), which is the usual
+approximation.
+
+How surely people are in a published table, by the classes that cover them..
 """
 
 from __future__ import annotations
@@ -15,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.kernels.bits import EMPTY, ONE, lowest, single, without_lowest
-from sfumato.kernels.jit import borrowing, inlined, linear, sized
-from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, Words, int64
+from sfumato.kernels.jit import borrowing, inlined, kernel, linear, sized
+from sfumato.kernels.types import Codes, Flags, Floats, Int32s, Int64s, Words, int64
 
 # The published classes that are nearest to each person, by distances that are summed over attributes.
 #
@@ -368,3 +382,212 @@ def fitting_pairs(people: Int32s, coverage: ClassCoverage, table: Words) -> tupl
             person_of[found], class_of[found] = person, fitting[place]
             found += 1
     return person_of[:found].copy(), class_of[:found].copy()
+
+
+@kernel
+def matching_chances(rows: Int64s, values: Int64s, counts: Int64s, weights: Floats, exact: int, rounds: int) -> Floats:
+    """Work out the chance of each entry.
+
+    rows, values : int64 (b + 1,), rows and values of each bucket. counts : int64 (z,), how often each value is in its
+    bucket; they add up to the bucket's rows. weights : float64 (e,), above 0. exact : most states of a bucket, the
+    product of count + 1 over its values, that are gone through. rounds : of scaling. Returns float64 (e,): the chances
+    of a row add up to 1, those of a value to its count. Cost O(e · rounds), or O(states · values) where that is exact.
+    """
+    chances = np.empty(len(weights))
+    first = 0
+    for bucket in range(len(rows) - 1):
+        height, width = rows[bucket + 1] - rows[bucket], values[bucket + 1] - values[bucket]
+        held = counts[values[bucket] : values[bucket + 1]]
+        block = weights[first : first + height * width].reshape(height, width)
+        chances_of_block = chances[first : first + height * width].reshape(height, width)
+        states = _states(held, exact)
+        if states <= exact:
+            _count_exactly(held, block, chances_of_block, states)
+        else:
+            _scale(held, block, chances_of_block, rounds)
+        first += height * width
+    return chances
+
+
+@inlined
+def _states(held: Int64s, most: int) -> int:
+    """Return the number of states of a bucket, or one more than `most`."""
+    states = 1
+    for count in held:
+        states *= count + 1
+        if states > most:
+            return most + 1
+    return states
+
+
+@inlined
+def _count_exactly(held: Int64s, block: Floats, chances: Floats, states: int) -> None:
+    """Write the chances of one bucket; a state is how often each value was handed out, as a number of mixed base."""
+    width = len(held)
+    strides = np.ones(width + 1, dtype=np.int64)
+    for value in range(width):
+        strides[value + 1] = strides[value] * (held[value] + 1)
+    ahead, behind = np.zeros(states), np.zeros(states)
+    handed = np.zeros(width, dtype=np.int64)
+    ahead[0], behind[states - 1] = 1.0, 1.0
+    row = 0
+    for state in range(states - 1):
+        for value in range(width):
+            if handed[value] < held[value]:
+                ahead[state + strides[value]] += ahead[state] * block[row, value]
+        row += _step_up(handed, held)
+    chances[:] = 0.0
+    for state in range(states - 2, -1, -1):
+        row += _step_down(handed, held)
+        for value in range(width):
+            if handed[value] < held[value]:
+                onwards = block[row, value] * behind[state + strides[value]]
+                behind[state] += onwards
+                chances[row, value] += ahead[state] * onwards / ahead[states - 1]
+
+
+@inlined
+def _step_up(handed: Int64s, held: Int64s) -> int:
+    """Go to the next state and return by how much the number of values handed out changes."""
+    change = 0
+    for value in range(len(held)):
+        if handed[value] < held[value]:
+            handed[value] += 1
+            return change + 1
+        change -= handed[value]
+        handed[value] = 0
+    return change
+
+
+@inlined
+def _step_down(handed: Int64s, held: Int64s) -> int:
+    """Go to the state before and return by how much the number of values handed out changes."""
+    change = 0
+    for value in range(len(held)):
+        if handed[value] > 0:
+            handed[value] -= 1
+            return change - 1
+        change += held[value]
+        handed[value] = held[value]
+    return change
+
+
+@inlined
+def _scale(held: Int64s, block: Floats, chances: Floats, rounds: int) -> None:
+    """Write the chances of one bucket by scaling values to their counts and rows to 1 in turn."""
+    chances[:] = block
+    for _ in range(rounds):
+        for value in range(len(held)):
+            total = 0.0
+            for row in range(len(chances)):
+                total += chances[row, value]
+            for row in range(len(chances)):
+                chances[row, value] *= held[value] / total
+        for row in range(len(chances)):
+            total = 0.0
+            for value in range(len(held)):
+                total += chances[row, value]
+            for value in range(len(held)):
+                chances[row, value] /= total
+
+
+# How many people each published class covers.
+#
+# Letters: m distinct people, q attributes, c classes, g labels of all attributes together, r runs of all labels
+# together, z codes of all attributes together, w words of 64 classes.
+
+
+@kernel
+def covered_people(
+    people: Codes, weights: Int64s, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s, words: int
+) -> Int64s:
+    """Count the people whose every code is covered by the labels of a class; int64 (c,).
+
+    people : unsigned (m, q). weights : int64 (m,), people behind each. label_of : int64 (c, q), labels numbered through
+    all attributes. runs : int64 (g + 1,), label ``i`` covers the codes ``low .. high`` of the runs
+    ``runs[i] .. runs[i+1]-1``, int32 (r,) twice, empty where high is below low; the runs of a label share no code.
+    rows : int64 (q + 1,), before the codes of each attribute. words : w at a time, so that memory stays at 8 z w bytes.
+    Cost O(m · q · c / 64 + covered pairs of a class and a code + covered pairs of a class and a person).
+    Ends: each round clears a bit.
+    """
+    counted = np.zeros(len(label_of), dtype=np.int64)
+    table = np.empty((rows[-1], words), dtype=np.uint64)
+    for first in range(0, len(label_of), 64 * words):
+        beyond = min(first + 64 * words, len(label_of))
+        tabulate(table, first, beyond, label_of, runs, low, high, rows)
+        for person in range(len(people)):
+            for word in range((beyond - first + 63) // 64):
+                fitting = table[rows[0] + people[person, 0], word]
+                for attribute in range(1, people.shape[1]):
+                    fitting = fitting & table[rows[attribute] + people[person, attribute], word]
+                while fitting != EMPTY:
+                    counted[first + 64 * word + lowest(fitting)] += weights[person]
+                    fitting = without_lowest(fitting)
+    return counted
+
+
+@inlined
+def tabulate(
+    table: Words, first: int, beyond: int, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s
+) -> None:
+    """Set, for every code, the bits of the classes ``first .. beyond-1`` that cover it."""
+    table[:] = EMPTY
+    for owner in range(first, beyond):
+        word, bit = (owner - first) >> 6, single((owner - first) & 63)
+        for attribute in range(label_of.shape[1]):
+            label = label_of[owner, attribute]
+            for run in range(runs[label], runs[label + 1]):
+                for code in range(low[run], high[run] + 1):
+                    table[rows[attribute] + code, word] |= bit
+
+
+@kernel
+def summed_shares(
+    people: Codes, shares: Floats, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s, words: int
+) -> Floats:
+    """Sum the shares of the classes that cover each person, in the order of the classes; float64 (m,).
+
+    shares : float64 (c,). All else, and the cost, as :func:`sfumato.kernels.linking.covered_people`.
+    Ends: each round clears a bit.
+    """
+    sums = np.zeros(len(people), dtype=np.float64)
+    table = np.empty((rows[-1], words), dtype=np.uint64)
+    for first in range(0, len(label_of), 64 * words):
+        beyond = min(first + 64 * words, len(label_of))
+        tabulate(table, first, beyond, label_of, runs, low, high, rows)
+        for person in range(len(people)):
+            for word in range((beyond - first + 63) // 64):
+                fitting = table[rows[0] + people[person, 0], word]
+                for attribute in range(1, people.shape[1]):
+                    fitting = fitting & table[rows[attribute] + people[person, attribute], word]
+                while fitting != EMPTY:
+                    sums[person] += shares[first + 64 * word + lowest(fitting)]
+                    fitting = without_lowest(fitting)
+    return sums
+
+
+@kernel
+def extremes(
+    people: Codes, sums: Floats, label_of: Int64s, runs: Int64s, low: Int32s, high: Int32s, rows: Int64s, words: int
+) -> tuple[Floats, Floats]:
+    """Return the smallest and the largest sum of the people whom each class covers, float64 (c,) each.
+
+    sums : float64 (m,). A class that covers nobody has infinity and 0. Ends: each round clears a bit.
+    """
+    least = np.full(len(label_of), np.inf)
+    most = np.zeros(len(label_of), dtype=np.float64)
+    table = np.empty((rows[-1], words), dtype=np.uint64)
+    for first in range(0, len(label_of), 64 * words):
+        beyond = min(first + 64 * words, len(label_of))
+        tabulate(table, first, beyond, label_of, runs, low, high, rows)
+        for person in range(len(people)):
+            for word in range((beyond - first + 63) // 64):
+                fitting = table[rows[0] + people[person, 0], word]
+                for attribute in range(1, people.shape[1]):
+                    fitting = fitting & table[rows[attribute] + people[person, attribute], word]
+                while fitting != EMPTY:
+                    owner = first + 64 * word + lowest(fitting)
+                    least[owner] = min(least[owner], sums[person])
+                    most[owner] = max(most[owner], sums[person])
+                    fitting = without_lowest(fitting)
+    return least, most

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.kernels.jit import inlined, kernel, sized
 from sfumato.kernels.predicates import RuleArrays, holds
-from sfumato.kernels.signatures import elements
+from sfumato.kernels.store import elements
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
 
 LEAF = 12

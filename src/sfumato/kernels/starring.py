@@ -630,7 +630,7 @@ def _may_go(item: int, before: int, after: int, shown: ItemSets) -> bool:
 
 # Stars that match every value: a few starred records serve all others of their group.
 #
-# Letters: m distinct records, p patterns, g groups; see :mod:`sfumato.kernels.stars.starring`.
+# Letters: m distinct records, p patterns, g groups; see :mod:`sfumato.kernels.starring`.
 
 
 @kernel
