@@ -25,7 +25,7 @@ from sfumato.evaluation.utility.correlations import correlations
 from sfumato.evaluation.utility.joint import original_joint, read_joint
 from sfumato.evaluation.utility.queries import domains_of
 from sfumato.published import Published
-from sfumato.published.sliced import SlicedTable
+from sfumato.published.apart import SlicedTable
 from sfumato.table.encoding import encode
 
 NAME = "overlapping"

@@ -30,7 +30,7 @@ LOWERED = {
     "sfumato.kernels.point_tree": {"LEAF": 2},
     "sfumato.kernels.ratings.proximate": {"LEAF": 2},
     "sfumato.kernels.series.meeting": {"AT_ONCE": 8},
-    "sfumato.published.checks.slices.layout": {"_RARE": 2},
+    "sfumato.published.checks.slice_layout": {"_RARE": 2},
 }
 """Sizes from which on other kernels run, and what they are lowered to, by the module that defines them."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.distinct import lower_bound
 from sfumato.dossier.decisions import Decision
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.errors import PolicyError, VerificationError
@@ -35,7 +35,7 @@ from sfumato.progress import Progress, silent
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import Description, build_model, versions
 from sfumato.release.loss_report import loss_figures

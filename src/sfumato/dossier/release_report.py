@@ -21,7 +21,7 @@ from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release

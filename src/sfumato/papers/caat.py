@@ -11,10 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering import caat as caat_algorithm
+from sfumato.anonymizers.clustering import greedy
 from sfumato.anonymizers.clustering import kaca as kaca_algorithm
-from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, HeightDistance, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.metrics import normalized_certainty_penalty
@@ -167,7 +166,7 @@ def _caat(table: EncodedTable, k: int, seed: int) -> dict[str, Any]:
     began = time.thread_time()
     records = collapse_records(start, HeightDistance())
     first = int(np.random.default_rng(seed).integers(len(records.weights)))
-    found = caat_algorithm.caat_classes(records, first, "widen", "all", frozen=False)
+    found = greedy.caat_classes(records, first, "widen", "all", frozen=False)
     seconds = time.thread_time() - began
     least, most = plain_caat(found.class_of, records.record_of, found.count)
     return _figures(records, found.class_of, found.count, seconds, found.looked, least, most)

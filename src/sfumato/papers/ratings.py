@@ -15,7 +15,7 @@ from sfumato.errors import InputError
 from sfumato.kinds.ratings.check import Satisfaction, SearchName, check_ratings
 from sfumato.kinds.ratings.ratings import Ratings, SensitiveIssues
 from sfumato.kinds.ratings.reading import read_ratings
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
 from sfumato.papers.experiment import Curve, Setting, beside_paper, curve_of, ends, lies_below, rises, run_all

@@ -14,8 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.sbc import SBC
-from sfumato.anonymizers.full_domain.datafly import Datafly
-from sfumato.anonymizers.full_domain.incognito import Incognito
+from sfumato.anonymizers.full_domain.incognito import Datafly, Incognito
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.hierarchy import HierarchyTable
 from sfumato.numbers import figure, percent

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.kmeans import KMeans
+from sfumato.anonymizers.clustering.numeric import KMeans
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.evaluation.attacks.linking_attack import linking_attack

@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 
 # Parts that the reports of all kinds of releases share, as lines of text.
 

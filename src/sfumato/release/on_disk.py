@@ -30,7 +30,7 @@ from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
-from sfumato.models.whole_table import whole_table_models
+from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy

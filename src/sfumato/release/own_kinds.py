@@ -16,8 +16,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.rows import suppression_check
+from sfumato.published.checks.generalized import Verification, suppression_check
 from sfumato.release.agreement import (
     Difference,
     PublishedPolicy,

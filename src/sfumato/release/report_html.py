@@ -9,7 +9,7 @@ from sfumato.metrics.losses_html import loss_parts
 from sfumato.notebook import Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.verification_html import check_table
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.release.loss_report import Report
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published import KINDS, Published, SlicedTable, sensitive_names
-from sfumato.published.protocol import structure_columns
-from sfumato.published.roles import named
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
+from sfumato.published.protocol import named, structure_columns
 from sfumato.release.description import Description, TableFacts
 from sfumato.release.transaction import unportable
 from sfumato.table.reading import read_written

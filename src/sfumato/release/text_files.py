@@ -17,7 +17,7 @@ import polars as pl
 from sfumato.errors import VerificationError
 from sfumato.models.checks import Check, Outcome
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.release.agreement import FILE
 from sfumato.release.description import TableFacts, is_own_kind, unambiguous
 from sfumato.release.formulas import formula_problems

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import group_rows
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.rows import group_rows
 from sfumato.release.description import Description, described_models
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.errors import VerificationError
 from sfumato.hierarchy import Hierarchy
 from sfumato.published import PublishedTable
-from sfumato.published.checks.rows import group_rows
+from sfumato.published.checks.generalized import group_rows
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.table_files import assemble_tables

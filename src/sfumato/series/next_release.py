@@ -27,11 +27,10 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.says import limits_of_values, smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
-from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.generalized import Verification, group_rows
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.rows import group_rows
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.randomness import permutation
 from sfumato.registry import loaded
 from sfumato.release.description import Description, TableFacts, build_model, described_models

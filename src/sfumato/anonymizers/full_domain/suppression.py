@@ -37,7 +37,7 @@ from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.reference import is_fixed
 from sfumato.models.rule_traits import lasting, ruled, smallest
 from sfumato.models.says import of_population
-from sfumato.models.whole_table import WholeTableModel, left_after, whole_table_models
+from sfumato.models.sensitive import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
 from sfumato.table.reading import value_keys
 

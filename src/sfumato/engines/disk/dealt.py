@@ -23,8 +23,7 @@ from sfumato.engines.disk.publishing import (
     part_of,
     rows_of_parts,
 )
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET
+from sfumato.published.apart import BUCKET, COUNT
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.large.coding import CodedColumn, LargeTable

@@ -43,8 +43,7 @@ from sfumato.published import (
     RandomizedTable,
     SlicedTable,
 )
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
 from sfumato.table.schema import text_of

@@ -29,8 +29,7 @@ from sfumato.evaluation.utility.spreads import (
 from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.row_order import settled_order

@@ -293,7 +293,7 @@ def begin_caat(weights: Int64s, first: int, k: int, tree: RecordTree, loss: Clas
 
 
 @kernel
-def grow_classes(
+def grow_from_far(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, most: int, tree: RecordTree,
     loss: ClassLoss, rules: RuleArrays, growth: Growth,
 ) -> None:  # fmt: skip

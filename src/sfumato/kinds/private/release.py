@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from sfumato.kinds.private.check import Domain, SeriesSpent
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
 from sfumato.release.kind_report import occasion_lines, promise_lines, section

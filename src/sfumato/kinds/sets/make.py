@@ -32,7 +32,7 @@ from sfumato.kinds.sets.release import SetRelease
 from sfumato.kinds.sets.sets import Sets, order_sets
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.numbers import counted, percent
 from sfumato.options import Count, Seed, check_arguments
 from sfumato.progress import Progress, shown, silent, thread_count

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import VerificationError
 from sfumato.kinds.sets.check import ITEM, RECORDS, SETS, PublishedSets, set_verification
 from sfumato.kinds.sets.policy import SetPolicy
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification

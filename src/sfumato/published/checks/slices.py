@@ -23,7 +23,8 @@ from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.says import says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
-from sfumato.published.checks.slices.layout import (
+from sfumato.published.apart import BUCKET, Columns, SlicedTable, labels_of
+from sfumato.published.checks.slice_layout import (
     SliceLayout,
     as_text,
     joined_shares,
@@ -37,7 +38,6 @@ from sfumato.published.checks.slices.layout import (
     shared_attributes,
     slice_index,
 )
-from sfumato.published.sliced import BUCKET, Columns, SlicedTable, labels_of
 from sfumato.table.distinct import distinct_of
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import exactly
@@ -56,7 +56,7 @@ def check_slices(
     their kinds and hierarchies. Returns: *holds*: for everybody who may be in the table. *broken*: for some record,
     whichever the records are. *undecidable*: broken only for people who may or may not be records; or there are too
     many to try. If columns share attributes, see
-    :func:`sfumato.published.checks.slices.slices.check_overlapping_slices`.
+    :func:`sfumato.published.checks.slices.check_overlapping_slices`.
 
     First come the groups: rows of a bucket that agree on what is beside the sensitive attribute. What a table says
     about somebody is a weighted mean of what their groups say, so if every group keeps the model, everybody is safe;
@@ -263,7 +263,7 @@ def _check_overlapping_slices(
     copies of an attribute contradict each other. *undecidable*: they match other buckets too, and it is not known which
     rows belong to whom; or columns cannot be joined.
 
-    Why rows that agree decide: see :func:`sfumato.published.checks.slices.layout.joined_shares`, which proves it. What
+    Why rows that agree decide: see :func:`sfumato.published.checks.slice_layout.joined_shares`, which proves it. What
     a table says about somebody over several buckets is a weighted mean of what each bucket says, whatever the weights.
     So the weights, which depend on the order of columns if columns form a circle, never matter. Cost O(n log n), and
     the rows joined.

@@ -21,7 +21,7 @@ from sfumato.models.rule_traits import TRAITS, mixing, shares
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent
-from sfumato.published.sliced import BUCKET, Columns, column_of
+from sfumato.published.apart import BUCKET, Columns, column_of
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.header import exactly
 
@@ -66,7 +66,7 @@ def joined_shares(
     *Guarantee.* The share is exact for an attacker who knows the values of one person and that the person is in the
     bucket, and to whom every original table that fits the published columns is equally likely. Proof: an original table
     fits if and only if it arises by adding rows of one column after the other, in the order of
-    :func:`sfumato.published.checks.slices.layout.join_order`, beside those before, by a bijection inside each class of
+    :func:`sfumato.published.checks.slice_layout.join_order`, beside those before, by a bijection inside each class of
     rows that agree in what is shared (what a column shares with all before stands in *one* of them). The number of
     bijections is the same whatever was done before, so they are independent and uniform, and a row is put beside
     another of its class with probability 1 / (size of the class). A person's values are found together with value s

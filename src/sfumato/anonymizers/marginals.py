@@ -29,8 +29,8 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says, smallest_allowed, speak_of
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables
-from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.marginals.marginals import concerned, is_acyclic, repeated_sets
+from sfumato.published.apart import COUNT
+from sfumato.published.checks.marginals import concerned, is_acyclic, repeated_sets
 from sfumato.recoding.notation import STAR, exact_texts, range_texts, set_texts
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.header import exactly

@@ -16,8 +16,7 @@ from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.models.says import says
 from sfumato.numbers import counted
-from sfumato.published.bucketized import COUNT
-from sfumato.published.marginal import MarginalTables
+from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.reading import read_written
