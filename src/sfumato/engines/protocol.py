@@ -71,6 +71,6 @@ class Engine(Protocol):
     ) -> PublishedTable:
         """Return the records named by `order`, in this order, with what their classes publish.
 
-        See :func:`sfumato.recoding.publish`; the order was drawn by whoever calls.
+        See :func:`sfumato.recoding.recode`; the order was drawn by whoever calls.
         """
         ...

@@ -20,8 +20,21 @@ from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, adult_attributes, complete_adult
-from sfumato.papers.experiment import Curve, Setting, agreed, beside_paper, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
+from sfumato.papers.reproduction import (
+    Claim,
+    Curve,
+    Panel,
+    Reproduction,
+    Setting,
+    agreed,
+    beside_paper,
+    curve_of,
+    ends,
+    headline,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table

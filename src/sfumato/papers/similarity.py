@@ -19,8 +19,20 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.hierarchy import HierarchyTable
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import complete_adult
-from sfumato.papers.experiment import Curve, Method, Setting, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import PRINTED, Claim, Panel, Reproduction
+from sfumato.papers.reproduction import (
+    PRINTED,
+    Claim,
+    Curve,
+    Method,
+    Panel,
+    Reproduction,
+    Setting,
+    curve_of,
+    ends,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema

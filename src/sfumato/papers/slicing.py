@@ -24,8 +24,7 @@ from sfumato.evaluation.utility.measure import measure_utility
 from sfumato.models import ProbabilisticLDiversity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, complete_adult
-from sfumato.papers.experiment import Setting, curve_of, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.reproduction import Claim, Panel, Reproduction, Setting, curve_of, run_all
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
 from sfumato.published.apart import labels_of
 from sfumato.recoding import TIGHT

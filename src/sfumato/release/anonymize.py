@@ -47,8 +47,6 @@ from sfumato.release.folding import (
     solution_for_people,
     solution_of_households,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.people import (
     PeopleBehind,
     allowed_solution,
@@ -66,6 +64,7 @@ from sfumato.release.problem import (
     repeated_notes,
 )
 from sfumato.release.release import Release
+from sfumato.release.reports import KindReport, Report
 from sfumato.release.task import STEPS, Arguments, Task, advice_on_columns, passing_notes, policy_of_call, read_for_call
 from sfumato.table.columns import parse_texts
 from sfumato.table.reading import read_population

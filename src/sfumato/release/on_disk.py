@@ -19,10 +19,8 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.engines.disk.dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.engines.disk.laying_out import BLOCK
-from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts, part_count
-from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
+from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
+from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.engines.protocol import Engine, LocalEngine
 from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
 from sfumato.metrics import measure_losses
@@ -68,12 +66,12 @@ from sfumato.release.formulas import (
     names_like_formulas,
     values_like_formulas,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, allowed_solution, carried, wish_notes
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
+from sfumato.release.reports import KindReport, Report
+from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
     one_record_problems,
@@ -82,7 +80,6 @@ from sfumato.release.task import (
     setting_problems,
     wished,
 )
-from sfumato.release.text_files import write_texts
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file

@@ -39,8 +39,7 @@ from sfumato.release.description import (
 )
 from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
-from sfumato.release.table_files import read_published_files
-from sfumato.release.text_files import stored_text_checks, text_checks
+from sfumato.release.table_files import read_published_files, stored_text_checks, text_checks
 from sfumato.release.transaction import MARK, no_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.reading import PopulationError

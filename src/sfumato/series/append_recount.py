@@ -21,9 +21,9 @@ from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import group_rows
 from sfumato.published.checks.recount import recount
 from sfumato.release.description import Description, described_models
+from sfumato.series.description import WITHDRAWAL
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.distinct import as_categories
 
 Rows = NDArray[np.int64]

@@ -33,7 +33,7 @@ from sfumato.published.checks.slice_layout import (
 )
 from sfumato.published.checks.slices import judge_slices
 from sfumato.randomness import another, permutation
-from sfumato.recoding.publish import carried_over, publish
+from sfumato.recoding.recode import carried_over, publish
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import Schema, is_measured

@@ -29,8 +29,8 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.generalized import RandomizedTable
 from sfumato.published.protocol import named
 from sfumato.release.formulas import Formulas
-from sfumato.release.kind_report import section
 from sfumato.release.own_kinds import save_own
+from sfumato.release.reports import section
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 

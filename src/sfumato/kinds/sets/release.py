@@ -19,8 +19,8 @@ from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.kind_report import KindReport
 from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.reports import KindReport
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:

@@ -107,7 +107,7 @@ class _Coverage(NamedTuple):
 
 
 def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding) -> _Coverage:
-    from sfumato.recoding.published import generalize_published
+    from sfumato.recoding.parsing import generalize_published
 
     schema = population.schema.quasi_identifying
     absent = [name for name in names if name not in schema]

@@ -15,14 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.dealt import CountedTable, DealtColumn, DealtTable
-from sfumato.engines.disk.publishing import (
-    LabelTables,
-    PublishedColumns,
-    labels_of_classes,
-    part_count,
-    part_of,
-    rows_of_parts,
-)
+from sfumato.engines.disk import LabelTables, PublishedColumns, labels_of_classes, part_count, part_of, rows_of_parts
 from sfumato.published.apart import BUCKET, COUNT
 from sfumato.table.distinct import Distinct, distinct_of
 from sfumato.table.encoding import EncodedTable

@@ -1,4 +1,6 @@
-"""Parts of a problem as tasks on Spark's workers.
+"""The engine of a Spark cluster: records counted there, classes found here by the unchanged algorithms.
+
+Parts of a problem as tasks on Spark's workers.
 
 A task is a pure function of one part. It may be lost, repeated, or run twice at the same time: every attempt finds the
 same solution, and nothing is drawn in it but from the seed that the part brings along.
@@ -171,7 +173,7 @@ def _task(solve: bytes, names: tuple[str, ...]) -> Callable[[Iterator[Any]], Ite
         trouble, solver = "", None
         try:
             # Its own module by name: what a worker has, not what was sent.
-            from sfumato.engines.spark.tasks import library_versions
+            from sfumato.engines.spark import library_versions
             from sfumato.errors import SfumatoError
 
             trouble = "" if library_versions() == names else unequal
