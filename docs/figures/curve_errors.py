@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.evaluation.attacks.verdicts import RELEVANT, BeliefCurve, Beliefs, curve_verdict, draw_curve, verdict_of
+from sfumato.evaluation.attacks.verdicts import RELEVANT, BeliefCurve, Beliefs, curve_verdict, draw_curve, judging_curve
 
 DRAWS = 1000
 SIZES = (50, 200, 1000, 5000)
@@ -45,7 +45,8 @@ def verdicts(drawn: Iterator[BeliefCurve]) -> tuple[Counter[str], float]:
     alone = 0
     for curve in drawn:
         found[curve_verdict(curve)] += 1
-        alone += any(verdict_of(look.inside, look.control) == "succeeds" for look in curve.looks if look.inside.people)
+        looks = [judging_curve(look.inside, look.control, None) for look in curve.looks if look.inside.people]
+        alone += any(curve_verdict(look) == "succeeds" for look in looks)
     return found, alone / DRAWS
 
 

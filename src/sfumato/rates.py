@@ -32,16 +32,7 @@ class Rate:
         For a sum of chances it is too wide rather than too narrow: nothing between 0 and 1 varies more than a yes or no
         with the same mean.
         """
-        if not self.people:
-            return 0.0, 1.0
-        z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-        spread = z * math.sqrt(self.share * (1 - self.share) / self.people + (z / (2 * self.people)) ** 2)
-        middle = self.share + z * z / (2 * self.people)
-        scale = 1 + z * z / self.people
-        # Without a success the low end is 0 exactly, and 1 the high end without a failure; rounding must not say else.
-        low = (middle - spread) / scale if self.successes > 0 else 0.0
-        high = (middle + spread) / scale if self.successes < self.people else 1.0
-        return max(0.0, low), min(1.0, high)
+        return interval_ends(self, (1 - CONFIDENCE) / 2)
 
     def to_dict(self) -> dict[str, float]:
         """Return plain values, for JSON."""
@@ -66,3 +57,23 @@ class Rate:
         return (
             f"{self.successes:.6g} of {self.people}, {100 * self.share:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)"
         )
+
+
+def interval_ends(rate: Rate, tail: float) -> tuple[float, float]:
+    """Return Wilson's interval, with a chance of `tail` beyond each end.
+
+    Examples
+    --------
+    >>> tuple(round(end, 4) for end in interval_ends(Rate(81, 263, 0.0), 0.025))
+    (0.2553, 0.3662)
+    """
+    n, share = rate.people, rate.share
+    if not n:
+        return 0.0, 1.0
+    z = -NormalDist().inv_cdf(tail)
+    spread = z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    middle, scale = share + z * z / (2 * n), 1 + z * z / n
+    # Without a success the low end is 0 exactly, and 1 the high end without a failure; rounding must not say else.
+    low = (middle - spread) / scale if rate.successes > 0 else 0.0
+    high = (middle + spread) / scale if rate.successes < n else 1.0
+    return max(0.0, low), min(1.0, high)

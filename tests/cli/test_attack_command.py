@@ -49,7 +49,7 @@ def run(*words: object) -> tuple[int, str, str]:
 
 
 def test_help_shows_an_example() -> None:
-    code, out, _ = run("--help")
+    code, out, _ = run("--help-all")
     assert code == 0
     assert "sfumato attack patients.csv --policy" in out.split("Example:")[1]
 

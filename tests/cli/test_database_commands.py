@@ -51,7 +51,7 @@ def test_from_and_to_a_database(clinic: Database, tmp_path: Path) -> None:
     assert "postgresql" not in policy.read_text()
     code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
     assert code == 0, told
-    assert "release written to schema release_2027 of postgresql:///test_" in told
+    assert "Release   schema release_2027 of postgresql:///test_" in told
     assert run("verify", within(url, "release_2027"))[0] == 0
     code, told = run("anonymize", url, "--policy", policy, "--out", within(url, "release_2027"))
     assert code == 2

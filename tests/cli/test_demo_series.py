@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,8 @@ def test_the_folder_can_be_attacked_and_recounted_again(played: tuple[Path, str]
         done = sfumato("series", "verify", way, "--ledger", f"{way}.ledger", folder=folder)
         assert done.exit_code == 0, done.output
         assert (folder / f"{way}.ledger").stat().st_mode & 0o777 == 0o700
-    assert max(map(len, text.splitlines())) <= 80
+    # How the program is called depends on where it is installed.
+    assert max(len(line) for line in text.splitlines() if sys.executable not in line) <= 80
 
 
 @pytest.mark.slow

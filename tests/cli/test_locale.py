@@ -35,7 +35,7 @@ def test_umlauts_in_names(program: list[str], encoding: dict[str, str], shown: s
     asked = ["--quasi", "größe", "--sensitive", "fuß", "-k", "3"]
     code, told = said(tmp_path, program, ["anonymize", "männer.csv", *asked, "--out", "für-andere"], **encoding)
     assert code == 0, told
-    assert f"written to {shown}" in told
+    assert f"Release   {shown}" in told
     code, told = said(tmp_path, program, ["verify", "für-andere"], **encoding)
     assert code == 0, told
     assert (tmp_path / "für-andere" / "data.csv").read_text(encoding="utf-8").startswith("größe,fuß")

@@ -34,7 +34,7 @@ def months(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("command", ["start", "append", "verify", "show"])
 def test_help_shows_an_example(command: str) -> None:
-    code, out, _ = run(command, "--help")
+    code, out, _ = run(command, "--help-all")
     assert code == 0
     assert "sfumato series append monthly/ february.csv" in out
 

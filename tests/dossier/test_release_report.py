@@ -225,7 +225,7 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
     assert {0, 1, 2} == set(order)
     for edition in ("internal", "public"):
         page = report.html(edition)
-        for words in (">beats guessing<", ">undecided<", ">no better than guessing<"):
+        for words in (">beats guessing<", ">undecided<", ">does no better than guessing<"):
             assert words in page
     internal = report.html("internal")
     assert "would decide it" in internal

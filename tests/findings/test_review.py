@@ -144,10 +144,14 @@ def test_the_order_of_records_decides_nothing(table: Path) -> None:
     assert sf.review(frame).to_dict() == sf.review(mixed).to_dict()
 
 
-def test_a_proposed_policy_publishes_at_once(table: Path) -> None:
+def test_a_proposed_policy_publishes_once_it_is_answered(table: Path) -> None:
     found = sf.review(table)
     policy_file = table.with_name("policy.toml")
     policy_file.write_text(proposed_policy(found))
+    assert sf.Policy.from_file(policy_file) == sf.Policy.propose(table)
+    assert "# Open: disease: " in policy_file.read_text()
+    answered = policy_file.read_text().replace("accept = []", 'accept = ["spellings:disease"]')
+    policy_file.write_text(answered)
     policy = sf.Policy.from_file(policy_file)
     release = sf.anonymize(sf.read_table(table, policy), policy, seed=1)
     assert [str(model) for model in policy.to_models()] != []

@@ -29,6 +29,18 @@ print(json.dumps([found.tolist(), sorted(TAKEN.read), sorted(TAKEN.compiled)]))
 """
 
 
+TELLING = """
+import atexit
+from sfumato.kernels.store import Store
+write = Store.write
+def telling(store, name, body):
+    if name.endswith(".code"):
+        atexit.register(print, name)
+    return write(store, name, body)
+Store.write = telling
+"""
+
+
 def environment(cache, **more):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SFUMATO", "NUMBA", "XDG"))}
     return {**kept, "PYTHONPATH": str(SOURCE), "SFUMATO_CACHE_DIR": str(cache), "SFUMATO_KERNELS": "compiled", **more}
@@ -146,14 +158,23 @@ def test_nothing_is_kept_where_that_is_wished(tmp_path):
 def test_several_processes_compile_at_once(tmp_path):
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", COMPILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+            [sys.executable, "-c", TELLING + COMPILE],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
         )
         for _ in range(3)
     ]
+    written = []
     for process in started:
         out, err = process.communicate()
-        assert json.loads(out)[0] == [0, 1, 3]
+        first, *more = out.splitlines()
+        assert json.loads(first)[0] == [0, 1, 3]
         assert err == b""
+        written += more
+    # Each kernel was compiled by one of them, and read by the others.
+    assert len(written) == len(set(written)) == len(list(tmp_path.glob("*/*.code")))
+    assert not list(tmp_path.glob("*/*.turn"))
     assert compiled_in(run(COMPILE, tmp_path)) == (KERNEL, [])
     assert not list(tmp_path.glob("*/*.tmp"))
 

@@ -19,6 +19,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from unittest.mock import patch
 
 import polars as pl
 
@@ -88,10 +89,10 @@ def source(place: Path) -> str:
 
 def save_parts(place: Path, seed: int, **how: str) -> None:
     """Write such a release in several parts, its codes on disk meanwhile; or on Spark, where it is said who writes."""
-    disk.PART = 15
     policy = sf.Policy.of(SEVERAL, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
     make = partial(anonymize_on_spark, **how) if how else sf.anonymize_on_disk
-    make(str(place / "in.parquet"), policy, place / "out", seed=seed, overwrite=seed > 1)
+    with patch.object(disk, "PART", 15):
+        make(str(place / "in.parquet"), policy, place / "out", seed=seed, overwrite=seed > 1)
 
 
 def save_by_spark(place: Path, written_by: str) -> None:

@@ -1,4 +1,4 @@
-"""The verdicts of all papers, quickly reproduced: held against a file, so that none changes unnoticed.
+"""The verdicts of all papers, reproduced in full: held against a file, so that none changes unnoticed.
 
 ``python -m papers.verdicts`` compares, with ``--write`` it rewrites the file. Verdicts on times are left out.
 """
@@ -19,8 +19,8 @@ Verdicts = dict[str, dict[str, str]]
 
 
 def of_paper(paper: str) -> dict[str, str]:
-    """Reproduce one paper quickly; return its verdict by claim."""
-    claims = sf.reproduce(paper, quick=True, threads=1).claims
+    """Reproduce one paper; return its verdict by claim."""
+    claims = sf.reproduce(paper, threads=1).claims
     return {
         claim.text: claim.verdict.value if claim.there is None else f"{claim.verdict.value}: {claim.there.value}"
         for claim in claims

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     OUTPUT,
     PRIVACY,
     PUBLISHERS,
+    Accept,
     AsJson,
     HowFormulas,
     Original,
@@ -32,10 +33,13 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
+    from sfumato.cli.summary import NextSteps
+    from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.on_spark import WrittenBy
     from sfumato.release.release import Release
+    from sfumato.release.reports import KindReport, Report
     from sfumato.table.table import Table
 
     Reader = Callable[[str, Policy], Table]
@@ -155,6 +159,9 @@ class Written:
         ),
     ] = None
     overwrite: Overwrite = False
+    details: Annotated[
+        bool, typer.Option("--details", help="Print the whole report: losses, notes, limits.", rich_help_panel=OUTPUT)
+    ] = False
     quiet: Quiet = False
     as_json: AsJson = False
 
@@ -163,6 +170,7 @@ def anonymize(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     promise: Promise = Promise(),
     method: Method = Method(),
     written: Written = Written(),
@@ -172,13 +180,14 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=promise.t, others=promise.model or ())
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
@@ -188,21 +197,32 @@ def anonymize(
     )
     meant = policy_of(words)
     check_writer_installed(meant.output.format)
+    remarks: list[str] = []
     if written.out is not None:
         _check_recounting(meant, written)
-        from sfumato.cli.engine import EngineChoice, goes_to_disk
+        from sfumato.findings.answers import remarks_in_short
 
-        quiet = written.quiet or written.as_json
-        work = _Work(table, meant, written.out, method, written)
-        choice = EngineChoice(method.engine, method.memory, to_database=is_database(written.out))
-        if method.engine in ("spark", "spark-workers"):
-            work.from_spark("workers" if method.engine == "spark-workers" else "here")
-        elif goes_to_disk(choice, table, meant, bound=method.bound, quiet=quiet):
-            work.from_disk()
-        else:
-            work.from_memory()
+        work, findings = _with_answers(_Work(table, meant, written.out, method, written))
+        meant, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
+        told = remarks_in_short(findings)
+        if told and not work.quiet:
+            complain([f"also found, which stops nothing: {told}; see: sfumato review {table}"])
     if written.save_policy is not None:
-        meant.to_file(written.save_policy)
+        meant.to_file(written.save_policy, remarks=remarks)
+
+
+def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
+    """Make the release; somebody at a terminal is asked about what stops it. Return what was done, and findings."""
+    from sfumato.cli.review import answers_of
+    from sfumato.findings.answers import OpenFindings
+
+    try:
+        return work, work.done()
+    except OpenFindings as error:
+        answers = answers_of(error, quiet=work.quiet)
+        columns = work.policy.columns
+        columns = columns.model_copy(update={"accept": {**(columns.accept or {}), **answers}})
+    return _with_answers(replace(work, policy=work.policy.model_copy(update={"columns": columns})))
 
 
 def target_problems(out: str | Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
@@ -265,10 +285,21 @@ class _Work:
     def quiet(self) -> bool:
         return self.written.quiet or self.written.as_json
 
-    def from_memory(self, read: Reader | None = None) -> None:
+    def done(self) -> Sequence[Finding]:
+        """Make and write the release where it is to be made; return what was found in the columns."""
+        from sfumato.cli.engine import EngineChoice, goes_to_disk
+
+        choice = EngineChoice(self.method.engine, self.method.memory, to_database=is_database(self.out))
+        if self.method.engine in ("spark", "spark-workers"):
+            return self.from_spark("workers" if self.method.engine == "spark-workers" else "here")
+        if goes_to_disk(choice, self.table, self.policy, bound=self.method.bound, quiet=self.quiet):
+            return self.from_disk()
+        return self.from_memory()
+
+    def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
         said, format = self.written, self.policy.output.format
-        release = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
+        release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
         release.save(
             self.out,
             overwrite=said.overwrite,
@@ -276,19 +307,20 @@ class _Work:
             formulas=said.formulas,
             **({} if is_database(self.out) else {"format": format}),
         )
-        self._say(release.report.to_dict(), lambda: _report(release, self.out, said))
+        self._say(release.report, passing, is_audited=release.audit is not None)
         if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), said.formulas)
+        return release.report.findings
 
-    def from_disk(self) -> None:
+    def from_disk(self) -> Sequence[Finding]:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
-        self._in_parts(anonymize_on_disk)
+        return self._in_parts(anonymize_on_disk)
 
-    def from_spark(self, written_by: WrittenBy) -> None:
+    def from_spark(self, written_by: WrittenBy) -> Sequence[Finding]:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
         from sfumato.cli.engine import brought_here
         from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
@@ -304,7 +336,7 @@ class _Work:
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(table_on_spark)
 
-    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> None:
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> Sequence[Finding]:
         _check_seed(self.method.seed)
         said = self.written
         with progress_bar(quiet=self.quiet) as progress:
@@ -319,29 +351,46 @@ class _Work:
                 progress=progress,
                 audit=said.audit,
             )
-        complain(release.passing)
-
-        def report() -> None:
-            say(str(release.report))
-            complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
-            if self.policy.columns.person is not None:
-                _keep_to_yourself(self.out, self.out, said.audit)
-
-        self._say(release.report.to_dict(), report)
+        self._say(release.report, release.passing, is_audited=self.policy.columns.person is not None)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, said.formulas)
+        return release.report.findings
 
-    def _say(self, report: dict[str, Any], in_words: Callable[[], None]) -> None:
+    def _say(self, report: Report | KindReport, open_notes: Sequence[str], *, is_audited: bool) -> None:
+        """Print the result as it was asked for; what is open also where the result is not read."""
         from sfumato.cli.engine import memory_taken
+        from sfumato.cli.summary import say_summary
 
         taken = memory_taken(self.method.memory)
+        if not self.quiet and not self.written.details:
+            return say_summary(report, self._next_steps(is_audited=is_audited))
+        complain(open_notes)
         if self.written.as_json:
-            say_json({**report, **taken})
+            say_json({**report.to_dict(), **taken})
         elif not self.written.quiet:
-            in_words()
+            say(str(report))
+            steps = self._next_steps(is_audited=is_audited)
+            complain([f"release written to {steps.place}; check it with: {steps.commands[0]}"])
+            complain(steps.secrets)
+
+    def _next_steps(self, *, is_audited: bool) -> NextSteps:
+        """Say where the release lies, how to check and to attack it, and what the steward keeps."""
+        from sfumato.cli.summary import NextSteps
+        from sfumato.release.release import audit_file
+
+        named, shown = _stored(self.out) if is_database(self.out) else (self.out, self.out)
+        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {self.table}"]
+        if not is_audited:
+            return NextSteps(shown, commands)
+        private = self.written.audit or audit_file(Path(self.out))
+        keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {private}"
+        return NextSteps(shown, commands, (keep,))
 
 
-def _release(table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None) -> Release:
+def _release(
+    table: str, policy: Policy, method: Method, *, quiet: bool, read: Reader | None
+) -> tuple[Release, tuple[str, ...]]:
+    """Make the release; return it with what is to be said of columns that pass through it."""
     from sfumato.release.anonymize import anonymize as make_release
     from sfumato.release.task import passing_notes
     from sfumato.table.reading import read_table
@@ -351,9 +400,7 @@ def _release(table: str, policy: Policy, method: Method, *, quiet: bool, read: R
         progress("reading", 0, 1)
         original = (read or read_table)(table, policy)
         release = make_release(original, policy, bound=method.bound, seed=method.seed, progress=progress)
-    # On stderr, too, where they are read even if the report is not; see ReleaseOnDisk.passing.
-    complain(passing_notes(original, {name for each in release.published.tables.values() for name in each.columns}))
-    return release
+    return release, passing_notes(original, {name for each in release.tables.values() for name in each.columns})
 
 
 def _check_seed(seed: int | None) -> None:
@@ -367,21 +414,6 @@ def say_formulas(cells: Mapping[str, int], formulas: Formulas) -> None:
 
     done = "escaped with '" if formulas == "escape" else "kept; see --formulas"
     complain([f"{line}: {done}" for line in formula_lines(cells)])
-
-
-def _report(release: Release, out: str, written: Written) -> None:
-    place, shown = _stored(out) if is_database(out) else (out, out)
-    say(str(release.report))
-    complain([f"release written to {shown}; check it with: sfumato verify {place}"])
-    if release.audit is not None:
-        _keep_to_yourself(place, out, written.audit)
-
-
-def _keep_to_yourself(place: str, out: str, audit: Path | None) -> None:
-    from sfumato.release.release import audit_file
-
-    private = audit or audit_file(Path(out))
-    complain([f"keep {private} to yourself; it recounts people: sfumato verify {place} --audit {private}"])
 
 
 def _stored(url: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ import typer
 
 from sfumato.cli import interrupted
 from sfumato.cli.former import FORMER
+from sfumato.cli.help import BriefCommand, BriefGroup
 from sfumato.cli.interrupted import STOPPED, is_default
 from sfumato.cli.options import spread
 from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
@@ -192,7 +193,7 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
 
 def _group(group: str) -> typer.Typer:
     told = _module(next(iter(GROUPS[group].values()))).HELP
-    made = typer.Typer(help=told, no_args_is_help=True, rich_markup_mode="rich")
+    made = typer.Typer(cls=BriefGroup, help=told, no_args_is_help=True, rich_markup_mode="rich")
     for name, module in GROUPS[group].items():
         _add(made, name, module, within=f"{group} ")
     return made
@@ -208,6 +209,7 @@ def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False, with
     command = getattr(home, name.replace("-", "_"))
     app.command(
         name,
+        cls=BriefCommand,
         help=_help(command, SETTLE if name in WRITERS else ""),
         epilog=getattr(home, "EXAMPLES", {}).get(name) or home.EXAMPLE,
     )(_nothing if listed else spread(command, FORMER.get(f"{within}{name}", ())))

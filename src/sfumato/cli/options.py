@@ -56,7 +56,7 @@ PATHS = {
     "dates, table, query",
     "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
-    "key-form",
+    "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",
@@ -178,6 +178,14 @@ Publish = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Columns that look as if they identified people, and are published all the same.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FINDING:COLUMN=REASON",
+        help="Publish a column although the review found something in it; repeatable.",
         rich_help_panel=COLUMNS,
     ),
 ]

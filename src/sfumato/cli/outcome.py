@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from sfumato.cli import interrupted
+from sfumato.cli.help import front_page, is_whole, without_help_option
 from sfumato.cli.interrupted import SENTENCE, STOPPED
 from sfumato.errors import PolicyError, SfumatoError, without_credentials
 
@@ -41,12 +42,18 @@ _PLAIN = {
 class CommandGroup(TyperGroup):
     """The group of all commands; every error that leaves one of them ends as lines and an exit code."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the first page, or the long help where it was asked for."""
+        if is_whole():
+            return super().format_help(ctx, formatter)
+        formatter.write(front_page())
+
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, *more: Any, **settings: Any) -> Any:
         """Run the command that `args` name, and exit with its code."""
         settings["standalone_mode"] = False
 
         def work() -> Any:
-            words = without_progress_option(sys.argv[1:] if args is None else args)
+            words = without_help_option(without_progress_option(sys.argv[1:] if args is None else args))
             return super(CommandGroup, self).main(words, prog_name, *more, **settings)
 
         try:

@@ -38,7 +38,7 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few records and values, to see that it works.", rich_help_panel=METHOD)
+        bool, typer.Option("--quick", help="A few records and values, without verdicts.", rich_help_panel=METHOD)
     ] = False,
     seed: Annotated[
         int, typer.Option(help="Seed of synthetic tables and random algorithms.", rich_help_panel=METHOD)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Quiet, RoleOptions
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, Accept, AsJson, PolicyFile, Quiet, RoleOptions
 from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -207,6 +207,7 @@ def start(
     table: FirstPeople = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     key: Key = None,
     promise: Promise = Promise(),
     method: SeriesMethod = SeriesMethod(),
@@ -220,7 +221,7 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end. With --person, and the way append,
     people may have several records and are counted; other ways hold one record of each person.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, model_words, policy_of
     from sfumato.errors import PolicyError
     from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
@@ -234,6 +235,7 @@ def start(
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         settings=method.settings or (),

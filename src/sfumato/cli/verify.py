@@ -58,6 +58,7 @@ def verify(
     Exit code 0: every promise that can be decided from the release holds. 1: one does not, or a file was changed.
     """
     from sfumato.cli.released import release_problem
+    from sfumato.cli.summary import headline, say_marked
     from sfumato.release.transaction import interrupted
     from sfumato.release.verify import verify as recount
     from sfumato.table.databases.address import is_database
@@ -76,6 +77,8 @@ def verify(
         progress("reading", 0, 1)
         everybody = None if population is None else original_people(release, population, policy)
         verification = recount(release, audit=audit, population=everybody, engine=engine, progress=progress)
+    if not as_json:
+        say_marked([headline(verification)])
     say_result(verification.to_dict(), str(verification), as_json=as_json)
     if not verification.ok:
         raise typer.Exit(1)

@@ -87,6 +87,8 @@ class Words:
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     # lists of names, as they were typed, of columns that are published whatever they look like
     publish: Sequence[str] = ()
+    # findings that may stay, as they were typed; None: nobody was asked
+    accept: Sequence[str] | None = None
     others: str | None = None
     person: str | None = None
     categorical: Sequence[str] = ()  # lists of names, as they were typed, of columns of codes
@@ -209,6 +211,8 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
+    if words.accept is not None:
+        columns["accept"] = {**_reasons(columns.get("accept")), **answers_in(words.accept, problems)}
     columns |= _moved_roles(columns, said, [key] if isinstance(key, str) else key or [])
     codes = {name: {"kind": "categorical"} for name in all_names(words.categorical)}
     problems.extend(_say_settings(columns, codes, "--categorical"))
@@ -218,6 +222,26 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if words.policy is None:
         names.update({("columns", role): option for role, option in ROLES.items()})
         names.update({("columns", key): f"--{key}" for key in texts})
+
+
+def accept_words(typed: Sequence[str] | None, policy: Path | None) -> Sequence[str] | None:
+    """Return the answers of a command line; without a policy file somebody is asked, who has given these or none."""
+    return typed or (None if policy else ())
+
+
+def answers_in(texts: Sequence[str], problems: list[str]) -> dict[str, str]:
+    """Return the reason of each ``FINDING:COLUMN=REASON``; problems with them are added."""
+    parts = [text.partition("=") for text in texts]
+    if not all(all(key.partition(":")) for key, _, _ in parts):
+        problems.append("--accept: write FINDING:COLUMN=REASON, such as 'spellings:disease=they are two diseases'")
+    return {key.strip(): reason.strip() for key, _, reason in parts}
+
+
+def _reasons(accept: object) -> dict[str, Any]:
+    """Return what a policy answers; the check reports a wrong type."""
+    return (
+        dict(accept) if isinstance(accept, Mapping) else dict.fromkeys(accept, "") if isinstance(accept, list) else {}
+    )
 
 
 def _moved_roles(

@@ -16,6 +16,7 @@ import polars as pl
 from sfumato.anonymizers.clustering.distinct import lower_bound
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.errors import InputError, PolicyError, VerificationError
+from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
 from sfumato.evaluation.attacks.protocol import AttackResult
@@ -154,7 +155,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         "described": _described(subject),
         "suppression": _suppression(subject),
         "earlier": _earlier(subject, wishes),
-        "limits": report_limits(subject.published, subject.description),
+        "limits": report_limits(subject.published, subject.description, subject.policy),
         "files": dict(subject.files),
         "versions": versions(),
         "policy": subject.full_policy.to_toml() if subject.full_policy else subject.policy.text or "",
@@ -163,12 +164,13 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
     }
 
 
-def report_limits(published: Published, description: Description) -> list[str]:
+def report_limits(published: Published, description: Description, policy: PublishedPolicy) -> list[str]:
     """Say what a release does not protect against."""
     sensitive = tuple(description.sensitive)
     models = list(filter(None, map(build_model, description.models)))
     of_people = () if description.people is None else limits_of_people(models, sensitive)
-    return [*published.limits, *limits_of_values(models, sensitive), *of_people, *_LIMITS]
+    blind = bool((policy.algorithm() or ("", {}))[1].get("blind"))
+    return [*published.limits, *limits_of_values(models, sensitive, blind=blind), *of_people, *_LIMITS]
 
 
 def refuse_broken(verification: Verification) -> None:
@@ -431,13 +433,26 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
         lstrip_blocks=True,
         undefined=jinja.StrictUndefined,
     )
-    environment.filters.update(percent=_percent, figure=_figure, count=_count, told=_text_of)
+    environment.filters.update(
+        percent=_percent, figure=_figure, count=_count, told=_text_of, by_criterion=_by_criterion
+    )
     safe = {name: import_module("markupsafe").Markup(svg) for name, svg in drawings.items()}
     return str(environment.get_template(page).render(**content, drawings=safe))
 
 
 def _template(name: str) -> str:
     return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
+
+
+def _by_criterion(results: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Say of each thing that attacks are about which of them were played, and what they found."""
+    lines = []
+    for criterion, names in CRITERIA.items():
+        played = [result for result in results if result["attack"] in names and not result["unplayed"]]
+        within = [", within what is promised" if one["succeeds"] and one["is_allowed"] else "" for one in played]
+        found = (f"{one['attack']} {one['headline']}{more}" for one, more in zip(played, within, strict=True))
+        lines.append(f"{criterion}: {'; '.join(dict.fromkeys(found)) or 'nothing was played'}")
+    return lines
 
 
 def _text_of(value: float | str | None) -> str:

@@ -267,7 +267,7 @@ def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not attacks:
         return None
-    keys = ("attack", "counts", "knows", "goal", "verdict", "succeeds", "is_allowed", "helps", "unplayed")
+    keys = ("attack", "counts", "knows", "goal", "verdict", "headline", "succeeds", "is_allowed", "helps", "unplayed")
     results = [{key: result[key] for key in keys if key in result} for result in attacks["results"]]
     return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
 
@@ -613,7 +613,7 @@ def receipt(folder: Path, name: str | None = None) -> str:
         "kind": KINDS.get(published.kind, published.kind),
         "promises": [promise_in_words(model) for model in description.models],
         "checks": counted.to_dict()["checks"],
-        "limits": report_limits(published, description),
+        "limits": report_limits(published, description, opened.policy),
         "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()},
     }
     return render(content, {}, "receipt.html")

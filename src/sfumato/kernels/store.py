@@ -1,9 +1,9 @@
 """The folder where compiled kernels are kept between runs, named by what they were compiled from.
 
 ``SFUMATO_CACHE_DIR`` names it; else it is ``sfumato`` in the user's cache folder. No file is named by a path of the
-source, so that several installs share what they have in common. Files are written whole and then renamed, each alone:
-processes need not wait for each other. Where there is no safe folder, kernels are compiled in memory, and this is said
-once.
+source, so that several installs share what they have in common. Files are written whole and then renamed, each alone.
+Of several processes that want the same kernel one compiles it, and the others wait for its file. Where there is no safe
+folder, kernels are compiled in memory, and this is said once.
 
 The files hold pickled machine code: whoever can write them can run code as the user. A folder that belongs to somebody
 else, or that others may write to, is not used.
@@ -20,6 +20,7 @@ import re
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -75,6 +76,9 @@ LOG = logging.getLogger("sfumato.kernels")
 
 _HEAD = b"sfumato kernel 1\n"
 _DIGEST_SIZE = 32
+PATIENCE = 120.0
+"""Seconds that a process waits for what another one compiles, before it compiles it itself."""
+_GLANCE = 0.02
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -102,6 +106,36 @@ class Store:
             return body
         say_rubbish(self.folder)
         return None
+
+    def turn(self, name: str) -> int | None:
+        """Wait until no other process compiles what will have this name; None where nobody keeps turns.
+
+        What is returned keeps the turn until :meth:`end_turn`, or the end of this process. A process that waits holds
+        no turn of a kernel that the other one needs: kernels call each other in one direction.
+        """
+        if sys.platform == "win32":
+            return None
+        import fcntl
+
+        end = time.monotonic() + PATIENCE
+        with suppress(OSError):
+            descriptor = os.open(self.folder / f"{name}.turn", os.O_RDWR | os.O_CREAT, 0o600)
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    time.sleep(_GLANCE)
+                else:
+                    return descriptor
+            os.close(descriptor)
+        return None
+
+    def end_turn(self, name: str, turn: int | None) -> None:
+        """Let others have what was compiled."""
+        if turn is not None:
+            with suppress(OSError):
+                os.unlink(self.folder / f"{name}.turn")
+            os.close(turn)
 
     def write(self, name: str, body: bytes) -> bool:
         """Keep `body` under a name; where that fails it is said once, and False."""

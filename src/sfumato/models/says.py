@@ -141,14 +141,25 @@ BESIDE_THE_TABLE = (
 """Attackers that no such promise is about."""
 
 
+_BLIND = (
+    "Promises about sensitive values bound what the table itself tells of anybody. Cuts looked at none of them.",
+    BESIDE_THE_TABLE[1].replace("So may who knows", "More may learn who knows"),
+)
+"""The same of cuts that look at no sensitive values."""
+
+
 def about_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> bool:
     """Tell whether any of the models looks at sensitive values."""
     return any(rule.attribute is not None for model in models for rule in model.rules(sensitive))
 
 
-def limits_of_values(models: Iterable[PrivacyModel], sensitive: Sequence[str]) -> tuple[str, ...]:
-    """Return what is left open where something is promised about sensitive values."""
-    return BESIDE_THE_TABLE if about_values(models, sensitive) else ()
+def limits_of_values(
+    models: Iterable[PrivacyModel], sensitive: Sequence[str], *, blind: bool = False
+) -> tuple[str, ...]:
+    """Return what is left open where something is promised about sensitive values; `blind`: cuts look at none."""
+    if not about_values(models, sensitive):
+        return ()
+    return _BLIND if blind else BESIDE_THE_TABLE
 
 
 @dataclass(frozen=True)

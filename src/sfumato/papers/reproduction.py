@@ -45,6 +45,7 @@ class Verdict(StrEnum):
     FAILS = "does not hold"
     OPEN = "cannot be decided"
     STAND_IN = "on a stand-in"
+    QUICK = "not judged"  # a quick run shows figures
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class Claim:
     def on_a_stand_in(self) -> Claim:
         """Return the claim as one that was tried on another table than the paper's."""
         return self if self.verdict is Verdict.OPEN else replace(self, verdict=Verdict.STAND_IN, there=self.verdict)
+
+    def unjudged(self) -> Claim:
+        """Return the claim with its figures alone, of a run on too few records to judge by."""
+        return replace(self, verdict=Verdict.QUICK, there=None)
 
     def to_dict(self) -> dict[str, str | None]:
         """Return plain values, for JSON."""
@@ -167,8 +172,9 @@ class Reproduction:
 
     def __repr__(self) -> str:
         """Count the verdicts."""
-        counts = ", ".join(f"{sum(c.verdict is verdict for c in self.claims)} {verdict}" for verdict in Verdict)
-        return f"Reproduction({self.paper}: {counts})"
+        counts = {verdict: sum(claim.verdict is verdict for claim in self.claims) for verdict in Verdict}
+        told = (f"{count} {verdict}" for verdict, count in counts.items() if count or verdict is not Verdict.QUICK)
+        return f"Reproduction({self.paper}: {', '.join(told)})"
 
     def __str__(self) -> str:
         """Write a page: data, tables, claims, notes."""

@@ -222,6 +222,9 @@ class Columns(PolicyPart):
         Columns that are published though they look like identifiers.
     key_form
         Which spellings of a key are one person's: exact, fold, or by kind, such as fold:capitals,exact:zeros.
+    accept
+        Findings that somebody has answered, such as spellings:disease, each with its reason. Others that are severe
+        then stop a release; left out, they are told and stop nothing.
     """
 
     identifying: tuple[str, ...] = ()
@@ -234,6 +237,12 @@ class Columns(PolicyPart):
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
+    accept: Annotated[dict[str, str], AlsoWritten("array", "string")] | None = None
+
+    @field_validator("accept", mode="before")
+    @classmethod
+    def _reasons_may_be_left_out(cls, accept: Any) -> Any:
+        return dict.fromkeys(accept, "") if isinstance(accept, (list, tuple)) else accept
 
     @field_validator("person")
     @classmethod
@@ -268,6 +277,7 @@ class Columns(PolicyPart):
             "wished-l": self.wished_l,
             "publish": list(self.publish),
             **({} if self.key_form is None else {"key-form": self.key_form}),
+            **({} if self.accept is None else {"accept": self.accept if any(self.accept.values()) else [*self.accept]}),
         }
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publication, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
-from sfumato.classes.partition import Partition
+from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
@@ -65,7 +66,17 @@ from sfumato.release.problem import (
 )
 from sfumato.release.release import Release
 from sfumato.release.reports import KindReport, Report
-from sfumato.release.task import STEPS, Arguments, Task, advice_on_columns, passing_notes, policy_of_call, read_for_call
+from sfumato.release.task import (
+    STEPS,
+    Arguments,
+    Task,
+    advice_on_columns,
+    finding_notes,
+    makers_that,
+    passing_notes,
+    policy_of_call,
+    read_for_call,
+)
 from sfumato.table.columns import parse_texts
 from sfumato.table.reading import read_population
 from sfumato.table.row_order import canonical_order
@@ -196,7 +207,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     publication = publisher.publish(task.problem(encoded.take(order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
-    report = _report_of_kind(publication, verification, task)
+    report = _report_of_kind(publication, verification, task, task.findings(encoded))
     task.step("done", STEPS)
     described = describe_tables(publication.published, task, encoded)
     return Release(
@@ -222,7 +233,9 @@ def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) ->
         yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
 
 
-def _report_of_kind(publication: Publication, verification: Verification, task: Task) -> KindReport:
+def _report_of_kind(
+    publication: Publication, verification: Verification, task: Task, findings: Sequence[Finding]
+) -> KindReport:
     names = {name for frame in publication.published.tables.values() for name in frame.columns}
     return KindReport(
         anonymizer=repr(task.anonymizer),
@@ -241,7 +254,9 @@ def _report_of_kind(publication: Publication, verification: Verification, task: 
             *publication.notes,
             *passing_notes(task.table, names),
             *repeated_notes(task.table, None, 1),
+            *finding_notes(findings),
         ),
+        findings=tuple(findings),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,
@@ -363,9 +378,11 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("measuring", 5)
     report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
+    alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
-    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
-    report = replace(report, notes=notes, lower_bound=bound)
+    findings = task.findings(encoded)
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)
@@ -382,7 +399,7 @@ def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:
             raise
         raise UnsatisfiableError(
             f"delta-presence: what {anonymizer.name} publishes of different classes covers the same people, whose "
-            "chances then add up beyond delta_max; take optimal, incognito, datafly or samarati",
+            f"chances then add up beyond delta_max; take {makers_that('shares_nobody', 'knows_regions')}",
             *error.problems,
         ) from None
 
@@ -414,6 +431,16 @@ def _notes(
         yield all_records_note(partition.class_of, behind.numbers, least)
     solve = partial(_solved_for, task=task, anonymizer=anonymizer)
     yield from wish_notes(behind, problem, task.recoding, solve)
+
+
+MANY_RECORDS = 2_000_000
+"""Records beyond which nobody is told how few shared their values before: counting would take longer than it helps."""
+
+
+def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
+    """Return how many records share the values of the record that fewest others share."""
+    class_of, _ = group_records(codes)
+    return int(np.bincount(class_of).min())
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
@@ -493,7 +520,8 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 def _limits(task: Task) -> tuple[str, ...]:
     sensitive = tuple(task.table.schema.sensitive)
     of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
-    return (*limits_of_values(task.models, sensitive), *of_people)
+    blind = getattr(task.anonymizer, "blind", False)
+    return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
 
 
 def _report(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from sfumato.findings.review import Finding
 from sfumato.metrics import Losses
 from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
@@ -86,6 +87,7 @@ class KindReport:
     * `sampled`: whether records were drawn: those that were not are no suppressed ones.
     * `hides_original`: whether a recipient is not told how many records there were.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `findings`: what the review found in the columns that are published; for the steward.
     """
 
     anonymizer: str
@@ -101,6 +103,7 @@ class KindReport:
     hides_original: bool = False
     purpose: str | None = None
     recipient: str | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def suppressed(self) -> int:
@@ -115,7 +118,7 @@ class KindReport:
         reader works out.
         """
         original = None if self.hides_original else self.original
-        return dataclasses.replace(self, original=original, figures={}, notes=())
+        return dataclasses.replace(self, original=original, figures={}, notes=(), findings=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""
@@ -129,6 +132,7 @@ class KindReport:
             "verification": self.verification.to_dict(),
             "limits": list(self.limits),
             "notes": list(self.notes),
+            **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
         }
 
     def _records(self) -> dict[str, float]:
@@ -196,6 +200,7 @@ class Report:
     * `notes`: what the steward should know of how this release came about. They may count what the release hides, and
       stay out of its folder.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
+    * `findings`: what the review found in the columns that are published; for the steward.
     * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
     * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
@@ -205,6 +210,8 @@ class Report:
     * `peoples_ncp`: normalized NCP over people, each the mean of its records; None where records are counted.
     * `limits`: what no promise of this release keeps.
     * `lower_bound`: normalized NCP that no release of this table with this k can stay below, where it was asked for.
+    * `smallest_before`: how many original records share the values of the record that fewest others share; for the
+      steward. None where people are counted, or nobody counted it.
     * `published_only`: whether only losses are told that can be counted on the published table.
     * `who_is_who`: where the steward keeps which records are of one person, where people may have several.
     """
@@ -229,8 +236,10 @@ class Report:
     peoples_ncp: float | None = None
     limits: tuple[str, ...] = PublishedTable.limits
     lower_bound: float | None = None
+    smallest_before: int | None = None
     published_only: bool = False
     who_is_who: Literal["audit file", "ledger"] = "audit file"
+    findings: tuple[Finding, ...] = ()
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -249,7 +258,9 @@ class Report:
             fingerprints=(),
             peoples_ncp=None,
             lower_bound=None,
+            smallest_before=None,
             published_only=True,
+            findings=(),
         )
 
     @property
@@ -299,6 +310,7 @@ class Report:
             **({} if self.lower_bound is None else {"lower_bound": {"normalized_ncp": round(self.lower_bound, 6)}}),
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
+            **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
         }
 
     def _told_losses(self) -> dict[str, Any]:

@@ -86,6 +86,7 @@ class Frozen:
                 wished_l=schema.wished_l,
                 key_form=schema.key_form,
                 publish=schema.publish,
+                accept=schema.accept,
             )
         )
         return policy.model_copy(update={"columns": columns})

@@ -107,7 +107,7 @@ def next_step(
             )
         raise_all(PolicyError, () if policy is None else policy_changes(kept.policy, policy))
         how.progress("reading", 0, 1)
-        asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
+        asked = replace(kept, policy=_with_answers(read_otherwise(kept.policy, reading or {}), policy))
         answer = key_form or (None if policy is None else policy.columns.key_form)
         batch = read_batch(
             table, asked, everybody=WAYS[way].everybody, leave_out_known=leave_out_known, key_form=answer
@@ -119,6 +119,14 @@ def next_step(
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
     return replace(step, notes=(*(() if note is None else (note,)), *batch.notes, *step.notes))
+
+
+def _with_answers(policy: Policy, given: Policy | None) -> Policy:
+    """Return the policy of a series with what the one that is given beside the step answers about its table."""
+    if given is None or given.columns.accept is None:
+        return policy
+    accept = {**(policy.columns.accept or {}), **given.columns.accept}
+    return policy.model_copy(update={"columns": policy.columns.model_copy(update={"accept": accept})})
 
 
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:

@@ -291,10 +291,10 @@ def _spare() -> subprocess.Popen[str]:
 def _kill(process: subprocess.Popen[str]) -> None:
     """End a process and what it has started."""
     with suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
         else:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks.play import Attacks
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.rates import Rate
@@ -41,3 +44,12 @@ def test_every_line_ends_with_the_verdict():
 def test_nothing_to_draw_is_said():
     assert "nobody" not in Attacks("x", 1, None, ()).draw()
     assert Attacks("x", 1, None, (result("one", 0, 0, 0.5),)).draw().startswith("nothing to draw")
+
+
+def test_an_unknown_name_is_refused_and_iteration_ends():
+    found = Attacks("x", 1, None, (result("one", 0, 0, 0.5), result("two", 1, 1, 0.5)))
+    assert list(found) == list(found.results)
+    assert found["one"] == found.results[:1]
+    assert found["linkage"] == ()
+    with pytest.raises(PolicyError, match="'linkag' is unknown; played were one, two"):
+        found["linkag"]

@@ -17,10 +17,11 @@ from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.evaluation.attacks.verdicts import (
     RELEVANT,
     Certainty,
+    Verdict,
     allowed_guess,
+    judging_curve,
     needed_in_words,
-    people_needed,
-    verdict_of,
+    people_to_decide,
 )
 from sfumato.rates import Rate
 
@@ -32,8 +33,16 @@ def result(success: Rate, control: Rate | None = None, certainty: Certainty | No
     return AttackResult("some", "nothing", "who were found", success, control, certainty=certainty)
 
 
+def verdict_of(success: Rate, control: Rate | None = None, certainty: Certainty | None = None) -> Verdict:
+    return result(success, control, certainty).verdict
+
+
+def people_needed(success: Rate, control: Rate | None = None) -> int:
+    return people_to_decide(judging_curve(success, control, None))
+
+
 def needed(success: Rate, control: Rate | None, what: str = "people") -> str:
-    return needed_in_words(people_needed(success, control), success, control, what)
+    return needed_in_words(people_needed(success, control), judging_curve(success, control, None), what)
 
 
 @st.composite
@@ -78,7 +87,8 @@ class TestByHand:
         """1 of 1 is 20.7 to 100 %: the group is too small to say, where the release does not say it for certain."""
         told, one = Rate(22, 22, 0.0), Rate(1, 1, 0.0)
         assert verdict_of(told, one) == "undecided"
-        assert verdict_of(told, Rate(0, 0, 0.0)) == "undecided"
+        # Nobody outside of whom anything could be said explains nothing.
+        assert verdict_of(told, Rate(0, 0, 0.0)) == "succeeds"
         assert verdict_of(told, one, Certainty(22)) == "succeeds"
         assert verdict_of(told, one, Certainty(21, wrong=1)) == "undecided"
         assert verdict_of(told, one, Certainty(0)) == "no better"
@@ -96,22 +106,20 @@ class TestByHand:
         assert verdict_of(Rate(500, 1000, 0.5), Rate(0, 1, 0.5)) == "no better"
 
     def test_the_people_who_would_decide(self) -> None:
-        # 1.96² · .05 · .95 ÷ .05² = 72.99; 1.96² · .05 · .95 ÷ (1/14 − .05)² = 397.4.
+        # 1.96² · .05 · .95 ÷ .05² = 72.99.
         assert people_needed(Rate(0, 10, 0.0)) == 73
-        assert people_needed(Rate(1, 14, 0.05)) == 398
+        assert people_needed(Rate(1, 14, 0.05)) == 546
         assert needed(Rate(0, 10, 0.0), None) == (
             "about 73 people in place of 10 would decide it, if the shares stay as they are"
         )
-        assert needed(Rate(1, 14, 0.05), None, "records").startswith("about 400 records in place of 14 would")
+        assert needed(Rate(1, 14, 0.05), None, "records").startswith("about 550 records in place of 14 would")
 
     def test_who_is_missing_of_both_groups(self) -> None:
-        few, many = Rate(22, 22, 0.0), Rate(220, 220, 0.0)
-        assert people_needed(few, Rate(5, 10, 0.0)) == 12
-        assert needed(few, Rate(5, 10, 0.0)).startswith("about 12 people who are not in the data in place of")
+        few = Rate(22, 22, 0.0)
+        assert verdict_of(few, Rate(3, 4, 0.0)) == "undecided"
+        assert people_needed(few, Rate(3, 4, 0.0)) == 16
+        assert needed(few, Rate(3, 4, 0.0)).startswith("about 16 people who are not in the data in place of 4 would")
         assert ", and as many who are not in the data, would" in needed(Rate(6, 10, 0.5), Rate(3, 5, 0.5))
-        # A control group of nobody is taken to do as well as guessing.
-        assert people_needed(many, Rate(0, 0, 0.0)) == 4
-        assert "in place of 0 would" in needed(many, Rate(0, 0, 0.0))
 
 
 class TestProperties:
@@ -121,7 +129,8 @@ class TestProperties:
         verdict = verdict_of(success)
         low, high = success.interval
         assert (verdict == "no better") == (high <= success.baseline + RELEVANT and low <= success.baseline)
-        assert (verdict == "succeeds") == (low > success.baseline)
+        # The binomial chance that decides is a little stricter than the interval.
+        assert verdict != "succeeds" or low > success.baseline
 
     @examples(200)
     @given(rates(), rates())
@@ -129,7 +138,7 @@ class TestProperties:
         verdict = verdict_of(success, control)
         over = min(success.interval[1] - success.baseline, success.share - control.share)
         assert verdict != "no better" or over <= RELEVANT
-        assert verdict != "succeeds" or success.interval[0] > max(success.baseline, control.interval[1])
+        assert verdict != "succeeds" or success.share > max(success.baseline, control.share if control.people else 0)
 
     @examples(200)
     @given(close_calls())
@@ -140,18 +149,8 @@ class TestProperties:
         def verdict(people: int) -> str:
             return verdict_of(Rate(share * people, people, success.baseline))
 
-        assert success.people < needed <= 8192
+        assert needed <= 16384
         assert (verdict(needed) != "undecided", verdict(needed - 1)) == (True, "undecided")
-        assert needed == pytest.approx(self.by_formula(share, success.baseline), abs=1)
-
-    @staticmethod
-    def by_formula(share: float, guessed: float) -> int:
-        """The two formulas of the page; the fewer people of the two."""
-        found = []
-        for border, beyond in ((guessed, share > guessed), (guessed + RELEVANT, share < guessed + RELEVANT)):
-            if beyond:
-                found.append(1.959964**2 * border * max(0.0, 1 - border) / (share - border) ** 2)
-        return math.ceil(min(found))
 
     @examples(100)
     @given(close_calls(), st.integers(0, 40))
@@ -176,14 +175,13 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("guessed", "first", "second"),
         [
-            (0.001, 0.17, 0.03),
-            (0.03, 0.17, 0.03),
-            (0.05, 0.11, 0.03),
-            (0.1, 0.09, 0.03),
-            (0.2, 0.06, 0.04),
-            (0.5, 0.04, 0.05),
-            (0.8, 0.03, 0.08),
-            (0.94, 0.03, 0.16),
+            (0.001, 0.025, 0.03),
+            (0.03, 0.025, 0.03),
+            (0.1, 0.025, 0.03),
+            (0.2, 0.025, 0.04),
+            (0.5, 0.025, 0.05),
+            (0.8, 0.025, 0.08),
+            (0.94, 0.025, 0.16),
         ],
     )
     def test_over_all_outcomes(self, guessed: float, first: float, second: float) -> None:
@@ -209,7 +207,7 @@ class TestErrors:
             found = [verdict_of(Rate(int(one), people, 0.1), Rate(int(two), people, 0.1)) for one, two in pairs]
             return found.count(wrong) / len(found)
 
-        assert share(0.4, 0.4, "succeeds") <= 0.01
+        assert share(0.4, 0.4, "succeeds") <= 0.03
         assert share(0.45, 0.4, "no better") <= 0.035
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sfumato.registry import Registry, class_places, loaded
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTACKS",
+    "CRITERIA",
     "AttributeInference",
     "BackgroundKnowledge",
     "Corruption",
@@ -71,6 +72,17 @@ ATTACKS = Registry(
     }
 )
 """Name on the command line → class, which is loaded at first use."""
+
+CRITERIA: Mapping[str, tuple[str, ...]] = {
+    "singling out": ("singling-out", "linkage", "nearest-linkage", "noisy-linkage", "downcoding", "reconstruction"),
+    "linkability": ("intersection", "fingerprint"),
+    "inference": (
+        *("homogeneity", "background-knowledge", "corruption", "skewness", "similarity"),
+        *("attribute-inference", "definetti", "minimality"),
+    ),
+    "membership": ("membership-inference", "shadow-membership"),
+}
+"""What the attacks are about: the three criteria of the European data protection authorities, and membership."""
 
 _PLACES = class_places(ATTACKS)
 

@@ -92,10 +92,11 @@ class BackgroundKnowledge(Checked):
     Parameters
     ----------
     excluded
-        How many values the attacker can exclude for each person, at least 1; never the true one.
+        How many values the attacker asks about for each person, at least 1. Those that the person does not have are
+        excluded; of who has one of them nothing is claimed.
     choice
-        ``"worst"``: the ones that help most, that is, the most frequent wrong ones among the records that fit;
-        ``"random"``: any wrong ones.
+        ``"worst"``: the most frequent ones among the records that fit but for the likeliest one, which may then be left
+        alone; ``"random"``: any. The truth has no say.
     threshold
         Belief from which on the attacker claims the likeliest value that is left; above 0, at most 1.
 
@@ -123,15 +124,15 @@ class BackgroundKnowledge(Checked):
         claim = partial(self._claims, np.random.default_rng(target.seed))
         surely = "with certainty" if self.threshold == 1 else f"at least {100 * self.threshold:g} % sure"
         values = "1 value" if self.excluded == 1 else f"{self.excluded} values"
-        which = "that help most" if self.choice == "worst" else "at random"
+        which = "those that help most" if self.choice == "worst" else "at random"
         return tuple(
             _result_of(
                 target,
                 name,
                 claim,
                 attack=self.name,
-                knows=f"everybody's quasi-identifying values, who is in the data, and {values} of {name} that each "
-                f"person does not have ({which})",
+                knows=f"everybody's quasi-identifying values, who is in the data, and whether people have {values} of "
+                f"{name} ({which})",
                 goal=f"whose {name} was told {surely}",
                 helps=f"l-diversity with an l above {self.excluded + 1}, or t-closeness",
             )
@@ -140,30 +141,32 @@ class BackgroundKnowledge(Checked):
 
     def _claims(self, generator: np.random.Generator, known: Posterior, own: OwnValues) -> _Claims:
         truth = known.codes_of(own.column)
-        out = self._excluded(generator, known, own.matrix(truth, len(known.values)))
-        left = known.without(out)
+        asked = self._asked(generator, known)
+        tried = ~(asked & own.matrix(truth, len(known.values))).any(axis=1)
+        left = known.without(asked)
         total = left.sum(axis=1) if known.groups is None else (left.sum(axis=1) > 0).astype(np.float64)
-        made = (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
-        usual = np.where(out, -1.0, known.prior).argmax(axis=1)
-        several = ((known.prior > 0) & ~out).sum(axis=1) > 1 if self.threshold == 1 else None
-        belief = left.max(axis=1) / np.where(total > 0, total, 1.0)
+        made = tried & (total > 0) & (left.max(axis=1) >= (self.threshold - SURE) * total)
+        usual = np.where(asked, -1.0, known.prior).argmax(axis=1)
+        several = ((known.prior > 0) & ~asked).sum(axis=1) > 1 if self.threshold == 1 else None
+        belief = np.where(tried, left.max(axis=1) / np.where(total > 0, total, 1.0), _UNTRIED)
         right, guessed = own.right(truth, left.argmax(axis=1)), own.right(truth, usual)
         return _Claims(made, right, guessed, several=several, belief=belief)
 
-    def _excluded(self, generator: np.random.Generator, known: Posterior, has: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Choose the wrong values that the attacker excludes for each person, bool (people, values)."""
+    def _asked(self, generator: np.random.Generator, known: Posterior) -> NDArray[np.bool_]:
+        """Choose the values that the attacker asks about for each person, bool (people, values)."""
         people, values = known.shares.shape
-        # If fewer values are left than can be excluded, the most frequent others are excluded, which helps most.
+        # If fewer values fit than are asked about, the most frequent others are, which helps most.
         worth = known.shares + SURE * known.prior if self.choice == "worst" else generator.random((people, values))
-        worth[has] = -1
-        # Who has several values lacks fewer.
-        count = min(self.excluded, values - 1)
-        out = np.zeros((people, values), dtype=np.bool_)
+        if self.choice == "worst":
+            np.put_along_axis(worth, worth.argmax(axis=1)[:, None], -1.0, axis=1)
+        count, asked = min(self.excluded, values - 1), np.zeros((people, values), dtype=np.bool_)
         if count:
-            chosen = np.argpartition(-worth, count - 1, axis=1)[:, :count]
-            np.put_along_axis(out, chosen, True, axis=1)
-            out &= ~has
-        return out
+            np.put_along_axis(asked, np.argpartition(-worth, count - 1, axis=1)[:, :count], True, axis=1)
+        return asked
+
+
+_UNTRIED = -1.0
+"""In place of the belief in somebody of whom the attacker knows the value without the release."""
 
 
 @dataclass(frozen=True)
@@ -399,6 +402,13 @@ class _Claims:
         baseline = float(self.guessed[self.made].mean()) if made else float(self.guessed.mean())
         return Rate(float(self.right[self.made].sum()), made, baseline)
 
+    def ranked(self) -> tuple[Beliefs, float]:
+        """Return the beliefs about everybody who was tried, and for how many of them the best guess is right."""
+        assert self.belief is not None
+        tried = self.belief > _UNTRIED
+        guessing = float(self.guessed[tried].mean()) if tried.any() else 0.0
+        return Beliefs(self.belief[tried], self.right[tried]), guessing
+
     @classmethod
     def joined(cls, parts: Sequence[_Claims]) -> _Claims:
         """Put the claims about all people together."""
@@ -459,18 +469,15 @@ def _result_of(
         figures,
         (),
         helps,
+        allowed=bound,
         certainty=inside.certainty,
         curve=_curve(inside, outside, bound),
     )
 
 
 def _curve(inside: _Claims, outside: _Claims | None, bound: float | None) -> BeliefCurve | None:
-    """Rank people by what is believed of them; the verdict stays with what is claimed."""
+    """Rank people by what is believed of them."""
     if inside.belief is None:
         return None
-    people, others = (
-        None if one is None or one.belief is None else Beliefs(one.belief, one.right) for one in (inside, outside)
-    )
-    assert people is not None
-    guessing = tuple(0.0 if one is None else float(one.guessed.mean()) for one in (inside, outside))
-    return draw_curve(people, others, None, guessing=(guessing[0], guessing[1]), bound=bound, judges=False)
+    (people, guessing), (others, of_others) = inside.ranked(), (None, 0.0) if outside is None else outside.ranked()
+    return draw_curve(people, others, None, guessing=(guessing, of_others), bound=bound, claims=True)

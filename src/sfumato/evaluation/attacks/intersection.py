@@ -118,8 +118,8 @@ class Intersection(Checked):
                 "values_left_by_one_release": float(inside.left_alone[found].mean()),
             },
             (f"{missing} not found in both releases left out",) if absent else (),
-            "one release for all purposes, or a later one made with regard to the earlier; no syntactic model bounds "
-            "what two releases tell together",
+            "one release for all purposes, or a later one made with regard to the earlier; no model of one release "
+            "bounds what two tell together",
             certainty=inside.certainty() if self.threshold == 1 else None,
             curve=_curve(inside, outside),
         )
@@ -217,7 +217,7 @@ def _curve(inside: _Tried, outside: _Tried | None) -> BeliefCurve:
     """Rank people by what both releases say; guesses are those of the better release alone."""
     people, others = (None if one is None else one.beliefs() for one in (inside, outside))
     assert people is not None
-    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, judges=False)
+    return draw_curve(people, others, None, guessing=(0.0, 0.0), bound=None, claims=True)
 
 
 def _hit(shares: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -487,7 +487,7 @@ def _curve(cells: Cells, surest: NDArray[np.float64], right: NDArray[np.bool_], 
     """Rank people by the belief in what is named of them, the class's own share where it did not rise."""
     group = cells.group_of
     people = Beliefs(surest[group], right.astype(np.float64), cells.shares.max(axis=1)[group])
-    return draw_curve(people, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, judges=False)
+    return draw_curve(people, None, None, guessing=(0.0, 0.0), bound=bound, alone=_ALONE, claims=True)
 
 
 _MOST_CELLS = 1 << 25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from sfumato.evaluation.attacks.fingerprint import UNPUBLISHED
 from sfumato.evaluation.attacks.people import is_number_known, records_in_words
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import Attack, AttackResult, Counted, RecordsKnown, RowsOfPeople, Target
-from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.evaluation.attacks.verdicts import Verdict
 from sfumato.notebook import (
     BAD,
     GOOD,
@@ -89,8 +89,16 @@ class Attacks:
         object.__setattr__(self, "unplayed", MappingProxyType(dict(self.unplayed)))
 
     def __getitem__(self, attack: str) -> tuple[AttackResult, ...]:
-        """Return the results of one attack, by its name; empty if it was not played."""
-        return tuple(result for result in self.results if result.attack == attack)
+        """Return the results of one attack, by its name; empty if it was not played; PolicyError if nobody knows it."""
+        found = tuple(result for result in self.results if result.attack == attack)
+        if not found and attack not in (*ATTACKS, *self.unplayed):
+            played = dict.fromkeys(result.attack for result in self.results)
+            raise PolicyError(f"attacks: {attack!r} is unknown; played were {', '.join(played) or 'none'}")
+        return found
+
+    def __iter__(self) -> Iterator[AttackResult]:
+        """Iterate over all results."""
+        return iter(self.results)
 
     @property
     def succeeding(self) -> tuple[AttackResult, ...]:
@@ -235,7 +243,7 @@ def _row(result: AttackResult) -> tuple[Cell, ...]:
     strokes |= {} if control is None or not control.people else {"people who are not in the data": control.share}
     strokes |= {} if result.allowed is None else {"allowed by the promises": min(result.allowed, 1.0)}
     kind = OPEN if result.succeeds and result.is_allowed else KINDS[result.verdict]
-    words = IN_WORDS[result.verdict] + (", as the promises allow" if result.succeeds and result.is_allowed else "")
+    words = result.headline + (", as the promises allow" if result.succeeds and result.is_allowed else "")
     if not success.people:
         return result.attack, result.goal, notebook_mark(words, kind), "nobody", "", ""
     drawn = interval(low, high, success.share, strokes)

@@ -9,16 +9,17 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, cast, runtime_chec
 import polars as pl
 
 from sfumato.evaluation.attacks.verdicts import (
+    AS_OTHERS,
     IN_WORDS,
     BeliefCurve,
     Certainty,
     Verdict,
     curve_verdict,
     exceeds_promise,
+    is_above_guessing,
+    judging_curve,
     needed_in_words,
-    people_needed,
     people_to_decide,
-    verdict_of,
 )
 from sfumato.progress import Progress, silent
 from sfumato.published import Published
@@ -157,22 +158,27 @@ class AttackResult:
         Where beliefs are ranked, it must stay so among the surest as well, or within what people who are not in the
         data show of the population.
         """
-        if self._judging is not None and self.allowed is not None:
-            return not exceeds_promise(self._judging, self.allowed)
-        return self.allowed is not None and self.success.interval[0] <= self.allowed + 1e-12
+        return self.allowed is not None and not exceeds_promise(self._judging, self.allowed)
 
     @property
     def verdict(self) -> Verdict:
-        """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.verdict_of`.
+        """Say what the figures say, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`.
 
-        Of beliefs, what the curve says, see :func:`~sfumato.evaluation.attacks.verdicts.curve_verdict`. ``"undecided"``
-        if the attack was not played.
+        *Certainty* that was never wrong is a fact about the people in the data, all of whom were tried: it succeeds if
+        anybody is told beyond what guessing is certain of. If nobody is, beliefs decide where there are any.
+        ``"undecided"`` if the attack was not played.
         """
         if self.unplayed is not None:
             return "undecided"
-        if self._judging is not None:
-            return curve_verdict(self._judging)
-        return verdict_of(self.success, self.control, self.certainty)
+        if self.certainty is not None and self.certainty.holds and (self.certainty.told or self.curve is None):
+            return "succeeds" if self.certainty.told else "no better"
+        return curve_verdict(self._judging)
+
+    @property
+    def headline(self) -> str:
+        """Write the verdict in words, which say if others show as much where guessing does not."""
+        shown = self.verdict == "no better" and is_above_guessing(self._judging)
+        return AS_OTHERS if shown else IN_WORDS[self.verdict]
 
     @property
     def succeeds(self) -> bool:
@@ -187,20 +193,17 @@ class AttackResult:
     @property
     def people_needed(self) -> int | None:
         """Return about how many people would decide; None unless the attack was played and is undecided."""
-        if not self.is_undecided:
-            return None
-        return people_needed(self.success, self.control) if self._judging is None else people_to_decide(self._judging)
+        return people_to_decide(self._judging) if self.is_undecided else None
 
     @property
     def needed(self) -> str | None:
         """Say so in words; None likewise."""
         exact = self.people_needed
-        return None if exact is None else needed_in_words(exact, self.success, self.control, self.counts)
+        return None if exact is None else needed_in_words(exact, self._judging, self.counts)
 
     @property
-    def _judging(self) -> BeliefCurve | None:
-        """The curve, if it decides the verdict."""
-        return self.curve if self.curve is not None and self.curve.judges else None
+    def _judging(self) -> BeliefCurve:
+        return judging_curve(self.success, self.control, self.curve)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -209,6 +212,7 @@ class AttackResult:
             "knows": self.knows,
             "goal": self.goal,
             "verdict": self.verdict,
+            "headline": self.headline,
             "succeeds": bool(self.succeeds),
             "people_needed": self.people_needed,
             "success": self.success.to_dict(),
@@ -246,7 +250,7 @@ class AttackResult:
 
     def _judged(self) -> str:
         """Return the verdict, with what the promises allow."""
-        words = IN_WORDS[self.verdict]
+        words = self.headline
         if self.allowed is None or self.verdict == "no better":
             return words
         share = f"{100 * self.allowed:.3g} %"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from sfumato.models import known_models
 from sfumato.models.says import says
 from sfumato.numbers import figure
-from sfumato.rates import CONFIDENCE, Rate
+from sfumato.rates import CONFIDENCE, Rate, interval_ends
 
 Verdict = Literal["succeeds", "no better", "undecided"]
 
@@ -24,6 +23,10 @@ IN_WORDS: dict[Verdict, str] = {
     "no better": "does no better than guessing",
     "undecided": "undecided",
 }
+
+
+AS_OTHERS = "tells no more than people outside do"
+"""In words where more than guessing is reached, and people outside show as much."""
 
 
 RELEVANT = 0.05
@@ -55,106 +58,6 @@ class Certainty:
     def holds(self) -> bool:
         """Tell whether it was never wrong."""
         return not self.wrong
-
-
-def verdict_of(success: Rate, control: Rate | None = None, certainty: Certainty | None = None) -> Verdict:
-    """Judge an attack by how often it was right.
-
-    `success`: Over the people in the data, with the rate of guessing. `control`: Over people who are not in the data,
-    if there is such a group. `certainty`: Of attacks that claim what the release leaves no doubt of.
-
-    *Certainty* that was never wrong is a fact about the people in the data, all of whom were tried. The attack succeeds
-    if anybody is told beyond what guessing is certain of, and else does no better; neither a control group nor an
-    interval has a say. Certainty that was wrong for somebody was none: nobody can tell the others from them. It is
-    judged like any other claim.
-
-    *Nobody* about whom the attacker could say anything: no better. That, too, is a fact about the release.
-
-    *Succeeds*: the low end of the 95 % interval lies above guessing and, if there is a control group, above the high
-    end of its interval.
-
-    *No better*: an excess of more than five of a hundred people is excluded over guessing, or over the control group.
-    Over guessing: the high end of the interval lies at most so far above. Over the control group: that of Newcombe's
-    (1998, method 10) interval of the difference does.
-
-    *Errors*. The first: an attack that is as good as guessing succeeds; the second: one that is five of a hundred
-    better does no better. Each takes one end of a 95 % interval: of many people the first happens in 2.5 of 100 cases,
-    and the second never, as so many tell five of a hundred from nothing. Of few people Wilson's interval is not exact.
-    Counted over all outcomes, for 5 to 800 people: the first is at most 9 of 100 where guessing is right for a tenth of
-    the people or more, and up to 17 where for fewer; the second is at most 8 where guessing is right for eight in ten
-    or fewer, and up to 16 where for more. Where a control group decides, the first is below 1.
-
-    Examples
-    --------
-    >>> verdict_of(Rate(0, 10, 0.0)), verdict_of(Rate(0, 100, 0.0)), verdict_of(Rate(22, 22, 0.0))
-    ('undecided', 'no better', 'succeeds')
-    """
-    if certainty is not None and certainty.holds:
-        return "succeeds" if certainty.told else "no better"
-    return _compared(success, control) if success.people else "no better"
-
-
-def people_needed(success: Rate, control: Rate | None = None) -> int:
-    """Return how many people would decide a verdict that is not one of certainty.
-
-    Assumed is that the shares stay as they were observed, and that as many people are in the control group, if there
-    is one. A control group without anybody to try the attack on is taken to do as well as guessing. The number is of
-    people who count, e.g. of those about whom the attacker claims something. It says how many are likely to be enough,
-    not that they will be: with shares near a border, the next sample may fall on either side.
-
-    Without a control group the share p is told from guessing b by z² b (1 − b) ÷ (p − b)² people if p > b, and found to
-    be no better by z² t (1 − t) ÷ (t − p)² people if p < t = b + 0.05, with z = 1.96: the fewer of the two. At most
-    8,192, as an excess is either far enough from nothing or far enough from five of a hundred.
-
-    Examples
-    --------
-    >>> people_needed(Rate(0, 10, 0.0)), people_needed(Rate(1, 14, 0.05))
-    (73, 398)
-    """
-    chance = None if control is None else control.share if control.people else success.baseline
-
-    def decided(people: int) -> bool:
-        other = None if chance is None else Rate(chance * people, people, success.baseline)
-        return _compared(Rate(success.share * people, people, success.baseline), other) != "undecided"
-
-    enough = 1
-    while not decided(enough):
-        enough *= 2
-    few = enough // 2
-    while enough - few > 1:
-        middle = (few + enough) // 2
-        few, enough = (few, middle) if decided(middle) else (middle, enough)
-    return enough
-
-
-def needed_in_words(exact: int, success: Rate, control: Rate | None, what: str = "people") -> str:
-    """Say how many people would decide, to two digits rounded up, e.g. "about 73 people in place of 10 …"."""
-    unit = 10 ** max(0, len(str(exact)) - 2)
-    needed = -(-exact // unit) * unit
-    about = f"about {figure(needed)}"
-    missing = control is not None and control.people < exact
-    if success.people >= exact and missing and control is not None:
-        who = f"{about} {what} who are not in the data in place of {control.people:,}"
-    else:
-        who = f"{about} {what} in place of {success.people:,}" + (
-            ", and as many who are not in the data," if missing else ""
-        )
-    return f"{who} would decide it, if the shares stay as they are"
-
-
-def _compared(success: Rate, control: Rate | None) -> Verdict:
-    low, high = success.interval
-    if low > success.baseline and (control is None or low > control.interval[1]):
-        return "succeeds"
-    over_control = math.inf if control is None or not control.people else _highest_excess(success, control)
-    return "no better" if min(high - success.baseline, over_control) <= RELEVANT else "undecided"
-
-
-def _highest_excess(success: Rate, control: Rate) -> float:
-    """Return the high end of Newcombe's 95 % interval of the difference of two shares."""
-    up = success.interval[1] - success.share
-    down = control.share - control.interval[0]
-    return success.share - control.share + math.hypot(up, down)
 
 
 def allowed_guess(models: Sequence[Mapping[str, Any]], sensitive: str) -> float | None:
@@ -292,14 +195,14 @@ class BeliefCurve:
 
     `looks`: The surest 1, 5, 10 and 25 %, everybody, and all who are believed above the bound, if one is promised.
     `bound`: Chance that a promise of the release leaves an attacker, for each person. `alone`: Why there is no such
-    curve of people who are not in the data; None if there is one. `judges`: Whether the verdict is decided by the
-    curve; not where claims that leave no doubt decide it.
+    curve of people who are not in the data; None if there is one. `claims`: Whether the attacker also claims something
+    of some people, whom the verdict looks at, too.
     """
 
     looks: tuple[CurvePoint, ...]
     bound: float | None = None
     alone: str | None = None
-    judges: bool = True
+    claims: bool = False
 
     @property
     def people(self) -> int:
@@ -329,15 +232,15 @@ def draw_curve(
     guessing: tuple[float, float],
     bound: float | None,
     alone: str | None = None,
-    judges: bool = True,
+    claims: bool = False,
 ) -> BeliefCurve:
     """Draw the curve of an attacker beside what people who are not in the data show.
 
     `inside`, `outside`: Beliefs about people in the data, and about others; None or nobody if there are no others.
     `population`: Beliefs about the people in the data of somebody who knows only the others. `guessing`: Share of the
     people, of both groups, for whom the best guess without the release is right. `bound`: Chance that a promise leaves
-    an attacker. `alone`: Why there are no others, if there cannot be any. `judges`: Whether the curve decides the
-    verdict.
+    an attacker. `alone`: Why there are no others, if there cannot be any. `claims`: Whether the attacker also claims
+    something of some people.
 
     *Who is surest* is told by the attacker's own belief, in each group by itself. Where people at the border are
     believed alike, the shares are those expected if chance decides who of them comes first. At least one person is the
@@ -350,7 +253,7 @@ def draw_curve(
     looks = [rivals.surest(share) for share in SHARES] if inside.people else []
     if bound is not None and inside.people:
         looks.append(rivals.above(bound))
-    return BeliefCurve(tuple(looks), bound, (alone or _NO_CONTROL) if others is None else None, judges)
+    return BeliefCurve(tuple(looks), bound, (alone or _NO_CONTROL) if others is None else None, claims)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -395,6 +298,17 @@ def _share(rate: Rate) -> str:
     return f"{100 * rate.share:.1f} %" if rate.people else _NOBODY
 
 
+def judging_curve(success: Rate, control: Rate | None, curve: BeliefCurve | None) -> BeliefCurve:
+    """Return all shares that a verdict looks at: those of the curve, and the people of whom something is claimed.
+
+    Without a curve it is one look at everybody who was tried.
+    """
+    if curve is not None and not curve.claims:
+        return curve
+    tried = CurvePoint(1.0, success, control)
+    return BeliefCurve((tried,)) if curve is None else replace(curve, looks=(*curve.looks, tried))
+
+
 def curve_verdict(curve: BeliefCurve) -> Verdict:
     """Judge an attacker by all points of their curve.
 
@@ -402,23 +316,33 @@ def curve_verdict(curve: BeliefCurve) -> Verdict:
     attacker on these people, who are not in the data, and over what somebody who knows only them says of the people of
     the look.
 
-    *No better*: at every look a relevant excess is excluded over one of the three. Relevant are five of a hundred
-    people among everybody, and among a share f of them five of a hundred ÷ √f: in the surest tenth 16 of a hundred
-    people, who are 1.6 of a hundred of all. So every look takes about the same number of people to decide.
+    *No better*: at every look a relevant excess is excluded over one of the three, and at none the low end of the
+    interval is above all of them. Relevant are five of a hundred people among everybody, and among a share f of them
+    five of a hundred ÷ √f: in the surest tenth 16 of a hundred people, who are 1.6 of a hundred of all. So every look
+    takes about the same number of people to decide.
 
     *Errors.* The chance of one end of a 95 % interval, 2.5 of 100, is divided by the number of looks. Guessing is
     exceeded where as many right guesses have a smaller binomial chance, which is exact, as the surest are few: so all
     looks together call no attack a success in more than 2.5 of 100 cases that is right about each person, independent
-    of the others, with the chance of a guess. Intervals are Wilson's with correction for continuity; those of
-    differences are Newcombe's (1998, method 11). Where the control group has nobody at a look, which can happen above
-    the bound alone, it explains nothing.
+    of the others, with the chance of a guess. Intervals are Wilson's; those of differences are Newcombe's (1998, method
+    10). Where the control group has nobody at a look, it explains nothing.
+
+    Examples
+    --------
+    >>> [curve_verdict(judging_curve(Rate(*one, 0.0), None, None)) for one in ((0, 10), (0, 100), (22, 22))]
+    ['undecided', 'no better', 'succeeds']
     """
-    if not curve.looks:
+    if not any(look.inside.people for look in curve.looks):
         return "no better"
     tail = _tail(curve)
     if any(_exceeds(look, look.inside.baseline, tail) for look in curve.looks):
         return "succeeds"
     return "no better" if all(_excluded(look, curve.people, tail) for look in curve.looks) else "undecided"
+
+
+def is_above_guessing(curve: BeliefCurve) -> bool:
+    """Tell whether at some look the low end of the interval, corrected for the number of looks, is above guessing."""
+    return any(interval_ends(look.inside, _tail(curve))[0] > look.inside.baseline for look in curve.looks)
 
 
 def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
@@ -439,23 +363,17 @@ def people_to_decide(curve: BeliefCurve) -> int:
     return enough
 
 
-def interval_ends(rate: Rate, tail: float) -> tuple[float, float]:
-    """Return Wilson's interval with correction for continuity, with a chance of `tail` beyond each end.
-
-    Examples
-    --------
-    >>> tuple(round(end, 4) for end in interval_ends(Rate(81, 263, 0.0), 0.025))
-    (0.2535, 0.3682)
-    """
-    n, p = rate.people, rate.share
-    if not n:
-        return 0.0, 1.0
-    z = -NormalDist().inv_cdf(tail)
-    middle, scale = 2 * n * p + z * z, 2 * (n + z * z)
-    spread = z * z - 1 / n + 4 * n * p * (1 - p)
-    low = (middle - 1 - z * math.sqrt(max(0.0, spread + 4 * p - 2))) / scale
-    high = (middle + 1 + z * math.sqrt(max(0.0, spread - 4 * p + 2))) / scale
-    return (max(0.0, low) if rate.successes > 0 else 0.0), (min(1.0, high) if rate.successes < n else 1.0)
+def needed_in_words(exact: int, curve: BeliefCurve, what: str = "people") -> str:
+    """Say how many people would decide, to two digits rounded up, e.g. "about 73 people in place of 10 …"."""
+    unit = 10 ** max(0, len(str(exact)) - 2)
+    about = f"about {figure(-(-exact // unit) * unit)} {what}"
+    others = max((look.control.people for look in curve.looks if look.control is not None), default=exact)
+    if curve.people >= exact and others < exact:
+        who = f"{about} who are not in the data in place of {others:,}"
+    else:
+        missing = ", and as many who are not in the data," if others < exact else ""
+        who = f"{about} in place of {curve.people:,}{missing}"
+    return f"{who} would decide it, if the shares stay as they are"
 
 
 def chance_of_as_many(rate: Rate, share: float) -> float:
@@ -499,8 +417,10 @@ def _excluded(look: CurvePoint, people: int, tail: float) -> bool:
     if not look.inside.people:
         return True
     relevant = RELEVANT / math.sqrt(look.inside.people / people)
-    over = [_highest(look.inside, other, tail) for other in _shown_by_others(look)]
-    return min([interval_ends(look.inside, tail)[1] - look.inside.baseline, *over]) <= relevant
+    (low, high), others = interval_ends(look.inside, tail), _shown_by_others(look)
+    over = min([high - look.inside.baseline, *(_highest(look.inside, other, tail) for other in others)])
+    bar = max([look.inside.baseline, *(interval_ends(other, tail)[1] for other in others)])
+    return over <= relevant and low <= bar
 
 
 def _shown_by_others(look: CurvePoint) -> list[Rate]:

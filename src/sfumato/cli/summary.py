@@ -1,0 +1,182 @@
+"""What a person reads after a release was made or verified: what holds, what it cost, what is open, what comes next.
+
+Ten lines, and one more for each promise beyond two and each open finding beyond two. ``--details`` prints the whole
+report instead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.cli.outcome import printable
+from sfumato.errors import without_credentials
+from sfumato.models.checks import Check, Outcome
+from sfumato.numbers import counted, percent
+from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
+from sfumato.published.protocol import named
+from sfumato.release.reports import KindReport
+
+if TYPE_CHECKING:
+    from sfumato.published.checks.generalized import Verification
+    from sfumato.release.reports import Report
+
+WIDTH = 80
+LABEL = 10
+"""Width of the words at the beginning of a line."""
+
+GOOD, BAD, OPEN, NONE = "✓", "✗", "!", "–"
+_COLOURS = {GOOD: "\x1b[32m", BAD: "\x1b[31m", OPEN: "\x1b[33m"}
+
+
+_MARKS = {
+    Outcome.HOLDS: GOOD,
+    Outcome.BROKEN: BAD,
+    Outcome.UNDECIDABLE: NONE,
+    Outcome.ABSENT: BAD,
+}
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    """Where a release lies, the commands that come next, and what the steward keeps to himself."""
+
+    place: str
+    commands: Sequence[str]
+    secrets: Sequence[str] = ()
+
+
+def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
+    """Return the lines after a release; everything that the report notes is said, however long."""
+    head, *promises = promise_table(report.verification)
+    return [
+        head,
+        *promises,
+        *_records(report),
+        *([] if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
+        *(line for finding in (*_uncovered(report.verification), *report.notes) for line in _wrapped(finding)),
+        f"{'Release':<{LABEL}}{steps.place}",
+        *(f"{'' if number else 'Next':<{LABEL}}{each}" for number, each in enumerate(steps.commands)),
+        *(line for secret in steps.secrets for line in _wrapped(secret)),
+    ]
+
+
+def headline(verification: Verification) -> str:
+    """Say in one line whether a release holds what it promises; the mark comes first."""
+    checks = [check for check in verification.checks if not check.promise.startswith(SUPPRESSION_PROMISE)]
+    outcomes = [check.outcome for check in checks]
+    broken = outcomes.count(Outcome.BROKEN)
+    unknown = [check for check in checks if check.outcome is Outcome.UNDECIDABLE]
+    if broken:
+        return f"{BAD} not verified: {broken} of {counted(len(checks), 'check')} failed"
+    if Outcome.ABSENT in outcomes or not checks:
+        return f"{BAD} this release promises nothing"
+    if unknown:
+        mark, start = (BAD, "not verified") if any(check.required for check in unknown) else (OPEN, "nothing is broken")
+        return f"{mark} {start}; {counted(len(unknown), 'promise')} cannot be recounted from the release alone"
+    return f"{GOOD} verified: {'the promise holds' if len(checks) == 1 else 'every promise holds'}"
+
+
+def promise_table(verification: Verification) -> Iterator[str]:
+    """Return the headline with the titles of the columns, and a line for each promise: asked, reached, on what."""
+    rows = [_row(check) for check in verification.checks]
+    titles = (headline(verification), "asked", "reached", "on")
+    marks = [_MARKS[check.outcome] for check in verification.checks]
+    lines = [titles, *((f"  {mark} {name}", *cells) for mark, (name, *cells) in zip(marks, rows, strict=True))]
+    widths = [max(map(len, column)) + 2 for column in zip(*lines, strict=True)]
+    yield from ("".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _row(check: Check) -> tuple[str, str, str, str]:
+    """Split a promise into its name, what was asked, what was reached, and on what."""
+    name, _, asked = check.promise.partition(" (")
+    reached = ", ".join(dict.fromkeys(str(each).partition(" on ")[0] for each in check.achieved))
+    on = ", ".join(dict.fromkeys(each.attribute for each in check.achieved if each.attribute))
+    if not check.achieved and check.outcome is not Outcome.HOLDS:
+        reached = str(check.outcome)
+    return name, asked.removesuffix(")"), reached, on
+
+
+def _records(report: Report | KindReport) -> Iterator[str]:
+    if report.original is None:
+        yield f"{'Records':<{LABEL}}{report.published:,} published"
+        return
+    left = f"; {report.suppressed:,} left out ({percent(report.suppressed / max(1, report.original), 3)})"
+    classes = "" if isinstance(report, KindReport) else f" in {counted(report.classes, 'class')}"
+    yield (
+        f"{'Records':<{LABEL}}{report.published:,} of {report.original:,} published{classes}"
+        f"{left if report.suppressed else ''}"
+    )
+
+
+def _risk(report: Report) -> str:
+    """Say the highest risk before and after, as a chance."""
+    after = report.highest_risk
+    if after is None:
+        return f"{'Risk':<{LABEL}}not counted here: nobody but the steward knows who is who"
+    before = report.smallest_before
+    was = (
+        "" if before is None else "somebody was alone before; " if before == 1 else f"at most 1 in {before:,} before; "
+    )
+    return f"{'Risk':<{LABEL}}{was}now at most 1 in {1 / after:,.3g} to be found"
+
+
+def _detail(report: Report) -> Iterator[str]:
+    """Say how much of the detail is kept, and of which columns least."""
+    losses = sorted(report.losses.attribute_ncp.items(), key=lambda item: -item[1])
+    line = f"{'Detail':<{LABEL}}{percent(1 - report.losses.normalized_ncp, 3)} kept"
+    for number, (name, loss) in enumerate(losses):
+        more = f"{'; ' if not number else ', '}{name} {percent(1 - loss, 3)}"
+        left = f", and {len(losses) - number} more"
+        if len(line) + len(more) + (len(left) if number + 1 < len(losses) else 0) > WIDTH:
+            line += left if number else ""
+            break
+        line += more
+    yield line
+
+
+def _uncovered(verification: Verification) -> Iterator[str]:
+    """Name the columns that are published as they are, and what else no promise covers."""
+    columns = verification.roles.unprotected if verification.roles else ()
+    if columns:
+        yield f"no promise covers {named(columns)}: published as {'it is' if len(columns) == 1 else 'they are'}"
+    yield from map(str, verification.uncovered)
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, WIDTH, initial_indent=f"{OPEN} ", subsequent_indent="  ", break_long_words=False)
+
+
+def say_summary(report: Report | KindReport, steps: NextSteps) -> None:
+    """Print :func:`summary`."""
+    say_marked(summary(report, steps))
+
+
+def say_marked(lines: Sequence[str]) -> None:
+    """Print lines, their marks in colour where a person reads them: on a terminal, unless NO_COLOR asks for none."""
+    plain = not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    for line in map(printable, map(without_credentials, lines)):
+        print(_in_ascii(line) if _is_narrow() else line if plain else _coloured(line))
+
+
+def _is_narrow() -> bool:
+    """Tell whether the output cannot show a mark."""
+    try:
+        GOOD.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _in_ascii(line: str) -> str:
+    return line.replace(GOOD, "+").replace(BAD, "x").replace(NONE, "-")
+
+
+def _coloured(line: str) -> str:
+    start = line.lstrip()[:1]
+    colour = _COLOURS.get(start) if line.lstrip()[1:2] == " " else None
+    return line.replace(start, f"{colour}{start}\x1b[0m", 1) if colour else line
