@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
 from sfumato.classes.partition import Partition
-from sfumato.engines.protocol import LocalEngine
+from sfumato.engines import LocalEngine
 from sfumato.errors import InputError, SfumatoError
 from sfumato.table.large.batches import NO_TYPES, ROWS
 from sfumato.table.sources.spark import COUNT, NO_WORKERS, SparkSource, asking_spark
@@ -210,7 +210,7 @@ LEAF = 250_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkEngine(LocalEngine):
-    """Encode and write here, and have parts solved on workers; see :class:`~sfumato.engines.protocol.Engine`."""
+    """Encode and write here, and have parts solved on workers; see :class:`~sfumato.engines.Engine`."""
 
     session: Any
 

@@ -19,7 +19,7 @@ from sfumato.findings.oddities import Mark, farthest_decide, folded_label, missi
 from sfumato.findings.roles import RoleProposal, propose_role
 from sfumato.findings.words import values_that_mean
 from sfumato.hierarchy.draft import draft_rule
-from sfumato.hierarchy.intervals import Prefixes
+from sfumato.hierarchy.ranges import Prefixes
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.notebook import Markup, card, lines, notebook_section, notebook_table
 from sfumato.numbers import counted

@@ -9,7 +9,6 @@ from sfumato.registry import Registry, loaded
 
 if TYPE_CHECKING:
     from sfumato.hierarchy.draft import draft_hierarchy, draft_rule, hierarchy_from_policy
-    from sfumato.hierarchy.intervals import Dates, Intervals, Prefixes, dates, intervals, prefixes
     from sfumato.hierarchy.level_table import (
         Flat,
         Groups,
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         read_hierarchy,
         write_hierarchy,
     )
+    from sfumato.hierarchy.ranges import Dates, Intervals, Prefixes, dates, intervals, prefixes
     from sfumato.hierarchy.tree import Hierarchy, Level, hierarchy_from_paths
 
 __all__ = [
@@ -49,9 +49,9 @@ __all__ = [
 
 HIERARCHY_KINDS = Registry(
     {
-        "intervals": "sfumato.hierarchy.intervals:Intervals",
-        "prefixes": "sfumato.hierarchy.intervals:Prefixes",
-        "dates": "sfumato.hierarchy.intervals:Dates",
+        "intervals": "sfumato.hierarchy.ranges:Intervals",
+        "prefixes": "sfumato.hierarchy.ranges:Prefixes",
+        "dates": "sfumato.hierarchy.ranges:Dates",
         "groups": "sfumato.hierarchy.level_table:Groups",
         "table": "sfumato.hierarchy.draft:table_of_rows",
         "file": "sfumato.hierarchy.level_table:read_hierarchy",
@@ -66,7 +66,7 @@ _HOMES = {
         *("Flat", "Groups", "HierarchyTable", "flat", "groups"),
         *("hierarchy_text", "read_hierarchy", "write_hierarchy"),
     ),
-    "intervals": ("Dates", "Intervals", "Prefixes", "dates", "intervals", "prefixes"),
+    "ranges": ("Dates", "Intervals", "Prefixes", "dates", "intervals", "prefixes"),
     "tree": ("Hierarchy", "Level", "hierarchy_from_paths"),
 }
 _PLACES = {name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names}

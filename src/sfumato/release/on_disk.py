@@ -19,9 +19,9 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
+from sfumato.engines import Engine, LocalEngine
 from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
 from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.engines.protocol import Engine, LocalEngine
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
 from sfumato.findings.review import Finding

@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from sfumato.findings.review import Finding
-from sfumato.metrics import Losses
 from sfumato.models.checks import Outcome
 from sfumato.numbers import figure, percent
 from sfumato.published import PublishedTable
-from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.people import PeopleFound
-from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
 from sfumato.published.protocol import named
+
+if TYPE_CHECKING:
+    from sfumato.findings.review import Finding
+    from sfumato.metrics import Losses
+    from sfumato.published.checks.generalized import Verification
+    from sfumato.published.checks.people import PeopleFound
+    from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
 
 # Parts that the reports of all kinds of releases share, as lines of text.
 
@@ -368,6 +370,8 @@ class Report:
         return {"risk": {"of": self.counts, **{name: round(risk, 6) for name, risk in risks.items()}}}
 
     def _fingerprints(self) -> dict[str, Any]:
+        from sfumato.published.checks.pseudonyms import NumbersOfRecordsFound
+
         by_values = [each for each in self.fingerprints if not isinstance(each, NumbersOfRecordsFound)]
         found = [each if isinstance(each, str) else each.to_dict() for each in by_values]
         by_numbers = [each.to_dict() for each in self.fingerprints if isinstance(each, NumbersOfRecordsFound)]

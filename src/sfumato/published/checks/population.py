@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,12 +15,14 @@ from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
 from sfumato.numbers import counted
-from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of
 from sfumato.table.reading import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.recoding import Recoding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
