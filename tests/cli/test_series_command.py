@@ -40,7 +40,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 def test_a_walk_through_the_months(months: Path) -> None:
-    code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "-l", "2")
+    code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "--model", "entropy-l-diversity:l=2")
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
     assert "entropy-l-diversity (l=2): holds" in out
@@ -87,7 +87,7 @@ def test_json(months: Path) -> None:
 
 
 def test_every_step_prints_the_head_and_verify_finds_it(months: Path) -> None:
-    _, _, err = run("start", "s", *ROLES, "-k", "3", "-l", "2")
+    _, _, err = run("start", "s", *ROLES, "-k", "3", "--model", "entropy-l-diversity:l=2")
     heads = [head_in(err)]
     for month in (0, 1):
         _, _, err = run("append", "s", f"{month}.csv")

@@ -172,3 +172,28 @@ def test_a_folder_says_nothing_that_its_table_does_not(tmp_path: Path) -> None:
         assert bool(release.report.findings) is (name == "odd")
     assert folders[0] == folders[1]
     assert b"sentinels:age" in folders[0]["policy.toml"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_marker_of_one_column_is_missing_there_alone(tmp_path: Path, suffix: str) -> None:
+    ages = [999 if i % 20 == 0 else 20 + i * 7 % 60 for i in range(PEOPLE)]
+    frame = visits(age=ages, disease=["gout", "none"] * 100, pay=[999.0 + i % 5 for i in range(PEOPLE)]).drop("remark")
+    source = tmp_path / f"visits.{suffix}"
+    frame.write_csv(source) if suffix == "csv" else frame.write_parquet(source)
+    marked = {"age": sf.Attribute(missing=["999"]), "sex": None, "pay": None}
+    roles = {"quasi_identifying": marked, "sensitive": {"disease": sf.Attribute(missing=["none"])}, "insensitive": []}
+    meant = sf.Policy.of(schema(**roles), [sf.KAnonymity(4)], sf.Mondrian(), sf.Recoding(), 0.0)
+    meant.to_file(tmp_path / "policy.toml")
+    policy = sf.Policy.from_file(tmp_path / "policy.toml")
+    assert policy == meant
+    table = sf.read_table(source, policy)
+    assert [table.frame[name].null_count() for name in ("age", "disease", "pay")] == [10, 100, 0]
+    here = sf.anonymize(table, policy, seed=1)
+    assert "sentinels" not in {one.name for one in here.report.findings}
+    anonymize_on_disk(source, policy, tmp_path / "release", seed=1)
+    written = pl.read_csv(tmp_path / "release" / "data.csv", infer_schema=False)
+    assert sorted(written.fill_null("").rows()) == sorted(here.data.cast(pl.String).fill_null("").rows())
+    assert "999" not in (tmp_path / "release" / "policy.toml").read_text()
+    # The review takes the answer, too.
+    assert "sentinels" in {one.name for one in sf.review(source).findings}
+    assert "sentinels" not in {one.name for one in sf.review(source, policy.to_schema()).findings}

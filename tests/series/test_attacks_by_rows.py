@@ -301,7 +301,7 @@ def test_tables_are_read_as_they_are_written(way: str, tmp_path: Path) -> None:
     assert "record tracing through all releases: stands" in told
     assert "refused" not in told
     wrong = run("attack", tmp_path / "s", *(w for path in (first, again, third) for w in ("--original", path)), code=2)
-    assert "separator" in wrong
+    assert "source.encoding=cp1252" in wrong
 
 
 def test_a_form_of_dates_of_one_month(tmp_path: Path) -> None:

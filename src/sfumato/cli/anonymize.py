@@ -34,6 +34,7 @@ from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.cli.summary import NextSteps
+    from sfumato.cli.words import ModelWord, Words
     from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
     from sfumato.release.on_disk import ReleaseOnDisk
@@ -51,7 +52,8 @@ EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 EXAMPLE = """\b
 Example:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
-      --sensitive disease --others drop -k 5 -l 3 --out patients-release/
+      --sensitive disease --others drop -k 5 \\
+      --model distinct-l-diversity:l=3 --out patients-release/
   sfumato anonymize patients.csv --policy policy.toml --out patients-release/
   sfumato anonymize 'postgresql://host/db?table=clinic.visits' \\
       --policy policy.toml --out 'postgresql://host/db?schema=release_2027'
@@ -66,7 +68,10 @@ class Promise:
         int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
     ] = None
     l: Annotated[  # noqa: E741
-        float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+        float | None,
+        typer.Option(
+            "-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY
+        ),
     ] = None
     t: Annotated[
         float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
@@ -180,7 +185,7 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, accept_words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=promise.t, others=promise.model or ())
@@ -195,6 +200,9 @@ def anonymize(
         format=written.format,
         problems=(*problems, *target_problems(written.out, written.save_policy, overwrite=written.overwrite)),
     )
+    if promise.l is not None and not words.problems:
+        asked = meant_diversity(promise.l, None if written.as_json else partial(_cost_of, table, words))
+        words = replace(words, models=_with_diversity(models, asked))
     meant = policy_of(words)
     check_writer_installed(meant.output.format)
     remarks: list[str] = []
@@ -209,6 +217,31 @@ def anonymize(
             complain([f"also found, which stops nothing: {told}; see: sfumato review {table}"])
     if written.save_policy is not None:
         meant.to_file(written.save_policy, remarks=remarks)
+
+
+def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list[ModelWord]:
+    """Put what -l turned out to mean in its place."""
+    return [word if each.option == "-l" and word is not None else each for each in models]
+
+
+def _cost_of(table: str, words: Words, word: ModelWord) -> str:
+    """Say what a release with this diversity loses."""
+    from sfumato.cli.words import policy_of
+    from sfumato.errors import UnsatisfiableError
+    from sfumato.numbers import percent
+    from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.kind_report import KindReport
+    from sfumato.table.reading import read_table
+
+    # What is found is asked once, for the release.
+    meant = policy_of(replace(words, accept=None, models=_with_diversity(words.models, word)))
+    try:
+        report = make_release(read_table(table, meant), meant).report
+    except UnsatisfiableError:
+        return "out of reach here"
+    return (
+        "within reach here" if isinstance(report, KindReport) else f"loses {percent(report.losses.normalized_ncp)} here"
+    )
 
 
 def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:

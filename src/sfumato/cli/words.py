@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from sfumato.cli.outcome import complain
 from sfumato.cli.settings import Setting, fitting, names_in, plain_value, settings_of, with_settings
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
@@ -137,6 +140,32 @@ def diversity_word(level: float, kind: str = "entropy", **constant: float) -> Mo
     """Return the l-diversity that -l names; what is wrong with its l is a mistake of -l."""
     level = int(level) if level.is_integer() else level
     return ModelWord("-l", f"{kind}-l-diversity", {"l": level, **constant}, "l")
+
+
+DIVERSITIES = {
+    "distinct": "that many different values in every class",
+    "entropy": "values that are about equally frequent",
+}
+"""The kinds of l-diversity that -l may mean, and what each asks for."""
+
+
+def meant_diversity(
+    level: float | ModelWord | None, cost: Callable[[ModelWord], str] | None = None
+) -> ModelWord | None:
+    """Return what -l means: of a number somebody at a terminal is asked, told the cost of each kind; else entropy."""
+    from sfumato.cli.review import at_a_terminal
+
+    if level is None or isinstance(level, ModelWord):
+        return level
+    words = {kind: diversity_word(level, kind) for kind in DIVERSITIES}
+    if cost is None or not at_a_terminal():
+        named = " or ".join(f"--model {word.name}:l={level:g}" for word in words.values())
+        complain([f"-l {level:g} means entropy l-diversity; the next version wants to know which: write {named}"])
+        return words["entropy"]
+    complain([f"-l {level:g} may mean {kind}: {DIVERSITIES[kind]}; {cost(word)}" for kind, word in words.items()])
+    while (chosen := typer.prompt(f"Which one ({', '.join(words)})", default="distinct", err=True)) not in words:
+        complain([f"write one of {', '.join(words)}"])
+    return words[chosen]
 
 
 def model_words(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError
 from sfumato.findings.meaning import Values
-from sfumato.findings.review import NAMES, STOPPING, Finding, Severity, judged, profile_of, profile_of_typed
+from sfumato.findings.review import NAMES, STOPPING, Finding, Profile, Severity, judged, profile_of, profile_of_typed
 from sfumato.table.columns import ValueReading
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.identification import Look, sort_by_name
@@ -95,6 +95,13 @@ def severe_findings(table: ReadTable, promised: Collection[str]) -> tuple[Findin
         kind = table.kinds[name]
         if kind is Kind.CATEGORICAL or (kind is Kind.NUMERIC and sort_by_name(name) is not None):
             profiles.append(profile_of_typed(Values(name, *table.counted(name), kind, table.height)))
+    return stopping(profiles, schema, promised)
+
+
+def stopping(
+    profiles: Sequence[Profile], schema: Schema, promised: Collection[str] | None = None
+) -> tuple[Finding, ...]:
+    """Return what stops a release of columns and nobody has answered; see :func:`judged`."""
     found = judged(profiles, schema, promised)[1]
     return tuple(each for each in found if each.name in STOPPING and each.severity is Severity.SEVERE)
 

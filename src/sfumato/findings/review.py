@@ -542,13 +542,17 @@ def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 
 
 def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    question, answers = _word_marks(columns, counts, key, detail)
-    return question.replace("seems to stand", "may stand"), answers
+    question, _ = _word_marks(columns, counts, key, detail)
+    options = " ".join(f"--set {quote(f'column.{name}.missing={key}')}" for name in columns)
+    return question.replace("seems to stand", "may stand"), (
+        Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])"),
+    )
 
 
 def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    return question, (Answer("Read such a number as missing", "--missing NUMBER", "missing=[...]"),)
+    options = " ".join(f"--set {quote(f'column.{name}.missing=NUMBER')}" for name in columns)
+    return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
 
 
 def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:

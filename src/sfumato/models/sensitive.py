@@ -83,12 +83,17 @@ class SensitiveModel(CheckedModel, ABC):
         """
         whole = as_one_class(statistics)
         reached = [
-            (counts.name, measured[0])
+            (counts, measured[0])
             for counts in self._protected(whole)
             for measured in [self.measure(counts, whole.sizes)]
             if not self.within(measured)[0]
         ]
-        return "; ".join(self._sentence(name, value) for name, value in reached) or None
+        sentences = (self._sentence(counts.name, value) + self._instead(counts, whole) for counts, value in reached)
+        return "; ".join(sentences) or None
+
+    def _instead(self, counts: SensitiveCounts, whole: ClassStatistics) -> str:
+        """Name other models that all records in one class satisfy."""
+        return ""
 
     def _bounds(self) -> tuple[float, ...]:
         return (getattr(self, self.bounded),)

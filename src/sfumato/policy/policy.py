@@ -231,6 +231,12 @@ class Policy(WholePolicy):
             del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
 
+    def __str__(self) -> str:
+        """Say in words what the policy does; values that it lists are not shown."""
+        from sfumato.policy.policy_html import policy_text
+
+        return policy_text(self)
+
     def _repr_html_(self) -> str:
         """Show notebooks the policy; values that it lists are not shown."""
         from sfumato.notebook import card

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publishe
 from sfumato.classes.people import statistics_of
 from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
 from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
@@ -289,8 +290,13 @@ def refuse_open_findings(table: ReadTable, policy: Policy) -> None:
 
 
 def promised_columns(models: Sequence[PrivacyModel], sensitive: Collection[str]) -> set[str]:
-    """Return the sensitive columns of which a model counts the values."""
-    return {*sensitive} - {*columns_without_promise(models, sensitive)}
+    """Return the sensitive columns of which a model counts the values; what does not fit them is said elsewhere."""
+    fitting = []
+    for model in models:
+        with suppress(SfumatoError):
+            model.rules(list(sensitive))
+            fitting.append(model)
+    return {*sensitive} - {*columns_without_promise(fitting, sensitive)}
 
 
 def finding_notes(findings: Sequence[Finding]) -> Iterator[str]:

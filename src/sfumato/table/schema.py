@@ -64,6 +64,8 @@ class Attribute:
         How the values are written where they come as text: ``decimal=","``, ``thousands="."``, ``unit="€"``,
         ``dates="dd.mm.yyyy"`` (or several forms); ``strays="missing"`` makes every text that is no number or date a
         missing value. See :class:`~sfumato.table.written_forms.WrittenForm`.
+    missing
+        Values that stand for a missing one in this column, as text, such as ``["999"]``.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class Attribute:
     unit: str | None = None
     dates: str | tuple[str, ...] | None = None
     strays: Strays | None = None
+    missing: Sequence[str] | None = field(default=None, repr=False)  # as with the answers of a schema
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -105,6 +108,9 @@ class Attribute:
             else:
                 problems.extend(_domain_problems(self))
         problems.extend(_form_problems(self))
+        if self.missing is not None:
+            listed = [self.missing] if isinstance(self.missing, str) else self.missing
+            object.__setattr__(self, "missing", _names(listed, "missing", problems, "texts"))
         raise_all(SchemaError, problems)
 
     @property
@@ -324,10 +330,10 @@ class Schema:
         ]
 
 
-def _names(names: object, what: str, problems: list[str]) -> tuple[str, ...]:
+def _names(names: object, what: str, problems: list[str], of: str = "column names") -> tuple[str, ...]:
     listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (None,)
     if not all(isinstance(name, str) for name in listed):
-        problems.append(f"{what} must be a list of column names")
+        problems.append(f"{what} must be a list of {of}")
         return ()
     return listed
 

@@ -24,7 +24,9 @@ from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
 from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
-from sfumato.table.sources.text_files import CsvSource, count_regular_rows, is_json_lines
+from sfumato.table.sources.json_files import is_json_lines
+from sfumato.table.sources.text_files import CsvSource, count_regular_rows
+from sfumato.table.sources.text_layout import SUM_QUESTION
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -74,7 +76,12 @@ def batch_source(source: TableSource) -> BatchSource:
     if not isinstance(source, CsvSource):
         raise InputError(WHOLE)
     if isinstance(source.file.given, bytes):
-        raise InputError("a file that is not in UTF-8 cannot be read a piece at a time; convert it to UTF-8")
+        raise InputError(
+            "a file that is not in UTF-8, or has lines above or below its table, cannot be read a piece at a time; "
+            "write it again in UTF-8 without them"
+        )
+    if source.sums:
+        raise InputError(SUM_QUESTION)
     return CsvBatches(source)
 
 
@@ -163,7 +170,18 @@ class CsvBatches:
                 yield from pieces
 
     def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
-        layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
+        layout, indices = self.source.layout, [*map(self.source.place, names)]
+        blank = b"\n" + layout.separator.encode() * (self.source.width - 1)
+        if (
+            layout.foreign
+            and layout.strip
+            and self.source.width > 1
+            and any(blank + end in piece for end in (b"\n", b"\r\n"))
+        ):
+            raise InputError(
+                "the file has rows of nothing but separators; delete them, or have it read whole, which leaves them "
+                "out: --engine memory"
+            )
         # As texts: threads that parse would wait for each other at the register of a categorical type.
         types = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
         try:
@@ -390,7 +408,9 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     if any(is_json_lines(file) for file in files_of(path)):
         # Opening them reads them whole, which may not be possible.
         raise InputError(WHOLE)
-    how = replace(Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=())
+    how = replace(
+        Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=(), hidden=None
+    )
     schema, layout = policy.to_schema(), how.layout()
     opened, reading = open_table_as(path, how)
     header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())
