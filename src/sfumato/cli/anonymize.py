@@ -230,7 +230,7 @@ def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     from sfumato.errors import UnsatisfiableError
     from sfumato.numbers import percent
     from sfumato.release.anonymize import anonymize as make_release
-    from sfumato.release.kind_report import KindReport
+    from sfumato.release.reports import KindReport
     from sfumato.table.reading import read_table
 
     # What is found is asked once, for the release.
