@@ -44,7 +44,7 @@ def measure(
     from sfumato.cli.released import policy_file
     from sfumato.cli.words import Words, policy_of
     from sfumato.evaluation.losses import measure as compare
-    from sfumato.release.loss_report import loss_figures
+    from sfumato.release.reports import loss_figures
     from sfumato.table.reading import read_table
 
     meant = policy_of(Words(policy=policy_file(release, policy), hierarchies=hierarchies, settings=settings or ()))

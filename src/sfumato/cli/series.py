@@ -555,8 +555,8 @@ def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path]
     from sfumato.cli.words import Words, columns_alone, reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
+    from sfumato.series.description import ARRIVED
     from sfumato.series.reading import ReadRelease
-    from sfumato.series.ways import ARRIVED
     from sfumato.table.person_keys import key_columns
 
     words = reading_words(settings, "is about how tables are read")
