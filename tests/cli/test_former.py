@@ -217,7 +217,7 @@ OLD_WORDS = {
     ("sets", "anonymize"): "people.csv -k 2 -m 1 --seed 1 --out out --json",
     ("sets", "attack"): "people.csv --known 1 --seed 1 --json",
     ("private", "publish"): "people.csv --quasi sex --others drop --domain sex=f,m --epsilon 1 --save-policy p.toml",
-    ("private", "sample"): "people.csv --quasi sex --others drop --domain sex=f --epsilon 1 --delta 0.1 --save-policy p",
+    ("private", "sample"): "people.csv --quasi sex --others drop --domain sex=f --epsilon 1 --delta .1 --save-policy q",
     ("private", "ledger"): "ledger.json --json",
     ("utility",): "people.csv release --queries 5 --seed 1 --json",
     ("describe",): "people.csv release --column age --json",

@@ -193,6 +193,18 @@ NUMBERS = [
     of("a top code", [*(str(a) for a in range(51, 90)), "90+"], [*(str(a) for a in range(51, 90)), "90+"], "asked"),
     of("below detection", ["<0.5", *(f"{p:.2f}" for p in PAY[1:])], [None, *PAY[1:]], "asked"),
     of("long whole numbers", [f"{10**20 + i}" for i in range(COUNT)], [f"{10**20 + i}" for i in range(COUNT)]),
+    of("telephone numbers in groups", [f"612 345 {100 + i}" for i in range(COUNT)], [f"612 345 {100 + i}" for i in range(COUNT)], "asked"),
+    of("area codes in brackets", [f"({212 + i})" for i in range(COUNT)], [f"({212 + i})" for i in range(COUNT)], "asked"),
+    of("numbers that look like days", [f"{1 + i % 28}.{1 + i % 12}.{1000 + i}" for i in range(COUNT)], [f"{1 + i % 28}.{1 + i % 12}.{1000 + i}" for i in range(COUNT)], "asked"),
+    of("hours with a point", [f"{i % 24}.{10 + i} Uhr" for i in range(COUNT)], [f"{i % 24}.{10 + i} Uhr" for i in range(COUNT)], "asked"),
+    of("blood pressure", [f"{110 + i}/{60 + i}" for i in range(COUNT)], [f"{110 + i}/{60 + i}" for i in range(COUNT)]),
+    of("addresses of the net", [f"10.0.0.{i}" for i in range(COUNT)], [f"10.0.0.{i}" for i in range(COUNT)]),
+    of("streets", [f"{i + 1} Main Street" if i % 2 else f"{i + 1} Elm Road" for i in range(COUNT)], [f"{i + 1} Main Street" if i % 2 else f"{i + 1} Elm Road" for i in range(COUNT)]),
+    of("published intervals", [f"[{i * 10}..{i * 10 + 10})" for i in range(COUNT)], [f"[{i * 10}..{i * 10 + 10})" for i in range(COUNT)]),
+    of("versions", [f"{i}.{i % 5}.1" for i in range(COUNT)], [f"{i}.{i % 5}.1" for i in range(COUNT)]),
+    of("school years", [f"{1980 + i}/{(81 + i) % 100:02}" for i in range(COUNT)], [f"{1980 + i}/{(81 + i) % 100:02}" for i in range(COUNT)]),
+    of("wards with a number", [f"Ward {i % 7 + 1}" for i in range(COUNT)], [f"Ward {i % 7 + 1}" for i in range(COUNT)]),
+    of("floors", [f"{i % 5 + 1}. floor" for i in range(COUNT)], [f"{i % 5 + 1}. floor" for i in range(COUNT)]),
     of("infinite", ["inf", *(f"{p:.2f}" for p in PAY[1:])], [float("inf"), *PAY[1:]]),
 ]
 

@@ -35,18 +35,15 @@ LINES = PLAIN.splitlines(keepends=True)
 BODY = PLAIN[len(LINES[0]) :]
 FRAME = pl.DataFrame(TRUTH)
 
-
 def w(
     name: str, content: str | bytes, comes: str = "right", says: str = "", suffix: str = ".csv", **reading: Any
 ) -> World:
     return World(name, file(content, name=f"people{suffix}"), TRUTH, comes, says, reading)
 
-
 def shifted(content: str, mark: str, first: str = "") -> str:
     """Put a column of row numbers first."""
     head, *body = content.splitlines()
     return "\n".join([f"{first}{mark}{head}", *(f"{i}{mark}{line}" for i, line in enumerate(body, 1))]) + "\n"
-
 
 LAYOUTS = [
     *(w(f"separated by {mark!r}", text(NAMES, CELLS, mark)) for mark in ";\t|"),
@@ -88,6 +85,12 @@ LAYOUTS = [
     w("no header", BODY, "refused", r"source\.header=false"),
     w("no header, semicolons", text(NAMES, CELLS, ";").split("\n", 1)[1], "refused", r"source\.header=false"),
     World("no header, a cell that is nearly a name", file("Page,31,flu\nSmith,45,cold\n" * 9), {"age": ["Page", "Smith"]}, "refused", r"source\.header=false"),
+
+    w("files one below the other", "".join([*LINES[:20], LINES[0], *LINES[20:]])),
+    w("fields between apostrophes", "".join(",".join(f"'{c}'" for c in line.strip().split(",")) + "\n" for line in LINES), "asked"),
+    w("two rows of names", "".join([LINES[0], "years,euros,town\n", *LINES[1:]]), "refused", "second row of names"),
+    w("a title with separators", '"Report, 2020",,\n,,\n' + PLAIN),
+    w("Unicode text of Excel", text(NAMES, CELLS, "\t").encode("utf-16")),
     w("no header, said", BODY, header=False, columns=NAMES),
     w("names in capitals", PLAIN.replace("age", "AGE", 1), "refused", "did you mean"),
     w("names twice", PLAIN.replace("city", "age", 1), "refused", "same name"),
@@ -103,7 +106,6 @@ LAYOUTS = [
     w("said footer", PLAIN + "x\n\ny\n", footer_lines=2),
 ]
 
-
 def tarred() -> bytes:
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w:gz") as archive:
@@ -112,14 +114,12 @@ def tarred() -> bytes:
         archive.addfile(info, io.BytesIO(PLAIN.encode()))
     return made.getvalue()
 
-
 def zipped(*names: str) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name in names:
             archive.writestr(name, PLAIN)
     return made.getvalue()
-
 
 RECORDS = FRAME.to_dicts()
 NESTED = [
@@ -167,7 +167,6 @@ JSON = [
     World("JSON of two types", file(json.dumps([{**r, "age": str(r["age"]) if i % 2 else r["age"]} for i, r in enumerate(RECORDS)]), name="people.json"), TRUTH, ),
 ]
 
-
 def archive(*names: str) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as parts:
@@ -175,12 +174,10 @@ def archive(*names: str) -> bytes:
             parts.writestr(name, "<x/>")
     return made.getvalue()
 
-
 def npy() -> bytes:
     made = io.BytesIO()
     np.save(made, np.arange(9))
     return made.getvalue()
-
 
 KINDS: dict[str, tuple[bytes, str, str]] = {
     "HTML": (b"<!DOCTYPE html><html><body><table><tr><td>1</td></tr></table></body></html>", ".html", "HTML"),
@@ -226,7 +223,6 @@ OTHERS = [
 
 Change = Callable[[Any], object]
 
-
 def book(grid: Sequence[Sequence[Any]], change: Change = lambda book: None) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         made = openpyxl.Workbook()
@@ -238,14 +234,12 @@ def book(grid: Sequence[Sequence[Any]], change: Change = lambda book: None) -> C
 
     return make
 
-
 def hidden(kind: str, *which: Any) -> Change:
     def hide(made: Any) -> None:
         for one in which:
             getattr(made.active, f"{kind}_dimensions")[one].hidden = True
 
     return hide
-
 
 def ods(grid: Sequence[Sequence[Any]]) -> Callable[[Path], Path]:
     def cell(value: Any) -> str:
@@ -275,7 +269,6 @@ def ods(grid: Sequence[Sequence[Any]]) -> Callable[[Path], Path]:
 
     return make
 
-
 SHEET: dict[str, list[Any]] = {"age": AGE, "born": BORN, "city": CITY}
 ROWS = list(zip(AGE, BORN, CITY, strict=True))
 HEAD = [*SHEET]
@@ -292,7 +285,6 @@ WORKBOOKS = [
     World("OpenDocument, title", ods([["People"], HEAD, *ROWS]), SHEET),
 ]
 
-
 def stat(write: str, suffix: str, frame: pl.DataFrame, **more: Any) -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
         getattr(pyreadstat, f"write_{write}")(frame, folder / f"people.{suffix}", **more)
@@ -300,9 +292,7 @@ def stat(write: str, suffix: str, frame: pl.DataFrame, **more: Any) -> Callable[
 
     return make
 
-
 MONTHLY = [date(1960 + i, i % 12 + 1, 1) for i in range(COUNT)]
-
 
 def stata(column: str, values: Any, form: str = "%9.0g") -> Callable[[Path], Path]:
     def make(folder: Path) -> Path:
@@ -314,7 +304,6 @@ def stata(column: str, values: Any, form: str = "%9.0g") -> Callable[[Path], Pat
 
     return make
 
-
 STATISTICAL = [
     World("SPSS", stat("sav", "sav", pl.DataFrame(SHEET)), SHEET),
     World("SPSS portable", stat("por", "por", pl.DataFrame({"AGE": AGE, "CITY": ["a"] * COUNT})), {"AGE": AGE}),
@@ -325,10 +314,8 @@ STATISTICAL = [
     World("Stata quarters", stata("born", [4 * i for i in range(COUNT)], "%tq"), {"born": [date(1960 + i, 1, 1) for i in range(COUNT)]}),
 ]
 
-
 def frame(name: str, value: Any, truth: dict[str, list[Any]] = TRUTH, comes: str = "right", says: str = "") -> World:
     return World(name, lambda folder: value, truth, comes, says)
-
 
 STAMPS = [datetime(b.year, b.month, b.day, 13, 30) for b in BORN]
 PANDAS = FRAME.to_pandas()

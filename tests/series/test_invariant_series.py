@@ -21,9 +21,9 @@ from series.tables import HEADER, SCHEMA, covers, write_csv
 from series.test_bad_input import listing
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.series.description import SeriesFolder
-from sfumato.series.invariant_recount import attest_invariant, recount_invariant
+from sfumato.series.grow_recount import attest_invariant, recount_invariant
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import PeopleOfRelease, tags_of
 from sfumato.series.reading import ReadRelease

@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from sfumato.cli.words import ModelWord, Words
     from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
-    from sfumato.release.kind_report import KindReport
-    from sfumato.release.loss_report import Report
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.on_spark import WrittenBy
     from sfumato.release.release import Release
+    from sfumato.release.reports import KindReport, Report
     from sfumato.table.table import Table
 
     Reader = Callable[[str, Policy], Table]
@@ -228,7 +227,7 @@ def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     from sfumato.errors import UnsatisfiableError
     from sfumato.numbers import percent
     from sfumato.release.anonymize import anonymize as make_release
-    from sfumato.release.kind_report import KindReport
+    from sfumato.release.reports import KindReport
     from sfumato.table.reading import read_table
 
     # What is found is asked once, for the release.

@@ -74,7 +74,7 @@ def measure(
     quasi-identifying columns were withheld from the release.
     """
     from sfumato.evaluation.losses import measure as compare
-    from sfumato.release.loss_report import loss_figures
+    from sfumato.release.reports import loss_figures
     from sfumato.table.reading import read_table
 
     own = _policy(release, policy, hierarchies, settings)

@@ -290,10 +290,10 @@ def append(
     """
     from sfumato.cli.words import reading_words
     from sfumato.policy.policy import Policy
+    from sfumato.series.description import APPEND, GROW
     from sfumato.series.description import SeriesFolder as Folder
     from sfumato.series.next_release import Running
     from sfumato.series.step import next_step
-    from sfumato.series.ways import APPEND, GROW
 
     series, given = private.open(folder), None if policy is None else Policy.from_file(policy)
     way = GROW if Folder.open(folder).description.way == GROW else APPEND
@@ -544,8 +544,8 @@ def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path]
     from sfumato.cli.words import Words, columns_alone, reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
+    from sfumato.series.description import ARRIVED
     from sfumato.series.reading import ReadRelease
-    from sfumato.series.ways import ARRIVED
     from sfumato.table.person_keys import key_columns
 
     words = reading_words(settings, "is about how tables are read")

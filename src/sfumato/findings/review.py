@@ -18,8 +18,8 @@ from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
 from sfumato.findings.oddities import Mark, farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
 from sfumato.findings.roles import RoleProposal, propose_role
 from sfumato.findings.words import values_that_mean
-from sfumato.hierarchy.date_units import Prefixes
 from sfumato.hierarchy.draft import draft_rule
+from sfumato.hierarchy.ranges import Prefixes
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.notebook import Markup, card, lines, notebook_section, notebook_table
 from sfumato.numbers import counted

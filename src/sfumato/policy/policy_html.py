@@ -10,7 +10,7 @@ from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.notebook import Markup, notebook_section, notebook_table
 from sfumato.numbers import counted, percent
-from sfumato.published.checks.coverage import columns_without_promise
+from sfumato.published.checks.generalized import columns_without_promise
 
 if TYPE_CHECKING:
     from sfumato.policy.parts import Column

@@ -28,7 +28,7 @@ from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.k_map import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
-from sfumato.models.whole_table import WholeTableModel, whole_table_models
+from sfumato.models.sensitive import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -48,8 +48,6 @@ from sfumato.release.folding import (
     solution_for_people,
     solution_of_households,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.people import (
     PeopleBehind,
     allowed_solution,
@@ -67,6 +65,7 @@ from sfumato.release.problem import (
     repeated_notes,
 )
 from sfumato.release.release import Release
+from sfumato.release.reports import KindReport, Report
 from sfumato.release.task import (
     STEPS,
     Arguments,
@@ -445,7 +444,7 @@ def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
-    from sfumato.anonymizers.clustering.lower_bound import lower_bound
+    from sfumato.anonymizers.clustering.distinct import lower_bound
 
     task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)

@@ -19,11 +19,9 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.engines.disk.dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.engines.disk.laying_out import BLOCK
-from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts, part_count
-from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
-from sfumato.engines.protocol import Engine, LocalEngine
+from sfumato.engines import Engine, LocalEngine
+from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
+from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
 from sfumato.errors import PolicyError, VerificationError, raise_all
 from sfumato.findings.answers import remarks_on, severe_findings
 from sfumato.findings.review import Finding
@@ -32,7 +30,7 @@ from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
-from sfumato.models.whole_table import whole_table_models
+from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -70,12 +68,12 @@ from sfumato.release.formulas import (
     names_like_formulas,
     values_like_formulas,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, allowed_solution, carried, wish_notes
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
+from sfumato.release.reports import KindReport, Report
+from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
     finding_notes,
@@ -86,7 +84,6 @@ from sfumato.release.task import (
     setting_problems,
     wished,
 )
-from sfumato.release.text_files import write_texts
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file

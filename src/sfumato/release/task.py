@@ -34,7 +34,7 @@ from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.progress import thread_count
-from sfumato.published.checks.coverage import columns_without_promise
+from sfumato.published.checks.generalized import columns_without_promise
 from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding

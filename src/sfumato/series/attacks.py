@@ -31,7 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
-from sfumato.series.description import Covers, SeriesFolder
+from sfumato.series.description import WITHDRAWAL, Covers, SeriesFolder
 from sfumato.series.labels import HIGHEST, MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount import (
@@ -47,7 +47,6 @@ from sfumato.series.recount import (
     row_runs,
     subtract,
 )
-from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.person_keys import PersonKey, key_columns, key_in, keys_of_tables, named_key, person_keys
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema, text_of

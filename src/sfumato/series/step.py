@@ -18,17 +18,16 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.registry import loaded
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.release.transaction import MARK, whole_folder
 from sfumato.series.acceptable import policy_changes, published_policy
 from sfumato.series.batch import Batch, read_batch, read_otherwise
-from sfumato.series.description import SeriesFolder, SeriesPlace
+from sfumato.series.description import WAYS, Attest, SeriesFolder, SeriesPlace, command_of, recount_of
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import Made, Running, Work, maker_of, release_limits
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, Attest, command_of, recount_of
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import sync
 

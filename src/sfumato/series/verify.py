@@ -18,9 +18,17 @@ from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.transaction import MARK
 from sfumato.release.verify import mark_of
-from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, SeriesPlace
+from sfumato.series.description import (
+    FILE,
+    WAYS,
+    SeriesDescription,
+    SeriesFolder,
+    SeriesPlace,
+    looked_back,
+    recount_of,
+    stands_in,
+)
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, looked_back, recount_of, stands_in
 from sfumato.whole_files import read_regular_text
 
 # What holds the releases of a series together: hashes of predecessors, and what was frozen when it was started.

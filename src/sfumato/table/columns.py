@@ -371,13 +371,27 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
             continue
         used = _used(known, form)
         fraction = used.decimal is not None or known.str.contains(r"[0-9][.][0-9]").any()
-        sure = unit is None or unit in _UNITS or bool(fraction)
+        sure = (unit is None or unit in _UNITS or (bool(fraction) and unit not in _CLOCK_WORDS)) and not (
+            _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$").all()
+        )
         if not sure and (is_before or known.n_unique() < _FEWEST_CODES):
             continue
         is_written = used.is_numeric or texts.str.contains(_WRITTEN).any()
         if is_written and used not in past:
             past.add(used)
             yield Proposal(Kind.NUMERIC, used, sure)
+
+
+_CLOCK_WORDS = ("uhr", "am", "pm", "a.m.", "p.m.", "o'clock")
+_LONG_CODE_IN_GROUPS = 9
+
+
+def _may_be_grouped_codes(known: pl.Series, form: WrittenForm, fraction: bool) -> bool:
+    """Tell whether whole numbers in groups may be codes, as telephone numbers are: all are long, and of one length."""
+    if form.thousands is None or fraction:
+        return False
+    digits = known.str.replace_all(r"[^0-9]", "").str.len_bytes()
+    return bool(digits.min() == digits.max() and (digits >= _LONG_CODE_IN_GROUPS).all())
 
 
 _BESIDE = (
@@ -452,7 +466,13 @@ def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Propos
             [form.replace("yy", f"{century}yy") for century in ("19", "20")] if "<short>" in date.pattern else []
         )
         for each in (*centuries, form, *([form.replace("yyyy", "bbbb")] if late else [])):
-            yield Proposal(kind, WrittenForm(dates=each), date.is_whole and not late and form != "yyyymmdd")
+            sure = date.is_whole and not late and form != "yyyymmdd" and not (date.has_day and _is_early(read))
+            yield Proposal(kind, WrittenForm(dates=each), sure)
+
+
+def _is_early(days: pl.Series) -> bool:
+    """Tell whether a day is of a year in which nobody of a table lived; what looks like a day may be a number."""
+    return bool((days.dt.year() < _FIRST_DAY.year).any())
 
 
 def _is_late(days: pl.Series) -> bool:
@@ -640,8 +660,9 @@ def _about_zeros(name: str) -> InputError:
 
 def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
+    names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
     return InputError(
-        f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}; correct "
+        f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}{names}; correct "
         f"them, give their text with --set source.missing=TEXT, make such texts missing values "
         f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
     )

@@ -545,7 +545,7 @@ def check(
     they are not.
     """
     from sfumato.kinds.ratings.check import check_ratings
-    from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+    from sfumato.models.of_kinds import RatingAnonymity
 
     read = ratings_of(ratings, chosen, columns, settings or ())
     asked = RatingAnonymity(k, epsilon, model.l, model.group, model.nulls)

@@ -258,7 +258,7 @@ def read_rows(
     dtypes = [private_categorical() for _ in indices]
     parts: list[list[pl.Series]] = [[pl.Series([], dtype=dtype)] for dtype in dtypes]
     lost = [] if dropped is None or not (layout.foreign and layout.strip) or width == 1 else dropped
-    filled = _filled(_rows(file, layout), width, None if lost is not dropped else lost)
+    filled = _filled(_rows(file, layout), width, None if lost is not dropped else lost, layout.header)
     rows = _checked(filled, faults, 1 if layout.header else 0)
     while chunk := list(islice(rows, _CHUNK)):
         for index, dtype, column in zip(indices, dtypes, parts, strict=True):
@@ -338,16 +338,20 @@ def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterat
         faults.open_quote.append(number + 1)
 
 
-def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None) -> Iterator[list[str]]:
-    """Drop blank lines, and rows without a value where they are counted; in a single column they are missing values."""
-    blank = number = 0
+def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, has_names: bool) -> Iterator[list[str]]:
+    """Drop blank lines, and rows without a value or with the names again, where they are counted.
+
+    In a single column, blank lines are missing values.
+    """
+    blank, names = 0, list[str]()
     for number, fields in enumerate(rows):
         if not fields:
             blank += width == 1
             continue
-        if dropped is not None and not any(map(str.strip, fields)):
+        if dropped is not None and (not any(map(str.strip, fields)) or fields == names):
             dropped.append(number)
             continue
+        names = names or (fields if has_names else names)
         yield from ([""] for _ in range(blank))
         blank = 0
         yield fields
@@ -517,12 +521,17 @@ class CsvSource:
         raise_all(InputError, [SUM_QUESTION] if self.sums else [])
         indices, dropped = [*map(self.place, names), *self.unnamed], list[int]()
         columns = self._read_fast(indices)
-        if columns is None or (self._may_be_blank(columns) and self._has_blank_rows):
+        if columns is None or self._repeats_names or (self._may_be_blank(columns) and self._has_blank_rows):
             columns = read_rows(self.file, self.layout, self.width, indices, dropped)
         for number, column in zip(self.unnamed, columns[len(names) :], strict=True):
             if not column.cast(pl.String).fill_null("").is_in([""]).all():
                 raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
-        remark = f"{counted(len(dropped), 'row')} of nothing but separators were left out."
+        what = (
+            "with the names again, or of nothing but separators, were"
+            if self._repeats_names
+            else "of nothing but separators were"
+        )
+        remark = f"{counted(len(dropped), 'row')} {what} left out."
         if dropped and remark not in self.remarks:
             self.remarks.append(remark)
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
@@ -537,6 +546,21 @@ class CsvSource:
             if not blank.any():
                 return False
         return bool(len(columns))
+
+    @cached_property
+    def _repeats_names(self) -> bool:
+        """Whether a row is that of the names, as where files were put one below the other."""
+        if not (self.layout.foreign and self.layout.strip and self.layout.header) or self.width == 1:
+            return False
+        first, held = b"", b""
+        for block in self.file.blocks():
+            if not first:
+                first = block.lstrip(b"\xef\xbb\xbf\r\n").split(b"\n", 1)[0].rstrip(b"\r")
+                block = block[block.find(first) + len(first) :]
+            if b"\n" + first in held + block:
+                return True
+            held = block[-len(first) - 1 :]
+        return False
 
     @cached_property
     def _has_blank_rows(self) -> bool:

@@ -181,6 +181,9 @@ def names_elsewhere(file: Text, layout: CsvFormat, names: Collection[str]) -> st
                 if separator != layout.separator else ""  # fmt: skip
             if where or other:
                 return f"the names of the columns stand {' and '.join(filter(None, [where, other]))}"
+        fields = [*_fields(line, layout.separator, layout.quote)]
+        if layout.quote != "'" and all(field[:1] == field[-1:] == "'" for field in fields):
+            return 'fields stand between apostrophes: add --set "source.quote=\'"'
         if len(line.split()) > 1 and _holds(line.split(), names):
             return (
                 "the columns are parted by blanks, as those of one width are; write the table again with a separator, "
