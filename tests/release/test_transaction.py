@@ -176,7 +176,7 @@ def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
     [("anonymize",), ("anonymize", "--kind", "private-marginals"), ("series", "append"), ("series", "withdraw")],
 )
 def test_commands_name_what_ends_them(words: tuple[str, ...]) -> None:
-    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help"], terminal_width=200).output
+    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help-all"], terminal_width=200).output
 
 
 def anonymized(place: Path) -> tuple[int, str]:

@@ -337,7 +337,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     )
     assert started.exit_code == 0, started.output
     assert "entropy-l-diversity" in (folder / "series.json").read_text()
-    refused = run(app, ["series", "append", str(folder), str(second)])
+    refused = run(app, ["series", "republish", str(folder), str(second)])
     assert refused.exit_code != 0
     grown = run(app, ["series", "append", str(folder), str(second), "--json", "--quiet"])
     assert grown.exit_code == 0, grown.output
