@@ -87,7 +87,7 @@ browser: $(VENV)/.dev
 check: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks docs/site
 	$(BIN)/ruff format --check src tests benchmarks docs/site
-	$(BIN)/mypy
+	printf '%s\n' linux win32 darwin | xargs -P 2 -I{} $(BIN)/mypy --platform {} --cache-dir .mypy_cache/{}
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.docs

@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.evaluation.attacks.play import read_frame
-from sfumato.hierarchy.table_file import read_hierarchy
+from sfumato.hierarchy.level_table import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
 from sfumato.series.private_files import cipher_of

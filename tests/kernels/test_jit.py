@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.kernels import beside, choice, signatures
+from sfumato.kernels import beside, choice
 from sfumato.kernels import store as stores
 from sfumato.kernels.bits import how_many, lowest
 from sfumato.kernels.grouping import column_maxima, first_records
@@ -26,6 +26,18 @@ from sfumato.kernels.choice import TAKEN
 from sfumato.kernels.grouping import first_records
 found = first_records(np.array([0, 1, 0, 2], np.int32), 3)
 print(json.dumps([found.tolist(), sorted(TAKEN.read), sorted(TAKEN.compiled)]))
+"""
+
+
+TELLING = """
+import atexit
+from sfumato.kernels.store import Store
+write = Store.write
+def telling(store, name, body):
+    if name.endswith(".code"):
+        atexit.register(print, name)
+    return write(store, name, body)
+Store.write = telling
 """
 
 
@@ -146,14 +158,23 @@ def test_nothing_is_kept_where_that_is_wished(tmp_path):
 def test_several_processes_compile_at_once(tmp_path):
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", COMPILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(tmp_path)
+            [sys.executable, "-c", TELLING + COMPILE],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
         )
         for _ in range(3)
     ]
+    written = []
     for process in started:
         out, err = process.communicate()
-        assert json.loads(out)[0] == [0, 1, 3]
+        first, *more = out.splitlines()
+        assert json.loads(first)[0] == [0, 1, 3]
         assert err == b""
+        written += more
+    # Each kernel was compiled by one of them, and read by the others.
+    assert len(written) == len(set(written)) == len(list(tmp_path.glob("*/*.code")))
+    assert not list(tmp_path.glob("*/*.turn"))
     assert compiled_in(run(COMPILE, tmp_path)) == (KERNEL, [])
     assert not list(tmp_path.glob("*/*.tmp"))
 
@@ -184,15 +205,15 @@ def test_a_change_in_a_called_kernel_is_never_missed(tmp_path):
 
 
 def test_the_store_is_asked_by_the_types_of_a_call():
-    words = signatures.described((CODES, 3, 2.5, True, None, (CODES[:, 0], np.int32(1))))
+    words = stores.described((CODES, 3, 2.5, True, None, (CODES[:, 0], np.int32(1))))
     assert words == (
         ("array", "uint16", 2, "C", True), ("int64",), ("float64",), ("bool",), ("none",),
         ("tuple", (("array", "uint16", 1, "A", True), ("int32",))),
     )  # fmt: skip
-    assert signatures.from_text(signatures.signature_text(words)) == words
-    assert signatures.described(([1],)) is None
-    assert signatures.elements((CODES, 3, (CODES[:, 0],))) == 16
-    assert signatures.longest((CODES[:2], 3, (CODES[:, 0],))) == 4
+    assert stores.from_text(stores.signature_text(words)) == words
+    assert stores.described(([1],)) is None
+    assert stores.elements((CODES, 3, (CODES[:, 0],))) == 16
+    assert stores.longest((CODES[:2], 3, (CODES[:, 0],))) == 4
 
 
 @pytest.mark.parametrize("way", ["interpreted", "compiled"])
@@ -267,7 +288,7 @@ def test_a_kernel_of_numbers_alone_can_be_called_for_long(monkeypatch):
     monkeypatch.setattr(choice, "_from_environment", lambda: "auto")
     monkeypatch.setattr(choice, "TAKEN", choice.Taken({}, {}, {}))
     kernel = lowest
-    types = signatures.described((np.uint64(8),))
+    types = stores.described((np.uint64(8),))
     for _ in range(2):
         assert kernel(np.uint64(8)) == 3
         choice.TAKEN.interpreted.get((kernel, types), choice.Account()).seconds += 0.01
@@ -306,7 +327,7 @@ def test_nothing_starts_beside_in_tests_on_build_machines_or_where_it_is_not_wis
 
 def test_what_is_handed_over_holds_names_and_types_alone(monkeypatch):
     monkeypatch.setattr(choice, "is_kept", lambda *_: False)
-    types = signatures.described((np.array([7, 7, 7], np.int32), 1))
+    types = stores.described((np.array([7, 7, 7], np.int32), 1))
     monkeypatch.setattr(choice, "TAKEN", choice.Taken({(first_records, types): choice.Account(1.0, 3.0)}, {}, {}))
     assert beside.wanted() == [
         ("sfumato.kernels.grouping", "first_records", '[["array","int32",1,"C",true],["int64"]]')

@@ -69,9 +69,7 @@ def _panels(command: TyperCommand, ctx: Any) -> Mapping[str, list[tuple[str, str
         if not left.isdisjoint(each.opts):
             continue
         title = getattr(each, "rich_help_panel", None) or ""
-        name = re.sub(
-            r" <(?:bool|str|path)>|[{}\[\]]", "", (each.get_help_record(ctx) or (each.human_readable_name, ""))[0]
-        )
+        name = re.sub(r" <(?:bool|str|path)>|[{}\[\]]", "", (each.get_help_record(ctx) or (each.name or "", ""))[0])
         panels.setdefault(title, []).append((name, _sentence(getattr(each, "help", "") or "")))
     return panels
 
@@ -117,10 +115,10 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 FAMILIES = {
     "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
     "check": ("verify", "check", "risk", "correlation", "settle"),
-    "measure": ("measure", "utility", "describe", "compare", "report"),
+    "measure": ("measure", "compare", "report"),
     "attack": ("attack",),
     "series": ("series",),
-    "more": ("studio", "ratings", "sets", "private", "reproduce", "warm"),
+    "more": ("studio", "budget", "reproduce", "warm"),
 }
 """What commands are for → the commands."""
 FIRST = {

@@ -24,8 +24,7 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 from sfumato.kernels.choice import NotCompiled, checks_bounds, setting
-from sfumato.kernels.signatures import Description
-from sfumato.kernels.store import Store, say_rubbish, source_digest, store
+from sfumato.kernels.store import Description, Store, say_rubbish, source_digest, store
 
 # Loading numba while a table is still being read: a thread that works where the reader waits.
 
@@ -124,6 +123,7 @@ class CompiledKernels(_Cache):
         self._store = place
         self._digest = digest
         self._enabled = True
+        self._turns: dict[str, int | None] = {}
 
     @property
     def cache_path(self) -> str:
@@ -131,11 +131,23 @@ class CompiledKernels(_Cache):
         return str(self._store.folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled function of a signature, or None."""
+        """Return the compiled function of a signature, or None: then it is this process that compiles it."""
         if not self._enabled:
             return None
         target_context.refresh()
-        data = self._store.read(self._file(sig, target_context.codegen()))
+        name = self._file(sig, target_context.codegen())
+        found = self._read(name, target_context)
+        if found is not None:
+            return found
+        self._end_turn(name)  # of a compilation that failed
+        self._turns[name] = self._store.turn(name)
+        found = self._read(name, target_context)
+        if found is not None:
+            self._end_turn(name)
+        return found
+
+    def _read(self, name: str, target_context: Any) -> Any:
+        data = self._store.read(name)
         if data is None:
             return None
         try:
@@ -144,11 +156,16 @@ class CompiledKernels(_Cache):
             say_rubbish(self._store.folder)
             return None
 
+    def _end_turn(self, name: str) -> None:
+        self._store.end_turn(name, self._turns.pop(name, None))
+
     def save_overload(self, sig: Any, cres: Any) -> None:
         """Keep a compiled function, where it can be kept."""
+        name = self._file(sig, cres.codegen)
         bound_to_process = cres.library.has_dynamic_globals or any(not part.can_cache for part in cres.lifted)
         if self._enabled and not bound_to_process:
-            self._store.write(self._file(sig, cres.codegen), dumps(cres._reduce()))
+            self._store.write(name, dumps(cres._reduce()))
+        self._end_turn(name)
 
     def enable(self) -> None:
         """Read and write from now on."""

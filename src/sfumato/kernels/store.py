@@ -1,9 +1,9 @@
 """The folder where compiled kernels are kept between runs, named by what they were compiled from.
 
 ``SFUMATO_CACHE_DIR`` names it; else it is ``sfumato`` in the user's cache folder. No file is named by a path of the
-source, so that several installs share what they have in common. Files are written whole and then renamed, each alone:
-processes need not wait for each other. Where there is no safe folder, kernels are compiled in memory, and this is said
-once.
+source, so that several installs share what they have in common. Files are written whole and then renamed, each alone.
+Of several processes that want the same kernel one compiles it, and the others wait for its file. Where there is no safe
+folder, kernels are compiled in memory, and this is said once.
 
 The files hold pickled machine code: whoever can write them can run code as the user. A folder that belongs to somebody
 else, or that others may write to, is not used.
@@ -12,6 +12,7 @@ else, or that others may write to, is not used.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import platform
@@ -19,11 +20,16 @@ import re
 import stat
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 # Which source a kernel stands on, as one digest: compiled code is looked up by it.
 
@@ -70,6 +76,9 @@ LOG = logging.getLogger("sfumato.kernels")
 
 _HEAD = b"sfumato kernel 1\n"
 _DIGEST_SIZE = 32
+PATIENCE = 120.0
+"""Seconds that a process waits for what another one compiles, before it compiles it itself."""
+_GLANCE = 0.02
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -97,6 +106,36 @@ class Store:
             return body
         say_rubbish(self.folder)
         return None
+
+    def turn(self, name: str) -> int | None:
+        """Wait until no other process compiles what will have this name; None where nobody keeps turns.
+
+        What is returned keeps the turn until :meth:`end_turn`, or the end of this process. A process that waits holds
+        no turn of a kernel that the other one needs: kernels call each other in one direction.
+        """
+        if sys.platform == "win32":
+            return None
+        import fcntl
+
+        end = time.monotonic() + PATIENCE
+        with suppress(OSError):
+            descriptor = os.open(self.folder / f"{name}.turn", os.O_RDWR | os.O_CREAT, 0o600)
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    time.sleep(_GLANCE)
+                else:
+                    return descriptor
+            os.close(descriptor)
+        return None
+
+    def end_turn(self, name: str, turn: int | None) -> None:
+        """Let others have what was compiled."""
+        if turn is not None:
+            with suppress(OSError):
+                os.unlink(self.folder / f"{name}.turn")
+            os.close(turn)
 
     def write(self, name: str, body: bytes) -> bool:
         """Keep `body` under a name; where that fails it is said once, and False."""
@@ -194,3 +233,79 @@ def say_rubbish(folder: Path) -> None:
 @cache
 def _say_once(message: str) -> None:
     LOG.warning(message)
+
+
+Description = tuple[Any, ...]
+
+_SCALARS = {bool: ("bool",), float: ("float64",), type(None): ("none",)}
+
+
+def described(values: Sequence[Any]) -> Description | None:
+    """Describe the types of a call's arguments; None where one of them is of another kind."""
+    found = tuple(_of(value) for value in values)
+    return None if None in found else found
+
+
+def _of(value: Any) -> Description | None:
+    if isinstance(value, np.ndarray):
+        flags = value.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        if not flags.aligned or not value.dtype.isnative or value.dtype.kind not in "biuf":
+            return None
+        return ("array", value.dtype.name, value.ndim, layout, flags.writeable)
+    if type(value) is int:
+        return ("int64",) if -(1 << 63) <= value < 1 << 63 else ("uint64",) if 0 <= value < 1 << 64 else None
+    known = _SCALARS.get(type(value))
+    if known is not None:
+        return known
+    if isinstance(value, np.generic):
+        return (value.dtype.name,) if value.dtype.kind in "biuf" else None
+    if isinstance(value, tuple):
+        return _of_tuple(value)
+    return None
+
+
+def _of_tuple(value: tuple[Any, ...]) -> Description | None:
+    parts = described(value)
+    if parts is None:
+        return None
+    kind = type(value)
+    if hasattr(kind, "_fields"):
+        return ("named", kind.__module__, kind.__qualname__, parts)
+    return ("tuple", parts) if kind is tuple else None
+
+
+def elements(values: Sequence[Any]) -> int:
+    """Count the elements of all arrays among the arguments, those in tuples included."""
+    count = 0
+    for value in values:
+        if isinstance(value, np.ndarray):
+            count += value.size
+        elif isinstance(value, tuple):
+            count += elements(value)
+    return count
+
+
+def longest(values: Sequence[Any]) -> int:
+    """Return the length of the longest array among the arguments."""
+    lengths = [longest(value) if isinstance(value, tuple) else _length(value) for value in values]
+    return max(lengths, default=0)
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, np.ndarray) and value.ndim else 0
+
+
+def signature_text(description: Description) -> str:
+    """Write a description as JSON."""
+    return json.dumps(description, separators=(",", ":"))
+
+
+def from_text(text: str) -> Description:
+    """Read what :func:`signature_text` wrote."""
+    found: Description = _tuples(json.loads(text))
+    return found
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from sfumato.engines.disk.publishing import PublishedColumns
-from sfumato.engines.spark.tasks import SparkBatches, SparkEngine, run_on_spark
+from sfumato.engines.disk import PublishedColumns
+from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent

@@ -453,7 +453,7 @@ def no_release(folder: Path) -> str | None:
     if not folder.exists():
         return interrupted(folder) or f"{folder}: no such release folder"
     if (folder / SERIES).is_file():
-        return f"{folder}: is a series of releases; recount it with sfumato series verify, or name a folder in it"
+        return f"{folder}: is a series of releases; recount it with sfumato verify, or name a folder in it"
     if not (folder / MARK).is_file():
         return f"{folder}: holds no {MARK}, so it is not a release folder"
     return None

@@ -24,7 +24,7 @@ from sfumato.studio.project import HistoryEntry, Project
 from sfumato.whole_files import PRIVATE, write_whole
 
 if TYPE_CHECKING:
-    from sfumato.dossier.decisions import Decision
+    from sfumato.dossier.content import Decision
     from sfumato.policy.policy import Policy
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST = "waiting", "running", "done", "failed", "cancelled", "interrupted"
@@ -291,10 +291,10 @@ def _spare() -> subprocess.Popen[str]:
 def _kill(process: subprocess.Popen[str]) -> None:
     """End a process and what it has started."""
     with suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
+        if sys.platform == "win32":
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
         else:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 

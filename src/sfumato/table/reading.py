@@ -256,7 +256,7 @@ def _table(
         wished_l,
         from_text & {*kinds},
         keyless,
-        remarks,
+        (*getattr(source, "remarks", ()), *remarks),
         assignment.passing,
         orders,
         getattr(source, "value_codes", {}),
@@ -306,7 +306,7 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
     with everything that is wrong: columns that are not there, values of another kind.
     """
     attributes = {
-        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy)
+        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy, missing=attribute.missing)
         for name, attribute in table.schema.quasi_identifying.items()
     }
     try:

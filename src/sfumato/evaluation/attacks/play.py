@@ -558,7 +558,7 @@ def _people_in(table: Table) -> int:
     return int(table.person_of.max()) + 1
 
 
-_ELSEWHERE = "needs the other releases of the series: sfumato series attack plays it"
+_ELSEWHERE = "needs the other releases of the series: sfumato attack plays it"
 
 
 NAMES = ("forward, cross and backward attack", "record tracing")

@@ -16,7 +16,7 @@ from sfumato.former import FormerReading, reading_of_call
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_rise
-from sfumato.kernels.sets.support import relabelled_rows
+from sfumato.kernels.sets import relabelled_rows
 from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of

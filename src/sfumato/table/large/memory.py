@@ -79,10 +79,10 @@ def peak_memory() -> int | None:
     Mapped pages of files count, which the system takes back when it needs them.
     """
     own = _peak_of_program()
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return own
+    import resource
+
     unit = 1 if sys.platform == "darwin" else 1024
     if own is None:
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
@@ -166,10 +166,10 @@ def _left_in(folder: Path, most: str, used: str) -> int | None:
 
 def _limit() -> int | None:
     """Return what the limit on this program's address space leaves it."""
-    try:
-        import resource
-    except ImportError:
+    if sys.platform == "win32":
         return None
+    import resource
+
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if soft == resource.RLIM_INFINITY else soft
 
@@ -199,7 +199,7 @@ def let_go(array: NDArray[Any]) -> None:
     found: Any = array
     while isinstance(found, np.ndarray):
         found = found.base
-    if isinstance(found, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+    if sys.platform != "win32" and isinstance(found, mmap.mmap):
         found.madvise(mmap.MADV_DONTNEED)
 
 
@@ -319,8 +319,8 @@ def _clean(place: Path) -> None:
     """Take away what killed runs of this user have left; what a run has locked goes on."""
     with suppress(OSError), os.scandir(place) as entries:
         found = [entry for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
-        for entry in found if hasattr(os, "getuid") else []:
-            if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+        for entry in found:
+            if sys.platform != "win32" and entry.stat(follow_symlinks=False).st_uid != os.getuid():
                 continue
             lock = lock_folder(Path(entry))
             if lock is not None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.databases.address import is_database
-from sfumato.table.sources import folders, frames, other_files, spark, standard_input, statistical, text_files
+from sfumato.table.sources import folders, frames, json_files, other_files, spark, standard_input, statistical
 from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource
+from sfumato.table.sources.text_files import CSV
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
@@ -41,9 +42,8 @@ SOURCES: tuple[Family, ...] = (
     other_files.FAMILY,
     other_files.OLD,
     *statistical.FAMILIES,
-    text_files.JSON_LINES,
-    text_files.JSON_DOCUMENT,
-    text_files.CSV,
+    json_files.JSON,
+    CSV,
 )
 """In this order the families are asked; the last one takes every file."""
 
@@ -57,7 +57,7 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
     """
     try:
         family, given = _family_of(source, layout, place)
-        if family is text_files.CSV and not given.file.exists():
+        if family is CSV and not given.file.exists():
             raise FileNotFoundError
         raise_all(InputError, [f"{name} is only for {_HAVE[name]}; leave it out" for name in _unused(family, given)])
         return family.open(given)

@@ -30,6 +30,9 @@ class CsvFormat:
     header: bool = True  # whether the first row holds the names of the columns
     columns: Sequence[str] | None = None  # names of the columns of a file without header
     strip: bool = True  # whether blanks around a value are dropped
+    header_line: int | None = None  # the line with the names, from 1; None looks for it in what others wrote
+    footer_lines: int | None = None  # lines below the records that are left out; None asks about what looks like some
+    foreign: bool = False  # whether another program wrote it, so that its layout is looked at
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -44,6 +47,11 @@ class CsvFormat:
             f"{what} must be True or False"
             for what, value in (("header", self.header), ("strip", self.strip))
             if not isinstance(value, bool)
+        )
+        problems.extend(
+            f"{name} must be a whole number, {lowest} or above"
+            for name, value, lowest in (("header_line", self.header_line, 1), ("footer_lines", self.footer_lines, 0))
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < lowest)
         )
         if self.columns is not None:
             names = (self.columns,) if isinstance(self.columns, str) else self.columns
@@ -115,7 +123,7 @@ def library(name: str, *, extra: str, what: str) -> Any:
         ) from None
 
 
-_START = 64
+_START = 512
 """Bytes at the beginning of a file that tell what it is."""
 
 
@@ -146,6 +154,7 @@ class Place:
     codes: tuple[str, ...] = ()  # columns whose codes are read although the file has labels for them
     table: str | None = None  # of a database, with its schema before a dot where it needs one
     query: str | os.PathLike[str] | None = None  # a file with one SELECT, which is asked of a database instead
+    hidden: str | None = None  # what becomes of rows and columns that a workbook hides: ``keep`` or ``drop``
 
     def __post_init__(self) -> None:
         """Check the types. Raises ``InputError`` with every setting that is not of its type."""
@@ -153,6 +162,7 @@ class Place:
         is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
         texts = {"sheet": self.sheet, "range": self.range}
         problems = [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str | None)]
+        problems += [] if self.hidden in (None, "keep", "drop") else ["hidden must be 'keep' or 'drop'"]
         raise_all(InputError, [*problems, *([] if is_list else ["codes must be a list of column names"])])
         object.__setattr__(self, "codes", tuple(codes))
 
