@@ -160,7 +160,7 @@ def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
     driver.release(0).save(several.with_name("out"))
     sf.Series.start(several, driver.SCHEMA, [sf.KAnonymity(4)], table=driver.month(12), ledger=private, threads=1)
     for words in (["verify", several.with_name("out")], ["verify", several, "--ledger", private]):
-        left = several.with_name(f".{words[-1 if words[0] == 'verify' else 2].name}.01234567.part")
+        left = several.with_name(f".{words[1].name}.01234567.part")
         left.mkdir()
         said = CliRunner().invoke(app, [str(word) for word in words]).output
         _, *named = shlex.split(re.search(r"(sfumato settle .*) finishes it or takes it back", said)[1])

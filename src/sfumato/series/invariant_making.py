@@ -337,11 +337,6 @@ def _written(present: Present, buckets: list[Bucket]) -> Invariant:
     return Invariant(class_of, count, classes, invented, signature_of, tuple(numbers))
 
 
-def is_eligible(value_of: NDArray[np.integer], m: int) -> bool:
-    """Tell whether people can be published with m different values in each class: none has more than 1/m of them."""
-    return eligible(np.bincount(value_of).tolist(), m)
-
-
 # What the ledger keeps for m-invariance: everybody's signature, for ever, and by what a changed record shows.
 
 
