@@ -21,11 +21,11 @@ from benchmarks.settings import Settings
 from sfumato.anonymizers.protocol import Publisher
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
 from sfumato.evaluation.utility.classifiers import Accuracy, Learner, accuracies
-from sfumato.evaluation.utility.correlations import correlations
 from sfumato.evaluation.utility.joint import original_joint, read_joint
+from sfumato.evaluation.utility.measure import correlations
 from sfumato.evaluation.utility.queries import domains_of
 from sfumato.published import Published
-from sfumato.published.sliced import SlicedTable
+from sfumato.published.apart import SlicedTable
 from sfumato.table.encoding import encode
 
 NAME = "overlapping"

@@ -100,8 +100,8 @@ def _publish(what: str, folder: Path, target: Path) -> None:
 
 
 def _verify_two(target: Path) -> None:
+    from sfumato.series.description import recount_of
     from sfumato.series.reading import ReadRelease
-    from sfumato.series.ways import recount_of
 
     older, newer = (ReadRelease.of(path) for path in sf.Series.open(target).releases[-2:])
     for each in (older, newer):

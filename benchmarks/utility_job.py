@@ -13,7 +13,7 @@ from benchmarks.results import Figure
 from benchmarks.settings import Settings
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
 from sfumato.published import MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, labels_of
 from sfumato.randomness import permutation
 
 NAME = "utility"

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato import cell_bar, notebook
+from sfumato import notebook
 from sfumato.progress import shown
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;"
@@ -203,10 +203,10 @@ class Shell:
 def test_a_bar_comes_late_and_goes_with_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
     clock = iter([0.0, 0.5, 2.0, 2.1, 3.0, 10.0, 10.2])
-    monkeypatch.setattr(cell_bar.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(cell_bar.CellBar, "_put", lambda self, html: (drawn.append(html), setattr(self, "_handle", 1)))
+    monkeypatch.setattr(notebook.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(notebook.CellBar, "_put", lambda self, html: (drawn.append(html), setattr(self, "_handle", 1)))
     shell = Shell()
-    bar = cell_bar.CellBar(shell)
+    bar = notebook.CellBar(shell)
     for what in ("early", "early", f"half {HOSTILE}", "too soon", "later"):
         bar.show(what, 1, 2)
     assert [("half" in html, "later" in html, "width:50%" in html) for html in drawn] == [

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -13,17 +14,23 @@ import pytest
 import sfumato as sf
 from sfumato.errors import SfumatoError
 from sfumato.evaluation.attacks.play import read_frame
-from sfumato.hierarchy.table_file import read_hierarchy
+from sfumato.hierarchy.level_table import read_hierarchy
 from sfumato.kinds.private.ledger import PrivacyLedger
 from sfumato.policy.file import read_policy
 from sfumato.series.private_files import cipher_of
 from sfumato.studio.project import Project
+from sfumato.table.large.batches import opened_file
 from sfumato.table.reading import read_population
 from sfumato.whole_files import MOST_BYTES, read_regular
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes are no files there")
 
 _READERS = (read_policy, read_hierarchy, PrivacyLedger.read, cipher_of)
+
+
+def _policy() -> sf.Policy:
+    models = [{"name": "k-anonymity", "k": 2}]
+    return sf.Policy.from_mapping({"columns": {"quasi-identifying": ["age"]}, "models": models})
 
 
 def _pipe(folder: Path) -> Path:
@@ -68,12 +75,12 @@ def test_no_reader_waits_for_what_is_no_file(
 
 
 @pytest.mark.parametrize("made", [lambda _: Path("/dev/zero"), _pipe, _socket])
-def test_no_table_beside_the_one_that_is_published_is_read_for_ever(
-    made: Callable[[Path], Path], tmp_path: Path
-) -> None:
-    place = made(tmp_path)
-    table = sf.read_table(pl.DataFrame({"age": [1, 2]}), sf.Schema(quasi_identifying=["age"]))
-    for read in (lambda: read_population(place, table), lambda: read_frame(place)):
+def test_no_table_is_read_for_ever(made: Callable[[Path], Path], tmp_path: Path) -> None:
+    place, schema = made(tmp_path), sf.Schema(quasi_identifying=["age"])
+    table = sf.read_table(pl.DataFrame({"age": [1, 2]}), schema)
+    whole = partial(opened_file, place, _policy())
+    reads = (partial(sf.read_table, place, schema), partial(read_population, place, table), partial(read_frame, place))
+    for read in (*reads, whole, partial(sf.read_ratings, place), partial(sf.read_sets, place)):
         with pytest.raises(SfumatoError, match="it is a pipe, a device or a socket"):
             read()
 

@@ -5,4 +5,4 @@ from sfumato.kinds.noisy_counts.policy import PrivatePolicy as PrivatePolicy
 from sfumato.kinds.noisy_counts.release import PrivateRelease as PrivateRelease
 from sfumato.kinds.noisy_counts.release import save_private as save_private
 from sfumato.kinds.private.ledger import PrivacyLedger as PrivacyLedger
-from sfumato.models.differential_privacy import DifferentialPrivacy as DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy as DifferentialPrivacy

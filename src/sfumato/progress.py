@@ -29,7 +29,7 @@ def silent(what: str, done: int, total: int) -> None:
 def shown(what: str, done: int, total: int) -> None:
     """Draw a bar under the cell of a notebook; report nothing anywhere else."""
     if "IPython" in sys.modules:
-        from sfumato.cell_bar import show
+        from sfumato.notebook import show
 
         show(what, done, total)
 

@@ -16,4 +16,4 @@ from sfumato.kinds.ratings.ratings import SensitiveIssues as SensitiveIssues
 from sfumato.kinds.ratings.reading import read_ratings as read_ratings
 from sfumato.kinds.ratings.release import RatingRelease as RatingRelease
 from sfumato.kinds.ratings.release import save_ratings as save_ratings
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity as RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity as RatingAnonymity

@@ -69,6 +69,18 @@ class Registry(Mapping[str, Any]):
         return dict(self._places)
 
 
+OWN_KINDS = Registry(
+    {
+        "ratings": "sfumato.kinds.ratings.check:RATINGS",
+        "sets": "sfumato.kinds.sets.check:SETS",
+        "private-marginals": "sfumato.kinds.noisy_counts.check:COUNTS",
+        "private-sample": "sfumato.kinds.private_sample.check:SAMPLES",
+    },
+    "sfumato.kinds",
+)
+"""Kinds of releases that are no table of records → what their verifier knows of them."""
+
+
 def class_places(*registries: Registry) -> dict[str, str]:
     """Return where each class of registries stands, by the name of the class; none is loaded."""
     return {place.partition(":")[2]: place for registry in registries for place in registry.places()}

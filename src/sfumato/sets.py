@@ -11,4 +11,4 @@ from sfumato.kinds.sets.release import SetRelease as SetRelease
 from sfumato.kinds.sets.release import save_sets as save_sets
 from sfumato.kinds.sets.sets import Sets as Sets
 from sfumato.kinds.sets.sets import read_sets as read_sets
-from sfumato.models.km_anonymity import KmAnonymity as KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity as KmAnonymity

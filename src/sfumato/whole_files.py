@@ -17,6 +17,8 @@ PRIVATE, PUBLIC = 0o600, 0o666
 PART, SPILL = "part", "spill"
 """How names of unfinished work end: of files and folders that are to take a place, and of what only a run needs."""
 
+UNENDING = "it is a pipe, a device or a socket; save its content to a file, and name that"
+
 MOST_BYTES = 4 * 2**30
 """What a file beside the table may hold: far more than any hierarchy or audit file of a real table."""
 
@@ -49,8 +51,7 @@ def _check_regular(found: os.stat_result, path: str | os.PathLike[str], most: in
     if stat.S_ISDIR(found.st_mode):
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
     if not stat.S_ISREG(found.st_mode):
-        problem = "it is a pipe, a device or a socket; save its content to a file, and name that"
-        raise OSError(errno.EINVAL, problem, os.fspath(path))
+        raise OSError(errno.EINVAL, UNENDING, os.fspath(path))
     if found.st_size > most:
         raise _too_large(path, most)
 

@@ -19,9 +19,8 @@ from anonymizers.clustering.clustering_tables import problem
 from golden.runs import BLOCKS
 from guarantees.combinations import PARAMETERS, choices
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.anonymizers.clustering.caat import distances_to_class
-from sfumato.anonymizers.clustering.distances import HeightDistance, WeightedHierarchyDistance
-from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering.distinct import HeightDistance, WeightedHierarchyDistance, collapse_records
+from sfumato.anonymizers.clustering.greedy import distances_to_class
 from sfumato.anonymizers.clustering.kaca import class_distance
 from sfumato.anonymizers.clustering.sbc import value_distances
 from sfumato.anonymizers.feasibility import feasible

@@ -27,10 +27,10 @@ LOWERED = {
     "sfumato.kernels.mondrian.items": {"MOST": 8, "RUNS": 4, "BITMAP_CODES": 12},
     "sfumato.kernels.mondrian.mondrian": {"SAMPLE": 16},
     "sfumato.kernels.mondrian.scores": {"PLANES": 1},
-    "sfumato.kernels.points.point_tree": {"LEAF": 2},
+    "sfumato.kernels.point_tree": {"LEAF": 2},
     "sfumato.kernels.ratings.proximate": {"LEAF": 2},
     "sfumato.kernels.series.meeting": {"AT_ONCE": 8},
-    "sfumato.published.checks.slices.layout": {"_RARE": 2},
+    "sfumato.published.checks.slice_layout": {"_RARE": 2},
 }
 """Sizes from which on other kernels run, and what they are lowered to, by the module that defines them."""
 

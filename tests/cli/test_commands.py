@@ -39,7 +39,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def release(patients: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made") / "release"
-    code, text, err = run("anonymize", patients, *ROLES, "-k", 5, "-l", 2, "--out", out)
+    code, text, err = run("anonymize", patients, *ROLES, "-k", 5, "--model", "entropy-l-diversity:l=2", "--out", out)
     assert (code, err) == (0, "")
     assert f"sfumato verify {out}\n" in text
     return out

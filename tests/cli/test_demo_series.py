@@ -44,11 +44,11 @@ def test_the_folder_can_be_attacked_and_recounted_again(played: tuple[Path, str]
     folder, text = played
     known = [word for path in sorted((folder / "newcomers").iterdir()) for word in ("--original", str(path))]
     separate = [str(path) for path in sorted((folder / "separate").iterdir())]
-    again = sfumato("series", "attack", *separate, *known, folder=folder)
+    again = sfumato("attack", "--kind", "series", *separate, *known, folder=folder)
     assert again.exit_code == 1
     assert f"fewer than promised in {below(text.split('2  People')[0], 'intersection')[0]:,}" in again.output
     for way in ("append", "grow", "m-invariance"):
-        done = sfumato("series", "verify", way, "--ledger", f"{way}.ledger", folder=folder)
+        done = sfumato("verify", way, "--ledger", f"{way}.ledger", folder=folder)
         assert done.exit_code == 0, done.output
         assert (folder / f"{way}.ledger").stat().st_mode & 0o777 == 0o700
     # How the program is called depends on where it is installed.

@@ -152,7 +152,7 @@ def test_usage_errors_are_logged_too(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("sfumato an", {"anonymize"}), ("sfumato series v", {"verify"}), ("sfumato risk --qu", {"--quasi"})],
+    [("sfumato an", {"anonymize"}), ("sfumato series r", {"republish"}), ("sfumato risk --qu", {"--quasi"})],
 )
 def test_shells_complete_commands_and_options(typed: str, offered: set[str], place: Path) -> None:
     settings = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_SFUMATO_COMPLETE": "complete_bash"}

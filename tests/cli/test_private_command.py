@@ -1,4 +1,4 @@
-"""``sfumato private``: from a file to noisy counts that are recounted."""
+"""``--kind private-marginals``: from a file to noisy counts that are recounted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["private", "publish", "in.csv", *words])
+    return CliRunner().invoke(app, ["anonymize", "--kind", "private-marginals", "in.csv", *words])
 
 
 def told(done: Result) -> str:

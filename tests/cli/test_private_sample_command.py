@@ -1,4 +1,4 @@
-"""``sfumato private sample``: from a file to generalized records of a random sample that are recounted."""
+"""``--kind private-sample``: from a file to generalized records of a random sample that are recounted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["private", "sample", "in.csv", *words])
+    return CliRunner().invoke(app, ["anonymize", "--kind", "private-sample", "in.csv", *words])
 
 
 def told(done: Result) -> str:

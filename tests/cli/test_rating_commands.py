@@ -1,4 +1,4 @@
-"""``sfumato ratings anonymize`` and ``sfumato ratings attack``."""
+"""``sfumato anonymize`` and ``sfumato attack`` with ``--kind ratings``."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ def run(*words: object) -> tuple[int, str, str]:
 
 @pytest.mark.parametrize("command", ["anonymize", "attack"])
 def test_help_shows_an_example(command: str) -> None:
-    code, out, _ = run("ratings", command, "--help")
+    code, out, _ = run(command, "--kind", "ratings", "--help")
     assert code == 0
-    assert f"sfumato ratings {command}" in out.split("Example:")[1]
-    assert command in run("ratings", "--help")[1]
+    assert f"sfumato {command} ratings.csv --kind ratings" in out.split("Example:")[1]
 
 
 def test_anonymize_verify(survey: Path, tmp_path: Path) -> None:
     out = tmp_path / "release"
     words = ["-k", 4, "--epsilon", 1, "-l", 0.3, "--sensitive", "s", "--keep", 1, "--suppression", 0.1, *SCALE]
-    code, text, err = run("ratings", "anonymize", survey, *words, "--out", out)
+    code, text, err = run("anonymize", "--kind", "ratings", survey, *words, "--out", out)
     assert code == 0, err
     assert text.startswith("(4, 1, 0.3)-anonymity of ratings holds: ")
     assert "check it with" in err
@@ -60,7 +59,7 @@ def test_issues_like_formulas(tmp_path: Path) -> None:
     survey, out = tmp_path / "survey.csv", tmp_path / "out"
     rows = [f"u{user},{issue},3" for user in range(6) for issue in ("=geheim", "b")]
     survey.write_text("\n".join(["user,issue,rating", *rows]) + "\n")
-    words = ["ratings", "anonymize", survey, "-k", 2, "--epsilon", 1, *SCALE, "--out", out]
+    words = ["anonymize", "--kind", "ratings", survey, "-k", 2, "--epsilon", 1, *SCALE, "--out", out]
     code, _, err = run(*words, "--formulas", "refuse")
     assert code == 2
     assert "6 cells" not in err
@@ -75,21 +74,21 @@ def test_issues_like_formulas(tmp_path: Path) -> None:
 
 def test_json_and_quiet(survey: Path, tmp_path: Path) -> None:
     words = ["-k", 2, "--epsilon", 1, *SCALE]
-    code, text, err = run("ratings", "anonymize", survey, *words, "--out", tmp_path / "one", "--json")
+    code, text, err = run("anonymize", "--kind", "ratings", survey, *words, "--out", tmp_path / "one", "--json")
     assert (code, err) == (0, "")
     told = json.loads(text)
     assert told["kind"] == "ratings"
     assert told["figures"]["ratings"] == 60
-    assert run("ratings", "anonymize", survey, *words, "--out", tmp_path / "two", "--quiet") == (0, "", "")
+    assert run("anonymize", "--kind", "ratings", survey, *words, "--out", tmp_path / "two", "--quiet") == (0, "", "")
 
 
 def test_policy_and_words_together(survey: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     words = ["-k", 3, "--epsilon", 1, "--invent", "--format", "parquet", "--sensitive", "s", *SCALE]
-    assert run("ratings", "anonymize", survey, *words, "--save-policy", policy) == (0, "", "")
+    assert run("anonymize", "--kind", "ratings", survey, *words, "--save-policy", policy) == (0, "", "")
     assert not (tmp_path / "release").exists()
     out = tmp_path / "release"
-    assert run("ratings", "anonymize", survey, "--policy", policy, "-k", 5, "--out", out, "--quiet")[0] == 0
+    assert run("anonymize", "--kind", "ratings", survey, "--policy", policy, "-k", 5, "--out", out, "--quiet")[0] == 0
     assert (out / "ratings.parquet").is_file()
     assert json.loads((out / "release.json").read_text())["models"][0]["k"] == 5
     assert "k = 5" in (out / "policy.toml").read_text()
@@ -98,7 +97,7 @@ def test_policy_and_words_together(survey: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_exits_with_1(survey: Path, tmp_path: Path) -> None:
     out = tmp_path / "release"
-    code, text, err = run("ratings", "anonymize", survey, "-k", 21, "--epsilon", 1, *SCALE, "--out", out)
+    code, text, err = run("anonymize", "--kind", "ratings", survey, "-k", 21, "--epsilon", 1, *SCALE, "--out", out)
     assert (code, text) == (1, "")
     assert "fewer than k = 21" in err
     assert not out.exists()
@@ -108,11 +107,11 @@ def test_all_mistakes_at_once(survey: Path, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
     words = ["--scale", "1,x", "--keep", 0, "--suppression", 2, "--sensitive-share", 3, "--seed", -1]
-    code, text, err = run("ratings", "anonymize", survey, *words, "--out", tmp_path / "full")
+    code, text, err = run("anonymize", "--kind", "ratings", survey, *words, "--out", tmp_path / "full")
     assert (code, text) == (2, "")
     for option in ("--scale", "--keep", "--suppression", "--sensitive-share", "--seed", "--out", "-k", "--epsilon"):
         assert f"{option}:" in err
-    assert run("ratings", "anonymize", survey, "-k", 2, "--epsilon", 1)[0] == 2
+    assert run("anonymize", "--kind", "ratings", survey, "-k", 2, "--epsilon", 1)[0] == 2
 
 
 def test_no_value_in_any_message(tmp_path: Path) -> None:
@@ -120,13 +119,13 @@ def test_no_value_in_any_message(tmp_path: Path) -> None:
     path.write_text(f"user,issue,rating\n{MARK},{MARK},{MARK}\n{MARK},{MARK},1\n,{MARK},2\n")
     out = tmp_path / "release"
     for command in (["anonymize", path, "--out", out], ["attack", path]):
-        code, text, err = run("ratings", *command, "-k", 2, "--epsilon", 1, *SCALE)
+        code, text, err = run(command[0], "--kind", "ratings", *command[1:], "-k", 2, "--epsilon", 1, *SCALE)
         assert code == 2
         assert MARK not in text + err
 
 
 def test_attack_on_the_original_alone(survey: Path) -> None:
-    code, text, err = run("ratings", "attack", survey, *SCALE, "--known", 3, "--about", "rare", "--seed", 1)
+    code, text, err = run("attack", "--kind", "ratings", survey, *SCALE, "--known", 3, "--about", "rare", "--seed", 1)
     assert code == 0, err
     assert "Before, among 20 records" in text
     assert "After" not in text
@@ -135,11 +134,11 @@ def test_attack_on_the_original_alone(survey: Path) -> None:
 
 def test_attack_before_and_after(survey: Path) -> None:
     words = [*SCALE, "-k", 20, "--epsilon", 0, "--known", 3, "--hold-out", 0.0001, "--victims", 0, "--seed", 1]
-    code, _, err = run("ratings", "attack", survey, *words, "--json")
+    code, _, err = run("attack", "--kind", "ratings", survey, *words, "--json")
     assert code == 1, "19 people are left, fewer than k"
     assert "fewer than k = 20" in err
     words[3] = 19
-    code, text, _ = run("ratings", "attack", survey, *words, "--json")
+    code, text, _ = run("attack", "--kind", "ratings", survey, *words, "--json")
     told = json.loads(text)
     assert code == 0
     assert told["people"] == told["after"]["records"] == 19
@@ -151,7 +150,7 @@ def test_attack_before_and_after(survey: Path) -> None:
 def test_attack_by_policy(survey: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text("[ratings]\nscale = [1, 5]\n[model]\nk = 3\nepsilon = 1\n")
-    code, text, err = run("ratings", "attack", survey, "--policy", policy, "--error", 1, "--with-sensitive")
+    code, text, err = run("attack", "--kind", "ratings", survey, "--policy", policy, "--error", 1, "--with-sensitive")
     assert code == 0, err
     assert "After, among 20 records" in text
     assert "sensitive ones among them known to within 1" in text
@@ -159,7 +158,7 @@ def test_attack_by_policy(survey: Path, tmp_path: Path) -> None:
 
 def test_mistakes_of_an_attack(survey: Path) -> None:
     words = ["--known", 0, "--error", -1, "--threshold", 0, "--victims", -1, "--hold-out", 1, "--keep", 3, "--invent"]
-    code, text, err = run("ratings", "attack", survey, *words)
+    code, text, err = run("attack", "--kind", "ratings", survey, *words)
     assert (code, text) == (2, "")
     for option in ("--known", "--error", "--threshold", "--victims", "--hold-out", "--keep", "--invent"):
         assert f"{option}:" in err

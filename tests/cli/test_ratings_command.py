@@ -20,15 +20,16 @@ def survey(tmp_path: Path) -> Path:
 
 
 def run(*words: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["ratings", *(str(word) for word in words)], prog_name="sfumato")
+    result = CliRunner().invoke(
+        app, ["check", "--kind", "ratings", *(str(word) for word in words[1:])], prog_name="sfumato"
+    )
     return result.exit_code, result.stdout, result.stderr
 
 
 def test_help_shows_an_example() -> None:
     code, out, _ = run("check", "--help")
     assert code == 0
-    assert "sfumato ratings check" in out.split("Example:")[1]
-    assert "check" in run("--help")[1]
+    assert "sfumato check ratings.csv --kind ratings" in out.split("Example:")[1]
 
 
 def test_what_holds_and_what_does_not(survey: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_release_and_a_population_of_original_values(patients, tmp_path):
     assert code == 0
     told = json.loads(out)
     assert told["journalist"]["highest"] <= told["prosecutor"]["highest"] / 2
-    code, _, err = run(release, "--population", population, "--set", "source.separator=;")
+    code, _, err = run(release, "--population", population, "--set", "source.header-line=3")
     assert code == 2
     assert "everybody.csv" in err
     assert run(tmp_path, "--population", population)[0] == 2

@@ -18,7 +18,8 @@ ROLES = ["--identifying", "name", "--quasi", "age,city", "--sensitive", "disease
 
 
 def run(*words: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["series", *(str(word) for word in words)], prog_name="sfumato")
+    group = {"verify": [], "attack": []}.get(str(words[0]), ["series"])
+    result = CliRunner().invoke(app, [*group, *(str(word) for word in words)], prog_name="sfumato")
     assert "Traceback" not in result.stdout + result.stderr
     return result.exit_code, result.stdout, result.stderr
 
@@ -32,7 +33,7 @@ def months(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["start", "append", "verify", "show"])
+@pytest.mark.parametrize("command", ["start", "append", "show"])
 def test_help_shows_an_example(command: str) -> None:
     code, out, _ = run(command, "--help-all")
     assert code == 0
@@ -40,7 +41,7 @@ def test_help_shows_an_example(command: str) -> None:
 
 
 def test_a_walk_through_the_months(months: Path) -> None:
-    code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "-l", "2")
+    code, out, err = run("start", "s", "0.csv", *ROLES, "-k", "3", "--model", "entropy-l-diversity:l=2")
     assert code == 0
     assert out.startswith("Release 1: 30 people came\n")
     assert "entropy-l-diversity (l=2): holds" in out
@@ -48,7 +49,7 @@ def test_a_walk_through_the_months(months: Path) -> None:
     assert "series started in s; keep s.ledger to yourself, and copies of it" in err
     code, out, err = run("append", "s", "1.csv")
     assert (code, out.split("\n")[0]) == (0, "Release 2: 20 people came")
-    assert "release 2 written to s/0002; check it with: sfumato series verify s" in err
+    assert "release 2 written to s/0002; check it with: sfumato verify s" in err
     code, out, _ = run("append", "s", "2.csv")
     assert (code, out) == (
         0,
@@ -87,7 +88,7 @@ def test_json(months: Path) -> None:
 
 
 def test_every_step_prints_the_head_and_verify_finds_it(months: Path) -> None:
-    _, _, err = run("start", "s", *ROLES, "-k", "3", "-l", "2")
+    _, _, err = run("start", "s", *ROLES, "-k", "3", "--model", "entropy-l-diversity:l=2")
     heads = [head_in(err)]
     for month in (0, 1):
         _, _, err = run("append", "s", f"{month}.csv")
@@ -112,7 +113,7 @@ def test_every_step_prints_the_head_and_verify_finds_it(months: Path) -> None:
     assert (code, told["ok"], told["head"]["stands"]) == (1, False, "nowhere")
     assert run("verify", "s", "--head", "0" * 63)[0] == 2
     run("start", "g", "0.csv", *ROLES, "-k", "3", "--way", "grow", "--quiet")
-    _, _, err = run("grow", "g", "1.csv")
+    _, _, err = run("append", "g", "1.csv")
     assert run("verify", "g", "--head", head_in(err))[1].endswith("is the last\n")
     run("start", "m", "0.csv", *ROLES, "-m", "2", "--way", "m-invariance", "--quiet")
     _, _, err = run("republish", "m", "0.csv")

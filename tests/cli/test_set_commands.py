@@ -1,4 +1,4 @@
-"""``sfumato sets``: from a file to a release that is recounted and attacked."""
+"""``--kind sets``: from a file to a release that is recounted and attacked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["sets", *words])
+    return CliRunner().invoke(app, [words[0], "--kind", "sets", *words[1:]])
 
 
 def test_a_file_becomes_a_release(bought: Path):

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from sfumato.anonymizers import Mondrian
+from sfumato.cli.app import app
 from sfumato.cli.settings import Setting, names_in
 from sfumato.cli.words import Words, diversity_word, hierarchy_files, model_words, policy_of
 from sfumato.errors import InputError, PolicyError
@@ -311,3 +313,22 @@ def test_a_line_break_in_a_name_needs_double_quotes() -> None:
     assert names_in('"age\nclass",sex') == ["age\nclass", "sex"]
     with pytest.raises(PolicyError, match="line break"):
         names_in("age\nclass,sex")
+
+
+def test_a_bare_l_is_asked_at_a_terminal_and_means_entropy_with_a_warning_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{20 + i % 50},{'fm'[i % 2]},{'ill' if i % 10 == 0 else 'well'}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["age,sex,state", *rows]) + "\n")
+    words = ["anonymize", str(tmp_path / "t.csv"), "--quasi", "age,sex", "--sensitive", "state", "-k", "2", "-l", "2"]
+    out = tmp_path / "release"
+    found = CliRunner().invoke(app, [*words, "--out", str(out)])
+    assert found.exit_code == 1
+    assert "write --model distinct-l-diversity:l=2 or --model entropy-l-diversity:l=2" in found.stderr
+    assert found.stderr.rstrip().endswith("within reach: distinct-l-diversity up to l = 2")
+    monkeypatch.setattr("sfumato.cli.review.at_a_terminal", lambda: True)
+    found = CliRunner().invoke(app, [*words, "--out", str(out)], input="both\ndistinct\n")
+    assert found.exit_code == 0
+    assert "entropy: values that are about equally frequent; out of reach here" in found.stderr
+    assert "distinct: that many different values in every class; loses " in found.stderr
+    assert "distinct-l-diversity" in (out / "policy.toml").read_text()

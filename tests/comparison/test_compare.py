@@ -15,11 +15,10 @@ import sfumato as sf
 from sfumato import drawing
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.comparison import compare as module
-from sfumato.comparison import runs as shared_work
+from sfumato.comparison import plan as shared_work
 from sfumato.comparison.compare import fingerprint
 from sfumato.comparison.comparison import dominated, draw_comparison, recommend
-from sfumato.comparison.plan import Run, plan
-from sfumato.comparison.runs import RunOutcome
+from sfumato.comparison.plan import Run, RunOutcome, plan
 from sfumato.drawing import style_of
 from sfumato.evaluation.utility import classifiers
 

@@ -121,8 +121,8 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     texts = [path.read_text().replace(",", ";") for path in paths]
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
-    words = ["series", "compare", *map(str, paths), "--identifying", "name", "--quasi", "age,city", "--sensitive",
-             "disease", "-k", "3", "--set", "source.separator=;", "--seed", "1"]  # fmt: skip
+    words = ["compare", "--kind", "series", *map(str, paths), "--identifying", "name", "--quasi", "age,city",
+             "--sensitive", "disease", "-k", "3", "--set", "source.separator=;", "--seed", "1"]  # fmt: skip
     told = CliRunner().invoke(app, [*words, "--way", "append", "--way", "grow"])
     assert told.exit_code == 0, told.output
     assert told.output.startswith("50 people in 2 months\nappend\n  month 1: NCP ")

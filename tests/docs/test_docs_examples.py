@@ -47,7 +47,7 @@ def test_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if "import SparkConnectServer" in text:
         pytest.importorskip("pysail", reason="Sail is not installed; pip install pysail pyspark-client")
-    if "publish_privately(" in text or "sfumato private publish patients" in text or "private_sample(" in text:
+    if "publish_privately(" in text or "--kind private-marginals --quasi" in text or "private_sample(" in text:
         pytest.importorskip("opendp", reason="OpenDP is not installed; pip install 'sfumato[dp]'")
     with example_folder(tmp_path):
         for example in examples(text):

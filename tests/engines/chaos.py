@@ -43,10 +43,10 @@ def _sends_parts_to_the_dying(marks: Path) -> Callable[..., Any]:
     """Have all parts of Mondrian, however small, solved by workers that die."""
     from sfumato.anonymizers import mondrian as first_cuts
     from sfumato.anonymizers import mondrian as mondrian
-    from sfumato.engines.spark import tasks
+    from sfumato.engines import spark
 
     marks.mkdir()
-    run = tasks.run_on_spark
+    run = spark.run_on_spark
 
     def running(session: Any, solve: Any, parts: Any) -> Any:
         return run(session, DyingTwice(solve, str(marks)), parts)
@@ -54,7 +54,7 @@ def _sends_parts_to_the_dying(marks: Path) -> Callable[..., Any]:
     for module in (mondrian, first_cuts):
         patch.object(module, "MOST_RETRIED", 0).start()
     for name, value in {"LEAVES_FROM": 0, "LEAF": 100, "run_on_spark": running}.items():
-        patch.object(tasks, name, value).start()
+        patch.object(spark, name, value).start()
     return running
 
 
@@ -63,7 +63,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
     from pyspark.sql import SparkSession
 
     import sfumato as sf
-    from sfumato.engines.disk import publishing
+    from sfumato.engines import disk
     from sfumato.release import on_spark
 
     # One session for all: it is found as the active one, and left open. A task may have several parts that kill it.
@@ -73,7 +73,7 @@ def main(source: str, policy_file: str, out: Path) -> None:
     sf.anonymize_on_spark(source, policy, out / "streamed")
     running = _sends_parts_to_the_dying(out / "died")
     sf.anonymize_on_spark(source, policy, out / "lost", seed=7)
-    patch.object(publishing, "PART", 200).start()
+    patch.object(disk, "PART", 200).start()
     patch.object(on_spark, "run_on_spark", running).start()
     sf.anonymize_on_spark(source, policy, out / "written", seed=7, written_by="workers")
     sf.verify(out / "written", engine="spark").raise_unless_ok()

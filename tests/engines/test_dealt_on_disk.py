@@ -22,7 +22,7 @@ from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
 from sfumato.anonymizers.dealt import Deals
 from sfumato.anonymizers.protocol import Problem, silent
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.published.checks import parts as checks_in_parts
 from sfumato.release.on_disk import DealingTask, not_on_disk
@@ -105,7 +105,7 @@ def both(path: Path, policy: sf.Policy, out: Path, seed: int = 7) -> tuple[Any, 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_release_is_that_of_memory(drawn: Drawn, setting: str, models: Any, ending: str, part: int):
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publishing, "PART", part)
+        patch.setattr(disk, "PART", part)
         folder = Path(name)
         carried = ("note",) if isinstance(DEALS[setting], sf.Bucketization) else ()
         # Of a column that may be a key this engine says that it was not compared.
@@ -127,7 +127,7 @@ def in_parts(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(module, name, 200)
     monkeypatch.setattr(batches, "BYTES", 1 << 12)
     monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 300)
-    monkeypatch.setattr(publishing, "PART", 170)
+    monkeypatch.setattr(disk, "PART", 170)
     town(400).write_csv(tmp_path / "town.csv")
     way = WAYS[request.node.callspec.params["way"]]
     policy = policy_of(SCHEMA, [sf.ProbabilisticLDiversity(2), sf.TCloseness(0.9)], way)
@@ -286,7 +286,7 @@ def test_everybody_is_dealt_fairly_without_a_seed(
     frame = pl.DataFrame({"who": list("abcdef"), "ill": ["x", "x", "x", "y", "y", "y"]})
     schema = sf.Schema(quasi_identifying=["who"], sensitive=["ill"])
     policy = policy_of(schema, [sf.ProbabilisticLDiversity(2)], sf.Bucketization(members=members))
-    monkeypatch.setattr(publishing, "PART", 4)
+    monkeypatch.setattr(disk, "PART", 4)
     large = coded(frame, policy, tmp_path)
     partners, places = Counter[str](), Counter[int]()
     for number in range(300):

@@ -26,7 +26,7 @@ from golden.runs import ANONYMIZED
 from guarantees.combinations import PUBLISHER_SETTINGS
 from guarantees.tables import Drawn, tables
 from sfumato.anonymizers import mondrian as mondrian
-from sfumato.engines.disk import laying_out, publishing, solving
+from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.published.checks import parts as checks_in_parts
@@ -52,11 +52,11 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BYTES", 90)
     monkeypatch.setattr(batches, "ROWS", 5)
     monkeypatch.setattr(coding, "HELD", 700)
-    monkeypatch.setattr(laying_out, "BLOCK", 4)
-    monkeypatch.setattr(laying_out, "BUCKET", 6)
+    monkeypatch.setattr(disk, "BLOCK", 4)
+    monkeypatch.setattr(disk, "BUCKET", 6)
     monkeypatch.setattr(checks_in_parts, "BLOCK", 4)
     monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 6)
-    for module in (mondrian, solving):
+    for module in (mondrian, disk):
         monkeypatch.setattr(module, "MOST_RETRIED", 0)
 
 
@@ -65,7 +65,7 @@ def pieces_of_a_town(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tables of hundreds of records: several pieces of everything, not hundreds."""
     monkeypatch.setattr(batches, "BYTES", 2000)
     monkeypatch.setattr(batches, "ROWS", 60)
-    for module, name in ((laying_out, "BUCKET"), (checks_in_parts, "SORTED_AT_ONCE")):
+    for module, name in ((disk, "BUCKET"), (checks_in_parts, "SORTED_AT_ONCE")):
         monkeypatch.setattr(module, "BLOCK", 60)
         monkeypatch.setattr(module, name, 60)
 
@@ -182,7 +182,7 @@ def test_where_cuts_are_judged_on_a_sample(
     models: Any, cut: Any, town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(batches, "ROWS", 400)
-    monkeypatch.setattr(publishing, "PART", 700)
+    monkeypatch.setattr(disk, "PART", 700)
     one, two = releases(town_file, policy_of(TOWN_SCHEMA, models, sf.Mondrian(split_rule=cut)), tmp_path)
     assert one == two
     assert len(list((tmp_path / "disk" / "data").iterdir())) == 5
@@ -191,7 +191,7 @@ def test_where_cuts_are_judged_on_a_sample(
 @pytest.mark.slow
 def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(batches, "ROWS", 400)
-    monkeypatch.setattr(publishing, "PART", 700)
+    monkeypatch.setattr(disk, "PART", 700)
     policy = policy_of(TOWN_SCHEMA, MODELS[0])
     made = [sf.anonymize_on_disk(town_file, policy, tmp_path / str(number)).folder for number in range(2)]
     one, two = (content(folder).splitlines() for folder in made)
@@ -201,10 +201,10 @@ def test_order_is_random_without_a_seed(town_file: Path, tmp_path: Path, monkeyp
 
 def test_dealing_is_a_fair_shuffle(monkeypatch: pytest.MonkeyPatch):
     """Each of 4 records stands equally often in each place: 4 000 draws, five standard deviations."""
-    monkeypatch.setattr(publishing, "PART", 2)
+    monkeypatch.setattr(disk, "PART", 2)
     counts = np.zeros((4, 4), dtype=np.int64)
     for _ in range(4000):
-        dealer = publishing.Dealer(4, None)
+        dealer = disk.Dealer(4, None)
         part, place = dealer.deal(slice(0, 4))
         order = [
             int(row)
@@ -286,7 +286,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(town_file: Path, tmp_pat
 
 
 FILLED = [
-    (laying_out, "_deal"),
+    (disk, "_deal"),
     (memory.PartFiles, "flush"),
     (checks_in_parts, "_dealt"),
     # Writing to a mapped file for which there is no room would end the program.
@@ -354,10 +354,10 @@ def test_a_budget_that_values_do_not_fit_into(town_file: Path, tmp_path: Path, m
 
 @pytest.fixture
 def in_parts(town_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    for module, name in ((batches, "ROWS"), (laying_out, "BLOCK"), (laying_out, "BUCKET"), (checks_in_parts, "BLOCK")):
+    for module, name in ((batches, "ROWS"), (disk, "BLOCK"), (disk, "BUCKET"), (checks_in_parts, "BLOCK")):
         monkeypatch.setattr(module, name, 400)
     monkeypatch.setattr(batches, "BYTES", 1 << 14)
-    monkeypatch.setattr(publishing, "PART", 700)
+    monkeypatch.setattr(disk, "PART", 700)
     monkeypatch.setattr(checks_in_parts, "SORTED_AT_ONCE", 1000)
     sf.anonymize_on_disk(town_file, policy_of(TOWN_SCHEMA, MODELS[1]), tmp_path / "parts", seed=1)
     return tmp_path / "parts"

@@ -15,7 +15,7 @@ import pytest
 
 import sfumato as sf
 from golden.made_tables import town
-from sfumato.engines.disk import publishing, solving
+from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.policy.people import People
 from sfumato.table.large import batches, coding
@@ -31,8 +31,8 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BYTES", 1 << 12)
     monkeypatch.setattr(batches, "ROWS", 90)
     monkeypatch.setattr(coding, "HELD", 3000)
-    monkeypatch.setattr(publishing, "PART", 250)
-    monkeypatch.setattr(solving, "MOST_RETRIED", 0)
+    monkeypatch.setattr(disk, "PART", 250)
+    monkeypatch.setattr(disk, "MOST_RETRIED", 0)
 
 
 def policy_of(schema: sf.Schema = SCHEMA) -> sf.Policy:

@@ -17,7 +17,7 @@ from engines.test_disk import MODELS, _small_pieces, pieces_of_a_town, refused, 
 from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.policy.people import People
 
 __all__ = ["_small_pieces", "pieces_of_a_town"]
@@ -64,7 +64,7 @@ WAYS: dict[str, Any] = {
 @pytest.mark.parametrize("suppressed", SUPPRESSED)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_town_in_parts(way: str, suppressed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(publishing, "PART", 100)
+    monkeypatch.setattr(disk, "PART", 100)
     path = written(town(400), tmp_path, "csv")
     policy = policy_of(SCHEMA, [sf.KAnonymity(6)], WAYS[way], 0.25, suppressed)
     one, two = releases(path, policy, tmp_path)

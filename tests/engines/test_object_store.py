@@ -15,7 +15,7 @@ from engines.object_store import BUCKET, KEY, ObjectStore, object_store
 from engines.test_disk import MODELS, TOWN_SCHEMA, content, policy_of
 from engines.test_spark import in_files, rising
 from golden.made_tables import town
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.models.checks import Outcome
 
@@ -67,7 +67,7 @@ def server(server_of: Callable[[str], str]) -> str:
 @pytest.fixture
 def asking(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", server)
-    monkeypatch.setattr(publishing, "PART", 60)
+    monkeypatch.setattr(disk, "PART", 60)
 
 
 @pytest.mark.usefixtures("asking")

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from golden.made_tables import town
-from sfumato.engines.disk import laying_out, publishing, solving
+from sfumato.engines import disk
 from sfumato.policy.people import People
 from sfumato.table.large import memory
 
@@ -20,7 +20,7 @@ POLICY = sf.Policy.of(SCHEMA, [sf.KAnonymity(5)], sf.Mondrian(), sf.Recoding(), 
 
 @pytest.fixture(autouse=True)
 def _cut_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solving, "MOST_RETRIED", 0)
+    monkeypatch.setattr(disk, "MOST_RETRIED", 0)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def original(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def parts(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(publishing, "PART", 200)
+    monkeypatch.setattr(disk, "PART", 200)
     return sf.anonymize_on_disk(original, POLICY, tmp_path / "parts", seed=3).folder
 
 
@@ -70,9 +70,9 @@ def test_parts_that_memory_does_not_hold_are_refused(
 def test_losses_are_the_same_to_the_last_bit(
     part: int, bucket: int, original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(publishing, "PART", part)
-    monkeypatch.setattr(laying_out, "BUCKET", bucket)
-    monkeypatch.setattr(laying_out, "BLOCK", bucket // 3)
+    monkeypatch.setattr(disk, "PART", part)
+    monkeypatch.setattr(disk, "BUCKET", bucket)
+    monkeypatch.setattr(disk, "BLOCK", bucket // 3)
     known = sf.anonymize(sf.read_table(original, POLICY), POLICY).report.losses
     losses = sf.anonymize_on_disk(original, POLICY, tmp_path / "out").report.losses
     assert {name: repr(value) for name, value in dataclasses.asdict(losses).items()} == {

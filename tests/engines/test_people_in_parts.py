@@ -20,7 +20,7 @@ from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
 from sfumato.cli.app import app
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.errors import PolicyError
 from sfumato.models.checks import Outcome
 from sfumato.policy.people import People
@@ -106,7 +106,7 @@ def stays(rows: int) -> pl.DataFrame:
 @pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("models", [MODELS[0], MODELS[1], MODELS[3]], ids=str)
 def test_a_town_in_parts(models: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(publishing, "PART", 150)
+    monkeypatch.setattr(disk, "PART", 150)
     path = written(stays(400), tmp_path, "parquet")
     one, two = releases(path, policy_of(SCHEMA, models, limit=0.1), tmp_path)
     assert one == two
@@ -116,7 +116,7 @@ def test_a_town_in_parts(models: Any, tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("several", [True, False], ids=["several records", "one each"])
 def test_spark_counts_people(several: bool, spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SPARK_REMOTE", spark_server)
-    monkeypatch.setattr(publishing, "PART", 60)
+    monkeypatch.setattr(disk, "PART", 60)
     frame = stays(150) if several else town(150).with_row_index("who")
     names = [name for name in frame.columns if name in SCHEMA.roles and name != "who"]
     path = written(frame.select(*names, "who").sort(*names, "who"), tmp_path, "parquet")
@@ -178,7 +178,7 @@ def test_spark_counts_people_of_several_columns_as_memory_does(
 
 @pytest.mark.usefixtures("pieces_of_a_town")
 def test_the_audit_file_belongs_to_all_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(publishing, "PART", 150)
+    monkeypatch.setattr(disk, "PART", 150)
     path, out = written(stays(400), tmp_path, "parquet"), tmp_path / "out"
     policy = policy_of(SCHEMA, MODELS[0])
     sf.anonymize_on_disk(path, policy, out, audit=tmp_path / "private.json")
@@ -253,7 +253,7 @@ def test_people_are_numbered_as_they_appear():
 
 @pytest.mark.usefixtures("pieces_of_a_town")
 def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(publishing, "PART", 150)
+    monkeypatch.setattr(disk, "PART", 150)
     path = written(stays(400), tmp_path, "csv")
     asked = ["anonymize", str(path), "--quasi", "age,zip", "--person", "who", "--others", "drop", "-k", "4"]
     ran = CliRunner().invoke(app, [*asked, "--engine", "disk", "--out", str(tmp_path / "out")])

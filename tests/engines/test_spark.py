@@ -33,10 +33,9 @@ from guarantees.tables import Drawn, tables
 from sfumato.anonymizers import mondrian as first_cuts
 from sfumato.anonymizers import mondrian as mondrian
 from sfumato.cli.app import app
-from sfumato.engines import LocalEngine
-from sfumato.engines.disk import publishing
-from sfumato.engines.spark import tasks
-from sfumato.engines.spark.tasks import SparkEngine, spread_counts
+from sfumato.engines import LocalEngine, disk
+from sfumato.engines import spark as tasks
+from sfumato.engines.spark import SparkEngine, spread_counts
 from sfumato.errors import InputError, PolicyError, SchemaError
 from sfumato.release.anonymize import made as made_of
 from sfumato.release.on_spark import table_on_spark
@@ -117,7 +116,7 @@ def test_every_other_anonymizer_publishes_the_same(drawn: Drawn, setting: str):
 
 @pytest.mark.parametrize("schema", [TOWN_SCHEMA, dataclasses.replace(TOWN_SCHEMA, insensitive=(), others="drop")])
 def test_a_town_in_several_parts(schema: sf.Schema, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(publishing, "PART", 200)
+    monkeypatch.setattr(disk, "PART", 200)
     one, two = releases(town(600), policy_of(schema, MODELS[1]), tmp_path)
     assert one == two
     assert len(list((tmp_path / "spark" / "data").iterdir())) == 3
@@ -267,7 +266,7 @@ def test_what_workers_cannot_do(spark: Any, monkeypatch: pytest.MonkeyPatch):
         context.setattr(tasks, "library_versions", lambda: (str(next(numbers)),))
         with pytest.raises(InputError, match="have other versions"):
             run(negative)
-    monkeypatch.setitem(sys.modules, "sfumato.engines.spark.tasks", None)
+    monkeypatch.setitem(sys.modules, "sfumato.engines.spark", None)
     with pytest.raises(InputError, match="do not have sfumato"):
         run(negative)
 

@@ -17,7 +17,7 @@ from engines.test_disk import _small_pieces, content, pieces_of_a_town, refused,
 from golden.made_tables import town
 from golden.runs import ANONYMIZED
 from guarantees.tables import Drawn, tables
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.errors import SfumatoError
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
@@ -119,7 +119,7 @@ def rules_of(frame: pl.DataFrame) -> list[Wish]:
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_columns_and_rules_in_parts(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was asked for in a column and by rules is promised in parts, and recounted there as in one piece."""
-    monkeypatch.setattr(publishing, "PART", 110)
+    monkeypatch.setattr(disk, "PART", 110)
     frame = wishing(300)
     path = written(frame, tmp_path, ending)
     policy = policy_of(SCHEMA, MODELS[1], sf.Mondrian(), 0.0, False, rules_of(frame))
@@ -137,7 +137,7 @@ def test_columns_and_rules_in_parts(ending: str, tmp_path: Path, monkeypatch: py
 @pytest.mark.usefixtures("pieces_of_a_town")
 @pytest.mark.parametrize("cell", ["50", "7", "", "many", "100000"])
 def test_a_promise_that_is_not_kept_is_found(cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing, "PART", 110)
+    monkeypatch.setattr(disk, "PART", 110)
     path = written(wishing(300), tmp_path, "csv")
     sf.anonymize_on_disk(path, policy_of(SCHEMA, MODELS[0], sf.Mondrian(), 0.0, False), tmp_path / "out")
     part = tmp_path / "out" / "data" / "part-00001.csv"
@@ -183,7 +183,7 @@ def test_insensitive_columns_beside_wishes_are_refused(tmp_path: Path) -> None:
 
 def test_spark_knows_wishes(spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", spark_server)
-    monkeypatch.setattr(publishing, "PART", 60)
+    monkeypatch.setattr(disk, "PART", 60)
     frame = wishing(150)
     names = [name for name in frame.columns if name in SCHEMA.roles and name != "own"]
     path = written(frame.select(*names, "own").sort(*names, "own"), tmp_path, "parquet")

@@ -17,8 +17,8 @@ from engines.test_disk import MODELS, TOWN_SCHEMA, policy_of
 from engines.test_spark import in_files
 from golden.made_tables import town
 from sfumato.cli.app import app
-from sfumato.engines.disk import publishing
-from sfumato.engines.disk.publishing import PublishedColumns
+from sfumato.engines import disk
+from sfumato.engines.disk import PublishedColumns
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.release import on_spark
 from sfumato.release.on_spark import NOT_SHARED, TOKEN, WRITING, PartWriter, anonymize_on_spark
@@ -29,7 +29,7 @@ POLICY = policy_of(TOWN_SCHEMA, MODELS[0])
 @pytest.fixture(autouse=True)
 def _a_server(spark_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_REMOTE", spark_server)
-    monkeypatch.setattr(publishing, "PART", 70)
+    monkeypatch.setattr(disk, "PART", 70)
 
 
 @pytest.fixture

@@ -92,9 +92,16 @@ def test_severity_follows_the_role(table: Path) -> None:
 
 
 def test_rows_without_values_and_totals_are_counted(tmp_path: Path) -> None:
-    lines = ["ward,age,pay", *(f"w{i % 5},{20 + i},{100 + i}" for i in range(60)), "Total,2970,7770", ",,", ",,"]
+    lines = [
+        "ward,age,pay",
+        *(f"w{i % 5},{20 + i},{100 + i}" for i in range(60)),
+        "Total,2970,7770",
+        "NA,NA,NA",
+        "NA,NA,NA",
+    ]
     (tmp_path / "wards.csv").write_text("\n".join(lines) + "\n")
-    found = {finding.name: finding.counts for finding in sf.review(tmp_path / "wards.csv").findings}
+    reviewed = sf.review(tmp_path / "wards.csv", reading=sf.Reading(missing="NA"))
+    found = {finding.name: finding.counts for finding in reviewed.findings}
     assert found["empty-rows"] == {"records": 2}
     assert found["totals"] == {"records": 1}
 
@@ -144,10 +151,14 @@ def test_the_order_of_records_decides_nothing(table: Path) -> None:
     assert sf.review(frame).to_dict() == sf.review(mixed).to_dict()
 
 
-def test_a_proposed_policy_publishes_at_once(table: Path) -> None:
+def test_a_proposed_policy_publishes_once_it_is_answered(table: Path) -> None:
     found = sf.review(table)
     policy_file = table.with_name("policy.toml")
     policy_file.write_text(proposed_policy(found))
+    assert sf.Policy.from_file(policy_file) == sf.Policy.propose(table)
+    assert "# Open: disease: " in policy_file.read_text()
+    answered = policy_file.read_text().replace("accept = []", 'accept = ["spellings:disease"]')
+    policy_file.write_text(answered)
     policy = sf.Policy.from_file(policy_file)
     release = sf.anonymize(sf.read_table(table, policy), policy, seed=1)
     assert [str(model) for model in policy.to_models()] != []

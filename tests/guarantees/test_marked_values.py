@@ -663,7 +663,7 @@ def command(*words: object) -> tuple[int, str]:
         (["-k", 2, "--set", "source.missing=SECRETzip1"], 0),
         (["-k", 2, "--model", "distinct-l-diversity:l=3,attribute=name"], 2),
         (["-k", 2, "--set", "mode=loose"], 2),
-        (["-k", 2, "--set", "source.separator=;"], 2),
+        (["-k", 2, "--set", "source.header-line=3"], 2),
         (["-k", 2, "--set", "source.header=false", "--set", "source.columns=a,b"], 2),
     ],
 )

@@ -25,7 +25,7 @@ from sfumato.models import MODELS, promisable
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS
 from sfumato.published.checks.generalized import Outcome
-from sfumato.release.text_files import AGREES, WRITTEN
+from sfumato.release.table_files import AGREES, WRITTEN
 
 REFUSES: Mapping[str, Callable[[Drawn], bool]] = {"bucketization": lambda drawn: len(drawn.sensitive) != 1}
 """Tables that a publisher refuses, and no others; the rest may refuse what they like, by name."""

@@ -14,7 +14,7 @@ from examples import examples
 from models.small_tables import Column, encode
 from sfumato.classes.people import statistics_of
 from sfumato.classes.statistics import as_one_class
-from sfumato.kernels.full_domain.full_domain import judged
+from sfumato.kernels.full_domain import judged
 from sfumato.kernels.predicates import holds
 from sfumato.models.compiled import CompiledRules, among, compile_rules
 from sfumato.table.encoding import EncodedTable, PeopleApart

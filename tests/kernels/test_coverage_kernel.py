@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.linking.presence import covered_people
+from sfumato.kernels.linking import covered_people
 
 CODES = 5
 labels = st.one_of(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.full_domain.full_domain import judge_sets, rolled_up
+from sfumato.kernels.full_domain import judge_sets, rolled_up
 from sfumato.kernels.predicates import DISTINCT, K_ANONYMITY, RuleArrays
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.kernels import beside, choice, signatures
+from sfumato.kernels import beside, choice
 from sfumato.kernels import store as stores
 from sfumato.kernels.bits import how_many, lowest
 from sfumato.kernels.grouping import column_maxima, first_records
@@ -205,15 +205,15 @@ def test_a_change_in_a_called_kernel_is_never_missed(tmp_path):
 
 
 def test_the_store_is_asked_by_the_types_of_a_call():
-    words = signatures.described((CODES, 3, 2.5, True, None, (CODES[:, 0], np.int32(1))))
+    words = stores.described((CODES, 3, 2.5, True, None, (CODES[:, 0], np.int32(1))))
     assert words == (
         ("array", "uint16", 2, "C", True), ("int64",), ("float64",), ("bool",), ("none",),
         ("tuple", (("array", "uint16", 1, "A", True), ("int32",))),
     )  # fmt: skip
-    assert signatures.from_text(signatures.signature_text(words)) == words
-    assert signatures.described(([1],)) is None
-    assert signatures.elements((CODES, 3, (CODES[:, 0],))) == 16
-    assert signatures.longest((CODES[:2], 3, (CODES[:, 0],))) == 4
+    assert stores.from_text(stores.signature_text(words)) == words
+    assert stores.described(([1],)) is None
+    assert stores.elements((CODES, 3, (CODES[:, 0],))) == 16
+    assert stores.longest((CODES[:2], 3, (CODES[:, 0],))) == 4
 
 
 @pytest.mark.parametrize("way", ["interpreted", "compiled"])
@@ -288,7 +288,7 @@ def test_a_kernel_of_numbers_alone_can_be_called_for_long(monkeypatch):
     monkeypatch.setattr(choice, "_from_environment", lambda: "auto")
     monkeypatch.setattr(choice, "TAKEN", choice.Taken({}, {}, {}))
     kernel = lowest
-    types = signatures.described((np.uint64(8),))
+    types = stores.described((np.uint64(8),))
     for _ in range(2):
         assert kernel(np.uint64(8)) == 3
         choice.TAKEN.interpreted.get((kernel, types), choice.Account()).seconds += 0.01
@@ -327,7 +327,7 @@ def test_nothing_starts_beside_in_tests_on_build_machines_or_where_it_is_not_wis
 
 def test_what_is_handed_over_holds_names_and_types_alone(monkeypatch):
     monkeypatch.setattr(choice, "is_kept", lambda *_: False)
-    types = signatures.described((np.array([7, 7, 7], np.int32), 1))
+    types = stores.described((np.array([7, 7, 7], np.int32), 1))
     monkeypatch.setattr(choice, "TAKEN", choice.Taken({(first_records, types): choice.Account(1.0, 3.0)}, {}, {}))
     assert beside.wanted() == [
         ("sfumato.kernels.grouping", "first_records", '[["array","int32",1,"C",true],["int64"]]')

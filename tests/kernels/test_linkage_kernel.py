@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.kernels.linking.linkage import UNKNOWN, ClassCoverage, ClassValues, count_candidates, covering_classes
+from sfumato.kernels.linking import UNKNOWN, ClassCoverage, ClassValues, count_candidates, covering_classes
 
 SIZES = (5, 9, 3)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive.inference import matchings
-from sfumato.kernels.linking.matchings import matching_chances
+from sfumato.kernels.linking import matching_chances
 
 
 @st.composite

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.points.kmeans import assign_points, move_centres, spread_start
-from sfumato.kernels.points.point_tree import (
+from sfumato.kernels.point_clusters import assign_points, move_centres, spread_start
+from sfumato.kernels.point_tree import (
     farthest,
     nearest_items,
     nearest_point,
@@ -104,9 +104,9 @@ def test_nearest_items():
 
 PLAIN = """
 import numpy as np
-from sfumato.kernels.points.point_tree import merge_classes
-from sfumato.kernels.points.kmeans import spread_start
-from sfumato.kernels.points.mdav import mdav, v_mdav
+from sfumato.kernels.point_tree import merge_classes
+from sfumato.kernels.point_clusters import spread_start
+from sfumato.kernels.point_clusters import mdav, v_mdav
 from sfumato.kernels.predicates import K_ANONYMITY, RuleArrays
 none, zero = np.zeros(0, np.int64), np.zeros(1, np.int64)
 rules = RuleArrays(zero + K_ANONYMITY, zero - 1, zero + 4.0, zero * 1.0, zero, none, 40, zero, none, none * 1.0, 1)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sfumato.kernels.mondrian.ranges import LaidRecords, halve_by_order, move_to_parts
+from sfumato.kernels.mondrian.cuts import LaidRecords, halve_by_order, move_to_parts
 
 RANGES = st.integers(0, 4).flatmap(
     lambda around: st.tuples(st.just(around), st.lists(st.integers(0, 5), min_size=1, max_size=40))

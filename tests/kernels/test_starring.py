@@ -21,7 +21,7 @@ from sfumato.anonymizers.cell_suppression import (
     proof,
     search_stars,
 )
-from sfumato.kernels.stars.starring import Assigned, anneal_stars, descend, first_assignment, group_members
+from sfumato.kernels.starring import Assigned, anneal_stars, descend, first_assignment, group_members
 
 tables = st.integers(1, 3).flatmap(
     lambda q: st.lists(st.tuples(*[st.integers(0, 2)] * q), min_size=1, max_size=14).map(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.kernels.clustering.class_loss import cell, upper_edge
+from sfumato.kernels.clustering.class_members import cell, upper_edge
 
 shares = st.builds(lambda part, whole: Fraction(part % whole, whole), st.integers(0, 60), st.integers(1, 60))
 

@@ -25,7 +25,7 @@ import polars as pl
 
 import sfumato as sf
 from series.tables import SCHEMA, people
-from sfumato.engines.disk import publishing
+from sfumato.engines import disk
 from sfumato.kinds.private.make import opendp
 from sfumato.policy.people import People
 from sfumato.release.on_spark import anonymize_on_spark
@@ -91,7 +91,7 @@ def save_parts(place: Path, seed: int, **how: str) -> None:
     """Write such a release in several parts, its codes on disk meanwhile; or on Spark, where it is said who writes."""
     policy = sf.Policy.of(SEVERAL, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0, 0, People())
     make = partial(anonymize_on_spark, **how) if how else sf.anonymize_on_disk
-    with patch.object(publishing, "PART", 15):
+    with patch.object(disk, "PART", 15):
         make(str(place / "in.parquet"), policy, place / "out", seed=seed, overwrite=seed > 1)
 
 

@@ -169,10 +169,10 @@ def verified(flow: str, place: Path) -> tuple[int, str]:
     elif audit.exists() and flow != "hand-over":
         words += ["--audit", audit]
     elif flow in SERIES:
-        words = ["series", "verify", place / "s", "--ledger", place / "s.ledger", *key_words(place)]
+        words = ["verify", place / "s", "--ledger", place / "s.ledger", *key_words(place)]
     code, said = sfumato(*words)
     if flow in PAID:
-        said += sfumato("private", "ledger", place / "private" / "budget.json")[1]
+        said += sfumato("budget", place / "private" / "budget.json")[1]
     assert bytes_of(place) == before
     return code, said
 

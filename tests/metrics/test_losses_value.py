@@ -16,7 +16,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import METRICS, certainty_penalty, measure_losses
 from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import Recoding, publish, recode
-from sfumato.recoding.published import generalize_published
+from sfumato.recoding.parsing import generalize_published
 
 COLUMNS = {"age": [3, 10, 25, 26], "zone": ["n1", "n2", "sea", None], "word": ["a", "1", "a", "1"]}
 

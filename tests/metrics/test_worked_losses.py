@@ -26,7 +26,7 @@ from sfumato.metrics import (
 )
 from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import TIGHT, Recoding, recode
-from sfumato.recoding.published import generalize_published
+from sfumato.recoding.parsing import generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

@@ -19,7 +19,7 @@ from sfumato.classes.statistics import ClassStatistics, class_statistics
 from sfumato.models import MODELS, promisable
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import says
-from sfumato.models.whole_table import WholeTableModel
+from sfumato.models.sensitive import WholeTableModel
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema

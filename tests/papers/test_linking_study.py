@@ -5,8 +5,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sfumato.errors import UnsatisfiableError
-from sfumato.papers.hospital import HOSPITAL_SCHEMA, hospital
-from sfumato.papers.linking import MODELS, LinkingStudy, linking_study
+from sfumato.papers.hospital import HOSPITAL_SCHEMA, MODELS, LinkingStudy, hospital, linking_study
 from sfumato.release.verify import verify
 
 

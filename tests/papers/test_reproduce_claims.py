@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from sfumato.papers import caat, ratings, similarity, slicing, soccer
-from sfumato.papers.experiment import agreed, beside_paper, lies_below, rises
-from sfumato.papers.reproduction import Claim, Verdict
+from sfumato.papers.reproduction import Claim, Verdict, agreed, beside_paper, lies_below, rises
 
 HOLDS, FAILS, OPEN = Verdict.HOLDS, Verdict.FAILS, Verdict.OPEN
 

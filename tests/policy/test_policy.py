@@ -693,3 +693,27 @@ def test_a_key_that_takes_names_or_a_table_is_one_mistake(reference: object, sai
     with pytest.raises(PolicyError) as error:
         Policy.from_mapping({"columns": {"quasi-identifying": ["age"]}, "models": models})
     assert error.value.problems == (said,)
+
+
+def test_a_policy_says_in_words_what_it_does_and_shows_no_value() -> None:
+    columns = {
+        "person": "who",
+        "quasi-identifying": {"age": {"kind": "numeric", "domain": [17, 98765]}, "sex": {}},
+        "sensitive": ["disease", "wage"],
+        "insensitive": ["visits"],
+        "accept": {"spellings:disease": "Secret reason"},
+    }
+    models = [{"name": "k-anonymity", "k": 5}, {"name": "distinct-l-diversity", "l": 2, "attribute": "disease"}]
+    policy = Policy.from_mapping({"columns": columns, "models": models})
+    text = str(policy)
+    for part in (
+        "who      says who a record is about; removed",
+        "age      is published as classes; numeric; declared domain",
+        "visits   published as it is; no promise covers it",
+        "distinct-l-diversity (l=2, attribute=disease)",
+        "no promise covers wage",
+        "spellings:disease: answered",
+    ):
+        assert part in text
+    assert "98765" not in text
+    assert "Secret" not in text

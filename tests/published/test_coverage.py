@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.published.checks.coverage import uncovered_classes
-from sfumato.published.checks.generalized import published_statistics
+from sfumato.published.checks.generalized import published_statistics, uncovered_classes
 from sfumato.table.schema import Attribute, Kind
 
 QUASI = ("age", "sex")

@@ -7,7 +7,7 @@ import pytest
 
 from sfumato.errors import InputError
 from sfumato.published import SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 
 FRAME = pl.DataFrame({"bucket": [0, 0], "age": [1, 2], "zip": ["a", "b"], "wage": [3, 4]})
 COLUMNS = (("age", "zip"), ("wage",))

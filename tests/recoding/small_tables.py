@@ -54,7 +54,7 @@ FORMS = {"age": "interval", "income": "interval", "born": "interval", "zone": "a
 
 def as_if_many(patch: pytest.MonkeyPatch) -> None:
     """Have texts written as where there are many."""
-    recoding = [f"recoding.{name}" for name in ("notation", "ends", "regions", "publish")]
+    recoding = [f"recoding.{name}" for name in ("notation", "ends", "regions", "recode")]
     for module in (*recoding, "classes.generalized", "table.distinct"):
         patch.setattr(import_module(f"sfumato.{module}"), "FEW", -1)
 

@@ -15,7 +15,7 @@ from sfumato.classes.generalized import Form
 from sfumato.errors import InputError, PolicyError
 from sfumato.metrics import measure_losses
 from sfumato.recoding import TIGHT, Recoding, publish, recoding_kind
-from sfumato.recoding.published import generalize_published
+from sfumato.recoding.parsing import generalize_published
 
 LOSSES = ("ncp", "normalized_ncp", "iloss", "loss_metric", "precision", "entropy", "suppressed")
 

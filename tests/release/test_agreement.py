@@ -18,7 +18,7 @@ import sfumato as sf
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.cli.app import app
 from sfumato.published.checks.generalized import Outcome
-from sfumato.published.roles import Roles
+from sfumato.published.protocol import Roles
 from sfumato.release.agreement import PROMISE
 
 Edit = Callable[[dict[str, Any]], Any]

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.published.checks.generalized import Check, Outcome
-from sfumato.release.text_files import WRITTEN
+from sfumato.release.table_files import WRITTEN
 
 
 def in_first_layout(folder: Path, change: Callable[[dict[str, Any]], Any] = lambda content: None) -> Path:

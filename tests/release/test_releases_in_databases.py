@@ -97,7 +97,7 @@ def test_commands_take_the_url_of_a_release(release: sf.Release, tmp_path: Path)
     url, table = in_schema(database), str(tmp_path / "people.csv")
     for words in (
         ["measure", table, url, "--policy", str(policy)],
-        ["utility", table, url, "--policy", str(policy), "--queries", "20"],
+        ["measure", table, url, "--what", "utility", "--policy", str(policy), "--queries", "20"],
         ["attack", url, "--original", table, "--policy", str(policy), "--attack", "homogeneity"],
         ["report", url, "--policy", str(policy), "--no-attacks"],
         ["risk", url],

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.policy.policy import Policy
-from sfumato.release.loss_report import loss_figures
+from sfumato.release.reports import loss_figures
 
 
 @pytest.fixture(scope="module")

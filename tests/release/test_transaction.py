@@ -159,8 +159,8 @@ def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
     several.parent.mkdir()
     driver.release(0).save(several.with_name("out"))
     sf.Series.start(several, driver.SCHEMA, [sf.KAnonymity(4)], table=driver.month(12), ledger=private, threads=1)
-    for words in (["verify", several.with_name("out")], ["series", "verify", several, "--ledger", private]):
-        left = several.with_name(f".{words[-1 if words[0] == 'verify' else 2].name}.01234567.part")
+    for words in (["verify", several.with_name("out")], ["verify", several, "--ledger", private]):
+        left = several.with_name(f".{words[1].name}.01234567.part")
         left.mkdir()
         said = CliRunner().invoke(app, [str(word) for word in words]).output
         _, *named = shlex.split(re.search(r"(sfumato settle .*) finishes it or takes it back", said)[1])
@@ -173,10 +173,10 @@ def test_the_command_that_is_named_can_be_typed(place: Path) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("anonymize",), ("private", "publish"), ("series", "append"), ("series", "withdraw"), ("sets", "anonymize")],
+    [("anonymize",), ("anonymize", "--kind", "private-marginals"), ("series", "append"), ("series", "withdraw")],
 )
 def test_commands_name_what_ends_them(words: tuple[str, ...]) -> None:
-    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help"], terminal_width=200).output
+    assert "sfumato settle PATH" in CliRunner().invoke(app, [*words, "--help-all"], terminal_width=200).output
 
 
 def anonymized(place: Path) -> tuple[int, str]:
@@ -214,7 +214,8 @@ def test_an_interruption_says_what_is_spent(place: Path) -> None:
     driver.start_ledger(place)
     budget = str(place / "private" / "budget.json")
     pl.DataFrame({"sex": ["f", "m"] * 20}).write_csv(place / "t.csv")
-    words = ["private", "publish", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1", "--ledger", budget]
+    words = ["anonymize", "--kind", "private-marginals", str(place / "t.csv"), "--quasi", "sex", "--epsilon", "1"]
+    words += ["--ledger", budget]
     words += ["--domain", "sex=f,m", "--out", str(place / "out")]
     with patch("sfumato.kinds.noisy_counts.make.solve_private", side_effect=KeyboardInterrupt):
         done = CliRunner().invoke(app, words)

@@ -30,7 +30,7 @@ from sfumato.published.checks import parts as counting
 from sfumato.release.description import describe_model
 from sfumato.release.parts import write_parts
 from sfumato.release.stored import Shelf, save_in_database
-from sfumato.release.text_files import write_texts
+from sfumato.release.table_files import write_texts
 from sfumato.table.encoding import encode
 from sfumato.table.sources import spark_server
 

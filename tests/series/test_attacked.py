@@ -81,16 +81,16 @@ def test_the_intersection_is_that_of_a_naive_program(tmp_path: Path) -> None:
 def test_from_the_command_line(months: list[Path], tmp_path: Path) -> None:
     run = CliRunner().invoke
     known = [word for month in months for word in ("--original", str(month))]
-    fallen = run(app, ["series", "attack", *map(str, independent(tmp_path, months)), *known])
+    fallen = run(app, ["attack", "--kind", "series", *map(str, independent(tmp_path, months)), *known])
     assert fallen.exit_code == 1, fallen.output
     assert "falls" in fallen.output
     series = sf.Series.start(tmp_path / "s", SCHEMA, sf.KAnonymity(K), table=months[0], way="grow")
     series.grow(months[1])
-    stood = run(app, ["series", "attack", str(series.folder), *known[:4], "--json"])
+    stood = run(app, ["attack", "--kind", "series", str(series.folder), *known[:4], "--json"])
     assert stood.exit_code == 0, stood.output
     assert json.loads(stood.stdout)["ok"]
     stranger = ["--original", str(write_csv(tmp_path / "x.csv", [("x", 5, "Z", "flu")]))]
     for wrong, said in ((stranger, "covered by no class"), (known, "one table of everybody")):
-        refused = run(app, ["series", "attack", str(series.folder), *wrong])
+        refused = run(app, ["attack", "--kind", "series", str(series.folder), *wrong])
         assert refused.exit_code == 2
         assert said in " ".join(refused.output.split())

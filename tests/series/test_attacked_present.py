@@ -87,16 +87,16 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     series = sf.Series.start(tmp_path / "s", SCHEMA, models(2), table=frame(PAIRS), way=WAY)
     series.republish(frame(PAIRS[:3]), most_counterfeits=0.5)
     known = [word for path in tables([PAIRS, PAIRS[:3]], tmp_path) for word in ("--original", path)]
-    code, told = run("series", "attack", series.folder, *known, "--key", "name", "--json")
+    code, told = run("attack", "--kind", "series", series.folder, *known, "--key", "name", "--json")
     assert code == 0, told
     assert json.loads(told)["played"][0]["least_values"] == 2
-    assert run("series", "attack", series.folder, *known)[0] == 2
+    assert run("attack", "--kind", "series", series.folder, *known)[0] == 2
     for words, said in (
         ((*known[:2], "--key", "name"), "give for each release the table of everybody"),
         ((*known, "--key", "city"), "is published"),
         ((*known, "--key", "nobody"), "nobody"),
     ):
-        code, told = run("series", "attack", series.folder, *words)
+        code, told = run("attack", "--kind", "series", series.folder, *words)
         assert code == 2
         assert said in " ".join(told.split())
 

@@ -340,7 +340,7 @@ def test_places_that_are_taken_or_public(series: sf.Series, tmp_path: Path) -> N
 
 
 def test_a_series_is_no_release_nor_the_other_way_round(series: sf.Series) -> None:
-    with pytest.raises(sf.VerificationError, match="is a series of releases; recount it with sfumato series verify"):
+    with pytest.raises(sf.VerificationError, match="is a series of releases; recount it with sfumato verify"):
         sf.verify(series.folder)
     with pytest.raises(sf.InputError, match="it is a single release"):
         sf.Series.open(series.releases[0])

@@ -268,7 +268,7 @@ def test_people_again_and_few_people(grown: sf.Series, tmp_path: Path) -> None:
     before = rows_of(grown.releases[-1])
     with pytest.raises(sf.InputError, match="2 people of 2 are in an earlier release"):
         grown.grow(write_csv(tmp_path / "again.csv", people(2)))
-    with pytest.raises(sf.PolicyError, match="use sfumato series grow"):
+    with pytest.raises(sf.PolicyError, match="use sfumato series append, or in Python grow"):
         grown.append(write_csv(tmp_path / "more.csv", people(9, first=500)))
     step = grown.grow(write_csv(tmp_path / "two.csv", people(2, first=700)))
     assert (step.number, step.waiting) == (None, 2)
@@ -337,12 +337,12 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     )
     assert started.exit_code == 0, started.output
     assert "entropy-l-diversity" in (folder / "series.json").read_text()
-    refused = run(app, ["series", "append", str(folder), str(second)])
+    refused = run(app, ["series", "republish", str(folder), str(second)])
     assert refused.exit_code != 0
-    grown = run(app, ["series", "grow", str(folder), str(second), "--json", "--quiet"])
+    grown = run(app, ["series", "append", str(folder), str(second), "--json", "--quiet"])
     assert grown.exit_code == 0, grown.output
     assert json.loads(grown.stdout)["published"] == 20
-    verified = run(app, ["series", "verify", str(folder), "--ledger", str(tmp_path / "s.ledger")])
+    verified = run(app, ["verify", str(folder), "--ledger", str(tmp_path / "s.ledger")])
     assert verified.exit_code == 0, verified.output
     assert "beside release 1: forward, cross and backward attack" in verified.output
     shown = run(app, ["series", "show", str(folder)])

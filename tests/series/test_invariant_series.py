@@ -21,9 +21,9 @@ from series.tables import HEADER, SCHEMA, covers, write_csv
 from series.test_bad_input import listing
 from sfumato.cli.app import app
 from sfumato.models.checks import Outcome
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.series.description import SeriesFolder
-from sfumato.series.invariant_recount import attest_invariant, recount_invariant
+from sfumato.series.grow_recount import attest_invariant, recount_invariant
 from sfumato.series.ledger import Ledger
 from sfumato.series.people import PeopleOfRelease, tags_of
 from sfumato.series.reading import ReadRelease
@@ -121,7 +121,7 @@ def test_four_months_from_the_command_line(tmp_path: Path) -> None:
         kept |= signatures
         assert sf.verify(series.releases[-1]).ok
     assert len(kept) > 300
-    code, told = run("series", "verify", folder, "--ledger", series.ledger)
+    code, told = run("verify", folder, "--ledger", series.ledger)
     assert code == 0, told
     assert "holds: every class has at least 4 rows, all with different sensitive values" in told
     assert "holds: everybody in release 4 who was in an earlier one is in a class of the same sensitive values" in told

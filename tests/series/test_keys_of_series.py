@@ -201,5 +201,5 @@ def test_attacks_on_series_ask_too(tmp_path: Path) -> None:
     }
     assert people == {"fold": 7, "exact": 6}
     words = [*map(str, releases), "--key", "name", "--original", str(files[0]), "--original", str(files[1])]
-    assert CliRunner().invoke(app, ["series", "attack", *words]).exit_code == 2
-    assert CliRunner().invoke(app, ["series", "attack", *words, "--key-form", "fold"]).exit_code in (0, 1)
+    assert CliRunner().invoke(app, ["attack", "--kind", "series", *words]).exit_code == 2
+    assert CliRunner().invoke(app, ["attack", "--kind", "series", *words, "--key-form", "fold"]).exit_code in (0, 1)

@@ -87,7 +87,7 @@ def test_without_it_nothing_is_appended_and_all_is_recounted(series: sf.Series, 
     (problem,) = caught.value.problems
     assert "there is no ledger of a series here; name it with ledger=" in problem
     assert "nobody can tell who is in an earlier release, so nothing can be added" in problem
-    assert "the releases stand, and sfumato series verify recounts them; put a copy of the ledger back" in problem
+    assert "the releases stand, and sfumato verify recounts them; put a copy of the ledger back" in problem
     assert series.verify().ok
     with pytest.raises(sf.InputError, match="there is no ledger"):
         series.verify(ledger=True)

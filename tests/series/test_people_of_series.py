@@ -111,8 +111,8 @@ def test_a_release_of_a_series_has_no_audit_file(series: sf.Series, tmp_path: Pa
     told = CliRunner().invoke(app, ["verify", str(series.releases[0]), "--audit", str(file)])
     assert told.exit_code == 2
     assert "release 1 of a series, and has no audit file" in told.output
-    assert "sfumato series verify SERIES --ledger LEDGER" in told.output
-    ledger = CliRunner().invoke(app, ["series", "verify", str(series.folder), "--ledger", str(series.ledger)])
+    assert "sfumato verify SERIES --ledger LEDGER" in told.output
+    ledger = CliRunner().invoke(app, ["verify", str(series.folder), "--ledger", str(series.ledger)])
     assert ledger.exit_code == 0
 
 

@@ -16,11 +16,11 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.series.append_making import append
 from sfumato.series.append_recount import recount_append
 from sfumato.series.batch import Batch
+from sfumato.series.description import WAYS, Way
 from sfumato.series.next_release import Made, Running, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, next_step
-from sfumato.series.ways import WAYS, Way
 
 SEEN: list[bytes | None] = []
 

@@ -179,6 +179,25 @@ def test_spellings_of_a_key_are_a_question_with_two_answers(tmp_path):
         assert "3 differ from another only in capitals" in studio.get("/columns").text
 
 
+def test_what_stops_a_run_is_asked_at_its_column_and_answered_by_a_click(tmp_path):
+    file = people(tmp_path / "people.csv")
+    with opened(tmp_path, file) as one:
+        studio = one.enter()
+        studio.set_up()
+        assert studio.desk.draft.policy().columns.accept == {}
+        studio.post("/setup/column", column="name", what="role", value="insensitive")
+        assert "Runs stop until you say" in studio.get("/columns").text
+        studio.post("/setup/column", column="name", what="accept", value="identifier")
+        page = studio.get("/columns").text
+        assert "Runs stop" not in page
+        assert "Published although this was found: identifier" in page
+        policy = studio.desk.draft.policy()
+        assert policy.columns.accept == {"identifier:name": "answered in the studio"}
+        assert Draft.of_policy(policy, list(ROLES)).policy() == policy
+        studio.post("/setup/column", column="name", what="accept", value="identifier")
+        assert "Runs stop until you say" in studio.get("/columns").text
+
+
 def test_undo_redo_and_branches(studio):
     studio.set_up()
     last = studio.desk.head.number
@@ -252,6 +271,7 @@ def test_an_imported_policy_is_the_setup(studio):
 
 def test_drafts_and_policies_say_the_same():
     columns = {"identifying": ["a"], "quasi-identifying": {"c": {"kind": "numeric"}, "b": {}}, "others": "drop"}
+    columns["accept"] = []  # the studio asks, whoever wrote the policy
     policy = sf.Policy.from_mapping({"columns": columns, "models": [{"name": "k-anonymity", "k": 2}]})
     draft = Draft.of_policy(policy, ["a", "b", "c", "d"])
     assert draft.roles == {"c": "quasi-identifying", "b": "quasi-identifying", "a": "identifying", "d": "left out"}

@@ -46,7 +46,7 @@ def test_a_recipient_recounts_a_whole_series(tmp_path, way):
     client = client_of(folder)
     page = client.get("/").text
     assert "Does this series keep what it promises?" in page
-    assert "sfumato series verify monthly" in page
+    assert "sfumato verify monthly" in page
     assert "monthly/0002, the last release" in page
     recount = client.get("/recount").text
     assert "✓ It does" in recount

@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from databases import KINDS, Database, in_file, on_server
+from sfumato.release.anonymize import population_of
 from sfumato.table.databases.address import address_of, is_database, is_database_path
 from sfumato.table.databases.duckdb import DuckdbSession
 from sfumato.table.databases.postgresql import PostgresSession, numbers_in
@@ -53,6 +54,20 @@ def queried(folder: Path, sql: str) -> Path:
     path = folder / "query.sql"
     path.write_text(sql)
     return path
+
+
+def test_a_policy_may_name_a_population_in_a_database(database: Database, tmp_path: Path) -> None:
+    database.run(*VISITS)
+    url = f"{database.url}{'&' if '?' in database.url else '?'}table=visits"
+    file = tmp_path / "policy.toml"
+    models = '[[models]]\nname = "delta-presence"\ndelta-min = 0.0\ndelta-max = 1.0\n'
+    file.write_text(f'population = "{url}"\n[columns]\nquasi-identifying = ["age"]\nothers = "drop"\n{models}')
+    policy = sf.Policy.from_file(file)
+    people = sf.read_table(database.url, ROLES, table="visits")
+    assert policy.population == url
+    found = population_of(people, policy)
+    assert found is not None
+    assert found.height == people.height
 
 
 def test_a_table_is_read_with_the_types_that_it_has(database: Database) -> None:
@@ -205,14 +220,12 @@ def test_types_that_cannot_be_published_are_refused_by_name(clinic: Database, ki
     assert sf.read_table(clinic.url, sf.Schema(quasi_identifying=["age"], others="drop"), table="t").height == 1
 
 
-def test_times_are_asked_about_and_infinite_dates_are_refused(clinic: Database) -> None:
+def test_times_are_read_and_infinite_dates_are_refused(clinic: Database) -> None:
     clinic.run("CREATE TABLE t (day date, stamp timestamp)", "INSERT INTO t VALUES ('infinity', '2000-01-02 10:00')")
     assert "'infinity'" in refused(clinic, sf.Schema(quasi_identifying=["day"], others="drop"), table="t")
     stamped = sf.Schema(quasi_identifying=["stamp"], others="drop")
-    assert "reads as a timestamp; declare it: --set 'source.dates=yyyy-mm-dd hh:mm:ss'" in refused(
-        clinic, stamped, table="t"
-    )
-    read = sf.read_table(clinic.url, stamped, table="t", dates="yyyy-mm-dd hh:mm:ss")
+    read = sf.read_table(clinic.url, stamped, table="t")
+    assert "of timestamps the day was read" in read.remarks[0]
     assert read.frame["stamp"].to_list() == [date(2000, 1, 2)]
 
 
@@ -351,11 +364,13 @@ def test_what_is_shown_of_an_address() -> None:
 def test_a_file_has_no_table_and_a_policy_may_name_one(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("age\n1\n2\n")
-    assert "the source is none" in refused(str(file), sf.Schema(quasi_identifying=["age"]), table="t")
+    assert "table is only for databases" in refused(str(file), sf.Schema(quasi_identifying=["age"]), table="t")
     said = {"models": [{"name": "k-anonymity", "k": 1}], "columns": {"quasi-identifying": ["age"]}}
     policy = sf.Policy.from_mapping({**said, "source": {"table": "visits"}})
     assert policy.to_mapping()["source"]["table"] == "visits"
-    assert sf.read_table(file, policy).height == 2
+    with pytest.raises(sf.InputError, match="table is only for databases"):
+        sf.read_table(file, policy)
+    assert sf.read_table(file, policy.beside(file)).height == 2
     assert "visits" not in policy.published()
     with pytest.raises(sf.PolicyError, match="query: is named beside a table"):
         sf.Policy.from_mapping({**said, "source": {"table": "t", "query": "q.sql"}})

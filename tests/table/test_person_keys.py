@@ -214,10 +214,17 @@ def test_commands_on_ratings_and_sets_ask(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("user,film,rating\nA1,a,1\na1,b,2\nB1,a,1\nB1,b,2\n")
     (tmp_path / "s.csv").write_text("who,item\nA1,a\na1,b\nB1,a\nB1,b\n")
     for words in (
-        ["ratings", "check", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1"],
-        ["ratings", "anonymize", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1", "--out", str(tmp_path / "r")],
-        ["sets", "check", str(tmp_path / "s.csv"), "-m", "2"],
-        ["sets", "anonymize", str(tmp_path / "s.csv"), "-k", "2", "-m", "2", "--out", str(tmp_path / "s")],
+        ["check", "--kind", "ratings", str(tmp_path / "r.csv"), "-k", "2", "--epsilon", "1"],
+        [
+            "anonymize",
+            "--kind",
+            "ratings",
+            str(tmp_path / "r.csv"),
+            *("-k", "2", "--epsilon", "1", "--out"),
+            str(tmp_path / "r"),
+        ],
+        ["check", "--kind", "sets", str(tmp_path / "s.csv"), "-m", "2"],
+        ["anonymize", "--kind", "sets", str(tmp_path / "s.csv"), "-k", "2", "-m", "2", "--out", str(tmp_path / "s")],
     ):
         asked = CliRunner().invoke(app, words)
         assert (asked.exit_code, "key-form fold" in asked.output) == (2, True), asked.output

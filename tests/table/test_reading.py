@@ -183,7 +183,7 @@ class TestKinds:
             (["1", "two"], Kind.CATEGORICAL, ["1", "two"]),
             (["nan", "inf"], Kind.CATEGORICAL, ["nan", "inf"]),
             (["1,5", "2.5"], Kind.CATEGORICAL, ["1,5", "2.5"]),
-            (["٣", "1"], Kind.CATEGORICAL, ["٣", "1"]),
+            (["٣", "1"], Kind.NUMERIC, [3, 1]),
             (["true", "False", ""], Kind.BOOLEAN, [True, False, None]),
             (["false", "", "false"], Kind.BOOLEAN, [False, None, False]),
             (["yes", "no"], Kind.CATEGORICAL, ["yes", "no"]),
@@ -319,7 +319,10 @@ class TestRoles:
         file = write("age,sex,ill\n1,2,SECRET\n")
         meant = f"{written!r} (did you mean 'age'?); available are 'age', 'sex', 'ill'"
         one = only_problem(file, Schema(quasi_identifying=[written], others="drop"), SchemaError)
-        assert one == f"people.csv: no column of the schema is in the table: {meant}"
+        # A name with other letters is offered only beside names that are certain: it may be a cell of a record.
+        is_shown = written.lower() != "agee"
+        assert (one == f"people.csv: no column of the schema is in the table: {meant}") is is_shown
+        assert is_shown or "'age'" not in one
         several = Schema(quasi_identifying=[written, "sex"], sensitive=["ill"])
         assert problems(file, several, SchemaError)[0] == f"people.csv: missing column(s): {meant}"
 
@@ -337,12 +340,12 @@ class TestRoles:
         assert "777" not in found
         assert "separator" not in found
 
-    @pytest.mark.parametrize(("sign", "called"), [(";", ";"), ("\t", "tab"), ("|", "|")])
-    def test_the_separator_is_named_where_it_is_to_blame(self, write, sign, called):
+    @pytest.mark.parametrize(("sign", "called"), [(";", "';'"), ("\t", "tab"), ("|", "'|'")])
+    def test_the_separator_is_found(self, write, sign, called):
         file = write(sign.join(["age", "sex"]) + "\n" + sign.join(["1", "SECRET"]) + "\n")
-        found = only_problem(file, Schema(quasi_identifying=["age"]), InputError)
-        assert f"--set source.separator={called}" in found.replace("'", "")
-        assert "SECRET" not in found
+        table = read_table(file, Schema(quasi_identifying=["age"], others="drop"))
+        assert table.frame["age"].to_list() == [1]
+        assert table.remarks[0] == f"The file is separated by {called} (--set source.separator={called})."
 
     def test_names_that_the_caller_gave_are_shown(self, write):
         found = problems(write("1,2,3\n"), header=False, columns=["a", "x", "y"])
@@ -598,9 +601,7 @@ class TestFrames:
         [
             pl.Series([["SECRET"]]),
             pl.Series([{"x": "SECRET"}]),
-            pl.Series([b"SECRET"]),
-            pl.Series([datetime(2020, 1, 1, 7, 7, 7)]),
-            pl.Series([datetime(2020, 1, 1, 7).time()]),
+            pl.Series([b"SECRET\xff"]),
             pl.Series(["SECRET"], dtype=pl.Object),
         ],
     )
@@ -619,8 +620,6 @@ class TestFrames:
             pd.DataFrame([[1, 2]], columns=["a", "a"]),
             pa.table([[1], [2]], names=["a", "a"]),
             pd.DataFrame({1: [1]}),
-            pl.LazyFrame({"a": [1]}),
-            {"a": ["SECRET"]},
             pl.DataFrame(),
             pl.DataFrame({"a": []}),
             None,

@@ -283,7 +283,7 @@ class TestJsonLines:
         assert "the file is empty" in problem(tmp_path / "people.ndjson")
 
     def test_a_document(self, tmp_path):
-        (tmp_path / "people.json").write_text('[{"age": 3}]')
+        (tmp_path / "people.json").write_text('["SECRET"]')
         assert "write its records as JSON lines" in problem(tmp_path / "people.json")
 
 

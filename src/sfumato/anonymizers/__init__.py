@@ -11,32 +11,20 @@ from sfumato.registry import Registry, class_places, loaded
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.best import Best
-    from sfumato.anonymizers.buckets.bucketization import Bucketization
+    from sfumato.anonymizers.bucketization import Bucketization
     from sfumato.anonymizers.cell_suppression import CellSuppression
-    from sfumato.anonymizers.clustering.caat import CAAT
-    from sfumato.anonymizers.clustering.k_member import KMember
+    from sfumato.anonymizers.clustering.greedy import CAAT, OKA, KMember, UtilityRecoding
     from sfumato.anonymizers.clustering.kaca import KACA
-    from sfumato.anonymizers.clustering.kmeans import KMeans
-    from sfumato.anonymizers.clustering.numeric import MDAV, VMDAV
-    from sfumato.anonymizers.clustering.oka import OKA
+    from sfumato.anonymizers.clustering.numeric import MDAV, VMDAV, KMeans
     from sfumato.anonymizers.clustering.sbc import SBC
-    from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding
-    from sfumato.anonymizers.full_domain.datafly import Datafly
-    from sfumato.anonymizers.full_domain.heuristic import Heuristic
-    from sfumato.anonymizers.full_domain.incognito import Incognito
-    from sfumato.anonymizers.full_domain.optimal import Optimal
-    from sfumato.anonymizers.full_domain.samarati import Samarati
-    from sfumato.anonymizers.marginals.marginals import Marginals
+    from sfumato.anonymizers.full_domain.incognito import Datafly, Incognito, Samarati
+    from sfumato.anonymizers.full_domain.optimal import Heuristic, Optimal
+    from sfumato.anonymizers.marginals import Marginals
     from sfumato.anonymizers.mondrian import Mondrian
     from sfumato.anonymizers.protocol import Anonymizer, Problem, Publication, Publisher
-    from sfumato.anonymizers.randomization.noise import Noise
-    from sfumato.anonymizers.randomization.pram import PRAM
-    from sfumato.anonymizers.randomization.rounding import Rounding, TopBottomCoding
-    from sfumato.anonymizers.randomization.sampling import Sampling
-    from sfumato.anonymizers.randomization.shuffling import Shuffling
-    from sfumato.anonymizers.randomization.swapping import RankSwapping, Swapping
-    from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
-    from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
+    from sfumato.anonymizers.randomization.numbers import Noise, Rounding, TopBottomCoding
+    from sfumato.anonymizers.randomization.records import PRAM, RankSwapping, Sampling, Shuffling, Swapping
+    from sfumato.anonymizers.single_dimensional import GlobalMondrian, ValueGeneralization
     from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
     from sfumato.anonymizers.slicing.slicing import Slicing
 
@@ -84,23 +72,23 @@ ANONYMIZERS = Registry(
     {
         "mondrian": "sfumato.anonymizers.mondrian:Mondrian",
         "optimal": "sfumato.anonymizers.full_domain.optimal:Optimal",
-        "heuristic": "sfumato.anonymizers.full_domain.heuristic:Heuristic",
+        "heuristic": "sfumato.anonymizers.full_domain.optimal:Heuristic",
         "cell-suppression": "sfumato.anonymizers.cell_suppression:CellSuppression",
-        "datafly": "sfumato.anonymizers.full_domain.datafly:Datafly",
+        "datafly": "sfumato.anonymizers.full_domain.incognito:Datafly",
         "incognito": "sfumato.anonymizers.full_domain.incognito:Incognito",
-        "k-member": "sfumato.anonymizers.clustering.k_member:KMember",
-        "k-means": "sfumato.anonymizers.clustering.kmeans:KMeans",
+        "k-member": "sfumato.anonymizers.clustering.greedy:KMember",
+        "k-means": "sfumato.anonymizers.clustering.numeric:KMeans",
         "mdav": "sfumato.anonymizers.clustering.numeric:MDAV",
         "v-mdav": "sfumato.anonymizers.clustering.numeric:VMDAV",
-        "oka": "sfumato.anonymizers.clustering.oka:OKA",
-        "caat": "sfumato.anonymizers.clustering.caat:CAAT",
+        "oka": "sfumato.anonymizers.clustering.greedy:OKA",
+        "caat": "sfumato.anonymizers.clustering.greedy:CAAT",
         "kaca": "sfumato.anonymizers.clustering.kaca:KACA",
-        "utility-recoding": "sfumato.anonymizers.clustering.utility_recoding:UtilityRecoding",
-        "global-mondrian": "sfumato.anonymizers.single_dimensional.global_mondrian:GlobalMondrian",
-        "value-generalization": "sfumato.anonymizers.single_dimensional.value_generalization:ValueGeneralization",
+        "utility-recoding": "sfumato.anonymizers.clustering.greedy:UtilityRecoding",
+        "global-mondrian": "sfumato.anonymizers.single_dimensional:GlobalMondrian",
+        "value-generalization": "sfumato.anonymizers.single_dimensional:ValueGeneralization",
         "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
         "best": "sfumato.anonymizers.best:Best",
-        "samarati": "sfumato.anonymizers.full_domain.samarati:Samarati",
+        "samarati": "sfumato.anonymizers.full_domain.incognito:Samarati",
     },
     group="sfumato.anonymizers",
 )
@@ -108,18 +96,18 @@ ANONYMIZERS = Registry(
 
 PUBLISHERS = Registry(
     {
-        "bucketization": "sfumato.anonymizers.buckets.bucketization:Bucketization",
+        "bucketization": "sfumato.anonymizers.bucketization:Bucketization",
         "slicing": "sfumato.anonymizers.slicing.slicing:Slicing",
         "overlapping-slicing": "sfumato.anonymizers.slicing.overlapping:OverlappingSlicing",
-        "marginals": "sfumato.anonymizers.marginals.marginals:Marginals",
-        "swapping": "sfumato.anonymizers.randomization.swapping:Swapping",
-        "rank-swapping": "sfumato.anonymizers.randomization.swapping:RankSwapping",
-        "shuffling": "sfumato.anonymizers.randomization.shuffling:Shuffling",
-        "noise": "sfumato.anonymizers.randomization.noise:Noise",
-        "pram": "sfumato.anonymizers.randomization.pram:PRAM",
-        "rounding": "sfumato.anonymizers.randomization.rounding:Rounding",
-        "top-bottom-coding": "sfumato.anonymizers.randomization.rounding:TopBottomCoding",
-        "sampling": "sfumato.anonymizers.randomization.sampling:Sampling",
+        "marginals": "sfumato.anonymizers.marginals:Marginals",
+        "swapping": "sfumato.anonymizers.randomization.records:Swapping",
+        "rank-swapping": "sfumato.anonymizers.randomization.records:RankSwapping",
+        "shuffling": "sfumato.anonymizers.randomization.records:Shuffling",
+        "noise": "sfumato.anonymizers.randomization.numbers:Noise",
+        "pram": "sfumato.anonymizers.randomization.records:PRAM",
+        "rounding": "sfumato.anonymizers.randomization.numbers:Rounding",
+        "top-bottom-coding": "sfumato.anonymizers.randomization.numbers:TopBottomCoding",
+        "sampling": "sfumato.anonymizers.randomization.records:Sampling",
     },
     group="sfumato.publishers",
 )

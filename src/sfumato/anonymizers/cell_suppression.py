@@ -25,7 +25,7 @@ from sfumato.classes.partition import Partition, Regions, distinct_records, grou
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.stars.starring import (
+from sfumato.kernels.starring import (
     Assigned,
     Choices,
     ItemSets,

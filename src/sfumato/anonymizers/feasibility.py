@@ -18,7 +18,7 @@ from sfumato.models.compiled import CompiledRules, compile_rules, rules_of
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.rule_traits import TRAITS, ruled, smallest
 from sfumato.models.says import least_class_size, of_population
-from sfumato.models.whole_table import WholeTableModel
+from sfumato.models.sensitive import WholeTableModel
 from sfumato.numbers import counted
 from sfumato.parallel import OnceForEach
 from sfumato.progress import Progress, silent

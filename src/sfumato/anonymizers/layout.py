@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.hierarchy.tree import Hierarchy
-from sfumato.kernels.mondrian.ranges import LaidRecords
+from sfumato.kernels.mondrian.cuts import LaidRecords
 from sfumato.kernels.types import NUMERIC, SET, TREE, Space
 from sfumato.models.compiled import CompiledRules
 from sfumato.table.encoding import EncodedAttribute, EncodedTable

@@ -23,9 +23,8 @@ from sfumato.anonymizers.protocol import ModelsApart, Problem
 from sfumato.classes.partition import Partition, Regions
 from sfumato.errors import PolicyError, raise_all
 from sfumato.kernels.boxes import class_boxes
-from sfumato.kernels.mondrian.cuts import Options
+from sfumato.kernels.mondrian.cuts import NOT_KEPT, LaidRecords, Options
 from sfumato.kernels.mondrian.mondrian import classes_hold, narrow_ranges, narrow_sets, occurring, partition_range
-from sfumato.kernels.mondrian.ranges import NOT_KEPT, LaidRecords
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.kernels.types import SET, Space
 from sfumato.models.compiled import among

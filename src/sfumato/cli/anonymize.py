@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     OUTPUT,
     PRIVACY,
     PUBLISHERS,
+    Accept,
     AsJson,
     HowFormulas,
     Original,
@@ -33,12 +34,13 @@ from sfumato.table.databases.address import is_database
 
 if TYPE_CHECKING:
     from sfumato.cli.summary import NextSteps
+    from sfumato.cli.words import ModelWord, Words
+    from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
-    from sfumato.release.kind_report import KindReport
-    from sfumato.release.loss_report import Report
     from sfumato.release.on_disk import ReleaseOnDisk
     from sfumato.release.on_spark import WrittenBy
     from sfumato.release.release import Release
+    from sfumato.release.reports import KindReport, Report
     from sfumato.table.table import Table
 
     Reader = Callable[[str, Policy], Table]
@@ -50,7 +52,8 @@ EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 EXAMPLE = """\b
 Example:
   sfumato anonymize patients.csv --identifying name --quasi age,sex,zip \\
-      --sensitive disease --others drop -k 5 -l 3 --out patients-release/
+      --sensitive disease --others drop -k 5 \\
+      --model distinct-l-diversity:l=3 --out patients-release/
   sfumato anonymize patients.csv --policy policy.toml --out patients-release/
   sfumato anonymize 'postgresql://host/db?table=clinic.visits' \\
       --policy policy.toml --out 'postgresql://host/db?schema=release_2027'
@@ -65,10 +68,10 @@ class Promise:
         int | None, typer.Option("-k", help="k-anonymity: smallest equivalence class.", rich_help_panel=PRIVACY)
     ] = None
     l: Annotated[  # noqa: E741
-        float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
-    ] = None
-    t: Annotated[
-        float | None, typer.Option("-t", help="t-closeness of every sensitive column.", rich_help_panel=PRIVACY)
+        float | None,
+        typer.Option(
+            "-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY
+        ),
     ] = None
     model: Annotated[
         list[str] | None,
@@ -169,6 +172,7 @@ def anonymize(
     table: Original,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     promise: Promise = Promise(),
     method: Method = Method(),
     written: Written = Written(),
@@ -178,13 +182,14 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
-    models, problems = model_words(k=promise.k, l=promise.l, t=promise.t, others=promise.model or ())
+    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
@@ -192,23 +197,62 @@ def anonymize(
         format=written.format,
         problems=(*problems, *target_problems(written.out, written.save_policy, overwrite=written.overwrite)),
     )
+    if promise.l is not None and not words.problems:
+        asked = meant_diversity(promise.l, None if written.as_json else partial(_cost_of, table, words))
+        words = replace(words, models=_with_diversity(models, asked))
     meant = policy_of(words)
     check_writer_installed(meant.output.format)
+    remarks: list[str] = []
     if written.out is not None:
         _check_recounting(meant, written)
-        from sfumato.cli.engine import EngineChoice, goes_to_disk
+        from sfumato.findings.answers import remarks_in_short
 
-        quiet = written.quiet or written.as_json
-        work = _Work(table, meant, written.out, method, written)
-        choice = EngineChoice(method.engine, method.memory, to_database=is_database(written.out))
-        if method.engine in ("spark", "spark-workers"):
-            work.from_spark("workers" if method.engine == "spark-workers" else "here")
-        elif goes_to_disk(choice, table, meant, bound=method.bound, quiet=quiet):
-            work.from_disk()
-        else:
-            work.from_memory()
+        work, findings = _with_answers(_Work(table, meant, written.out, method, written))
+        meant, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
+        told = remarks_in_short(findings)
+        if told and not work.quiet:
+            complain([f"also found, which stops nothing: {told}; see: sfumato review {table}"])
     if written.save_policy is not None:
-        meant.to_file(written.save_policy)
+        meant.to_file(written.save_policy, remarks=remarks)
+
+
+def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list[ModelWord]:
+    """Put what -l turned out to mean in its place."""
+    return [word if each.option == "-l" and word is not None else each for each in models]
+
+
+def _cost_of(table: str, words: Words, word: ModelWord) -> str:
+    """Say what a release with this diversity loses."""
+    from sfumato.cli.words import policy_of
+    from sfumato.errors import UnsatisfiableError
+    from sfumato.numbers import percent
+    from sfumato.release.anonymize import anonymize as make_release
+    from sfumato.release.reports import KindReport
+    from sfumato.table.reading import read_table
+
+    # What is found is asked once, for the release.
+    meant = policy_of(replace(words, accept=None, models=_with_diversity(words.models, word)))
+    try:
+        report = make_release(read_table(table, meant), meant).report
+    except UnsatisfiableError:
+        return "out of reach here"
+    return (
+        "within reach here" if isinstance(report, KindReport) else f"loses {percent(report.losses.normalized_ncp)} here"
+    )
+
+
+def _with_answers(work: _Work) -> tuple[_Work, Sequence[Finding]]:
+    """Make the release; somebody at a terminal is asked about what stops it. Return what was done, and findings."""
+    from sfumato.cli.review import answers_of
+    from sfumato.findings.answers import OpenFindings
+
+    try:
+        return work, work.done()
+    except OpenFindings as error:
+        answers = answers_of(error, quiet=work.quiet)
+        columns = work.policy.columns
+        columns = columns.model_copy(update={"accept": {**(columns.accept or {}), **answers}})
+    return _with_answers(replace(work, policy=work.policy.model_copy(update={"columns": columns})))
 
 
 def target_problems(out: str | Path | None, save_policy: Path | None, *, overwrite: bool) -> list[str]:
@@ -271,7 +315,18 @@ class _Work:
     def quiet(self) -> bool:
         return self.written.quiet or self.written.as_json
 
-    def from_memory(self, read: Reader | None = None) -> None:
+    def done(self) -> Sequence[Finding]:
+        """Make and write the release where it is to be made; return what was found in the columns."""
+        from sfumato.cli.engine import EngineChoice, goes_to_disk
+
+        choice = EngineChoice(self.method.engine, self.method.memory, to_database=is_database(self.out))
+        if self.method.engine in ("spark", "spark-workers"):
+            return self.from_spark("workers" if self.method.engine == "spark-workers" else "here")
+        if goes_to_disk(choice, self.table, self.policy, bound=self.method.bound, quiet=self.quiet):
+            return self.from_disk()
+        return self.from_memory()
+
+    def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
         said, format = self.written, self.policy.output.format
         release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
@@ -287,14 +342,15 @@ class _Work:
             from sfumato.release.formulas import formula_cells
 
             say_formulas(formula_cells(release.published), said.formulas)
+        return release.report.findings
 
-    def from_disk(self) -> None:
+    def from_disk(self) -> Sequence[Finding]:
         """Make and write the release with the table's codes on disk."""
         from sfumato.release.on_disk import anonymize_on_disk
 
-        self._in_parts(anonymize_on_disk)
+        return self._in_parts(anonymize_on_disk)
 
-    def from_spark(self, written_by: WrittenBy) -> None:
+    def from_spark(self, written_by: WrittenBy) -> Sequence[Finding]:
         """Make and write the release of a table that Spark counts, or whose records it sends if counts would not do."""
         from sfumato.cli.engine import brought_here
         from sfumato.release.on_spark import anonymize_on_spark, table_on_spark
@@ -310,7 +366,7 @@ class _Work:
             complain([f"the records are brought into memory here: {reason}"])
         return self.from_memory(table_on_spark)
 
-    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> None:
+    def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> Sequence[Finding]:
         _check_seed(self.method.seed)
         said = self.written
         with progress_bar(quiet=self.quiet) as progress:
@@ -328,6 +384,7 @@ class _Work:
         self._say(release.report, release.passing, is_audited=self.policy.columns.person is not None)
         if self.policy.output.format == "csv":
             say_formulas(release.formulas, said.formulas)
+        return release.report.findings
 
     def _say(self, report: Report | KindReport, open_notes: Sequence[str], *, is_audited: bool) -> None:
         """Print the result as it was asked for; what is open also where the result is not read."""

@@ -15,20 +15,23 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
-from types import FrameType, ModuleType
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, Any
 
 import typer
 
 from sfumato.cli import interrupted
-from sfumato.cli.former import FORMER
+from sfumato.cli.former import FORMER, renewed
+from sfumato.cli.forms import Forms, form_in, forms_of
 from sfumato.cli.help import BriefCommand, BriefGroup
 from sfumato.cli.interrupted import STOPPED, is_default
 from sfumato.cli.options import spread
 from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
 from sfumato.cli.progress import announce_compiling, restore_terminal
 from sfumato.kernels.announcing import compiling
+from sfumato.registry import loaded
 from sfumato.table.announcing import listeners
 
 # Ctrl-C while kernels are compiled: it ends the program, whichever thread compiles.
@@ -84,8 +87,6 @@ COMMANDS = {
     "verify": "verify",
     "settle": "settle",
     "measure": "measure",
-    "utility": "utility",
-    "describe": "describe",
     "risk": "risk",
     "check": "check",
     "correlation": "correlation",
@@ -94,6 +95,7 @@ COMMANDS = {
     "lattice": "lattice",
     "report": "report",
     "hierarchy": "hierarchy",
+    "budget": "budget",
     "reproduce": "reproduce",
     "studio": "studio",
     "warm": "warm",
@@ -101,27 +103,12 @@ COMMANDS = {
 """Command → the module whose function of the same name it runs."""
 
 GROUPS = {
-    "ratings": dict.fromkeys(("check", "anonymize", "attack"), "sfumato.kinds.ratings.command"),
-    "sets": dict.fromkeys(("check", "anonymize", "attack"), "sfumato.kinds.sets.command"),
-    "private": dict.fromkeys(("publish", "sample", "ledger"), "sfumato.kinds.private.command"),
-    "series": {
-        "start": "series",
-        "append": "series",
-        "grow": "series",
-        "republish": "series",
-        "withdraw": "series",
-        "verify": "series",
-        "attack": "series",
-        "show": "series",
-        "compare": "series",
-        "new-key": "series",
-        "encrypt": "series",
-    },
+    "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
 }
 """The same for the commands of a group, whose help stands in the module of its first one."""
 
-WRITERS = {"anonymize", "publish", "sample", "start", "append", "grow", "republish", "withdraw", "encrypt"}
-"""Commands, of groups, too, that change more than one file: what ends one that was interrupted stands in their help."""
+WRITERS = {"anonymize", *(f"series {verb}" for verb in ("start", "append", "republish", "withdraw", "encrypt"))}
+"""Commands that change more than one file: what ends one that was interrupted stands in their help."""
 
 SETTLE = "After a run that was killed, sfumato settle PATH brings together what it has left (PATH: what it writes)."
 
@@ -141,8 +128,8 @@ A short tour:
   sfumato verify patients-release/  recount what the release promises
   sfumato settle patients-release/  end a run that was interrupted
   sfumato measure patients.csv patients-release/
-  sfumato utility patients.csv patients-release/
-  sfumato describe patients.csv patients-release/
+  sfumato measure patients.csv patients-release/ --what utility
+  sfumato measure patients.csv patients-release/ --what columns
   sfumato risk patients.csv --quasi age,sex,zip
   sfumato check published.csv --quasi age,sex,zip --sensitive disease
   sfumato correlation patients.csv --quasi age,sex,zip
@@ -153,28 +140,67 @@ A short tour:
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv
-  sfumato series attack monthly/ --original january.csv --original february.csv
-  sfumato ratings check ratings.csv -k 20 --epsilon 1
-  sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 --out films/
-  sfumato sets check baskets.csv
-  sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 --out sold/
-  sfumato private publish patients.csv --policy private.toml --out counts/
-  sfumato private sample patients.csv --policy sample.toml --out sample/
+  sfumato attack monthly/ --original january.csv --original february.csv
+  sfumato check ratings.csv --kind ratings -k 20 --epsilon 1
+  sfumato anonymize ratings.csv --kind ratings -k 3 --epsilon 1 --out films/
+  sfumato anonymize baskets.csv --kind sets --hierarchy goods.csv \\
+      -k 5 -m 2 --out sold/
+  sfumato anonymize patients.csv --kind private-marginals \\
+      --policy private.toml --out counts/
+  sfumato budget clinic.budget.json
   sfumato reproduce soccer          a paper's experiments, claim by claim
   sfumato warm                      compile now what large jobs need
 
-Every command has its own --help with an example.
+Every command has its own --help with an example; with --kind, that of a kind.
 
 \b
 Exit codes: 0 done; 1 a promise cannot be met or does not hold; 2 wrong input or usage; 130 interrupted.
 """
 
 
+class AllCommands(CommandGroup):
+    """The commands, in the form that their words ask for; words of the last version become those of this one."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words before and of a command."""
+        words, warnings = renewed(args)
+        complain(warnings)
+        return super().parse_args(ctx, words)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """Return a command, and the words behind it, in the form that they ask for."""
+        name, command, words = super().resolve_command(ctx, args)
+        if name is None or command is None:
+            return name, command, words
+        forms, form, words = form_in(name, words)
+        if forms is None:
+            return name, command, words
+        in_form = cache(lambda one: command if one == forms.usual else _form(name, forms, one))
+        if not ctx.resilient_parsing:
+            forms.refuse_others(form, words, lambda one: _flags(in_form(one)))
+        return name if form == forms.usual else f"{name} {forms.flag} {form}", in_form(form), words
+
+
+def _form(name: str, forms: Forms, form: str) -> Any:
+    made = typer.Typer(rich_markup_mode="rich", add_completion=False)
+    _add(made, f"{name} {forms.flag} {form}", forms.places[form])
+    return typer.main.get_command(made)
+
+
+def _flags(command: Any) -> dict[str, bool]:
+    """Return the options of a command, and whether each takes a value."""
+    flags = {"--help": False, "-h": False}
+    for one in command.params:
+        takes_value = not (getattr(one, "is_flag", False) or getattr(one, "count", False))
+        flags |= dict.fromkeys((*one.opts, *one.secondary_opts), takes_value)
+    return flags
+
+
 def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
     """Make the command line with some of its commands, or with no more than a list of them; groups are among them."""
     made = typer.Typer(
         name="sfumato",
-        cls=CommandGroup,
+        cls=AllCommands,
         help=TOUR,
         no_args_is_help=True,
         add_completion=True,
@@ -187,32 +213,29 @@ def app_of(commands: Iterable[str], *, listed: bool = False) -> typer.Typer:
         if name in GROUPS:
             made.add_typer(_group(name), name=name)
         else:
-            _add(made, name, COMMANDS[name], listed=listed)
+            _add(made, name, f"sfumato.cli.{COMMANDS[name]}:{name}", listed=listed)
     return made
 
 
 def _group(group: str) -> typer.Typer:
-    told = _module(next(iter(GROUPS[group].values()))).HELP
-    made = typer.Typer(cls=BriefGroup, help=told, no_args_is_help=True, rich_markup_mode="rich")
+    text = loaded(f"sfumato.cli.{next(iter(GROUPS[group].values()))}:HELP")
+    made = typer.Typer(cls=BriefGroup, help=text, no_args_is_help=True, rich_markup_mode="rich")
     for name, module in GROUPS[group].items():
-        _add(made, name, module, within=f"{group} ")
+        _add(made, f"{group} {name}", f"sfumato.cli.{module}:{name}")
     return made
 
 
-def _module(name: str) -> ModuleType:
-    """Load a module of this folder, or one of a kind of releases by its whole name."""
-    return import_module(name if "." in name else f"sfumato.cli.{name}")
-
-
-def _add(app: typer.Typer, name: str, module: str, *, listed: bool = False, within: str = "") -> None:
-    home = _module(module)
-    command = getattr(home, name.replace("-", "_"))
+def _add(app: typer.Typer, words: str, place: str, *, listed: bool = False) -> None:
+    """Add the command that stands at ``module:function``; `words` name it, with its form."""
+    module, _, name = place.partition(":")
+    home, name = import_module(module), name.replace("-", "_")
+    command = getattr(home, name)
     app.command(
-        name,
+        words.rpartition(" ")[2],
         cls=BriefCommand,
-        help=_help(command, SETTLE if name in WRITERS else ""),
-        epilog=getattr(home, "EXAMPLES", {}).get(name) or home.EXAMPLE,
-    )(_nothing if listed else spread(command, FORMER.get(f"{within}{name}", ())))
+        help=_help(command, SETTLE if words.partition(" --")[0] in WRITERS else ""),
+        epilog=getattr(home, "EXAMPLES", {}).get(name.replace("_", "-")) or home.EXAMPLE,
+    )(_nothing if listed else spread(command, FORMER.get(words, ()), forms_of(words)))
 
 
 def _nothing() -> None:
@@ -286,7 +309,7 @@ def main() -> None:
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]
     named = [word for word in _first(_completed() or words) if word in every]
-    app = app_of(named or every, listed=not set(every) & set(_completed() or words))
+    app = app_of(named or every, listed=not (named or set(every) & set(_completed() or words)))
     stop_compiling_at_interrupt()
     began = time.monotonic()
     try:
@@ -315,9 +338,9 @@ def _without_log_option(words: list[str]) -> list[str]:
 
 
 def _first(words: list[str]) -> list[str]:
-    """Return the first word that may name a command."""
+    """Return the first word that may name a command, as it is written now."""
     before = 2 if words[:1] == [PROGRESS_OPTION] else 1 if words and words[0].startswith(f"{PROGRESS_OPTION}=") else 0
-    return words[before : before + 1]
+    return renewed(words[before:])[0][:1]
 
 
 def _completed() -> list[str]:

@@ -313,6 +313,7 @@ def _table(
 
     columns = meant.columns
     update: dict[str, Any] = {"others": "drop", "identifying": ()} if drop else {}
+    meant = meant.beside(path) if drop else meant
     layout, place = meant.source.layout(), meant.source.place()
     try:
         if drop:

@@ -1,4 +1,4 @@
-"""``sfumato check``: which models a table from anywhere satisfies, and how far."""
+"""``sfumato check``: which models a table from anywhere satisfies, and how far; or what a policy file does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Example:
   sfumato check published.csv --quasi age,sex,zip --sensitive disease
   sfumato check published.csv --quasi age,sex,zip --sensitive disease,wage \\
       --set 'source.separator=;' --categorical wage --json
+  sfumato check policy.toml
 """
 
 
@@ -30,8 +31,14 @@ def check(
 
     Any table will do, also one that another program anonymized: records are alike when the texts of their
     quasi-identifying columns are equal. It reads only these and the sensitive columns. Lists of columns are separated
-    by commas. To recount what a release promises, use sfumato verify.
+    by commas. To recount what a release promises, use sfumato verify. Of a policy file (.toml) it says in words what it
+    does, or everything that is wrong with it.
     """
+    if table.lower().endswith(".toml"):
+        from sfumato.policy.policy import Policy
+
+        meant = Policy.from_file(table)
+        return say_result(meant.to_mapping(), str(meant), as_json=as_json)
     from sfumato.cli.words import Words
     from sfumato.evaluation.check import check as measure
 

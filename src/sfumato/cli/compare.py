@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.comparison.comparison import Comparison, PrivateWay
     from sfumato.policy.policy import Policy
 
-Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
+DIVERSITIES = ("entropy", "distinct", "probabilistic", "recursive")
 People = Literal["asked", "both"]
 VARIED = {"k": "-k", "l": "-l", "t": "-t", "records": "--records", "attributes": "--attributes"}
 
@@ -51,14 +51,14 @@ class Varied:
         str | None, typer.Option("-k", metavar="LIST", help="k-anonymity, e.g. 2,5,10.", rich_help_panel=PRIVACY)
     ] = None
     l: Annotated[  # noqa: E741
-        str | None, typer.Option("-l", metavar="LIST", help="l-diversity, e.g. 2,3,4.", rich_help_panel=PRIVACY)
-    ] = None
-    diversity: Annotated[
-        Diversity,
+        str | None,
         typer.Option(
-            metavar="KIND", help=f"Which l-diversity: {', '.join(get_args(Diversity))}.", rich_help_panel=PRIVACY
+            "-l",
+            metavar="[KIND:]LIST",
+            help=f"l-diversity, e.g. 2,3,4 or distinct:2,3,4. Kinds: {', '.join(DIVERSITIES)}; default entropy.",
+            rich_help_panel=PRIVACY,
         ),
-    ] = "entropy"
+    ] = None
     t: Annotated[
         str | None, typer.Option("-t", metavar="LIST", help="t-closeness, e.g. 0.1,0.2.", rich_help_panel=PRIVACY)
     ] = None
@@ -157,12 +157,15 @@ def compare(
     from sfumato.cli.words import Words, diversity_word, model_words, policy_of
 
     names, out = names_in(ways.anonymizers), written.out
-    lists, problems = _lists({name: getattr(varied, name) for name in VARIED})
+    diversity, _, levels = (varied.l or "").rpartition(":")
+    lists, problems = _lists({name: getattr(varied, name) for name in VARIED} | {"l": levels or varied.l})
+    if diversity and diversity not in DIVERSITIES:
+        problems.append(f"-l: {diversity!r} is not one of {', '.join(DIVERSITIES)}")
     vary, problems = _varied(lists, problems)
     firsts = {name: values[0] for name, values in lists.items() if values}
     asked, more = model_words(
         k=int(firsts["k"]) if "k" in firsts else None,
-        l=diversity_word(float(firsts["l"]), varied.diversity) if "l" in firsts else None,
+        l=diversity_word(float(firsts["l"]), diversity or "entropy") if "l" in firsts else None,
         t=float(firsts["t"]) if "t" in firsts else None,
         others=varied.model or (),
     )

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from sfumato.papers.hospital import Hospital
-    from sfumato.papers.linking import LinkingStudy
+    from sfumato.papers.hospital import Hospital, LinkingStudy
     from sfumato.published.checks.generalized import Verification
     from sfumato.rates import Rate
-    from sfumato.release.loss_report import Report
+    from sfumato.release.reports import Report
 
 EXAMPLE = """\b
 Example:
@@ -124,8 +123,7 @@ def _replace(made: Path, out: Path) -> None:
 
 
 def _linking(out: Path, patients: int, seed: int | None) -> None:
-    from sfumato.papers.hospital import hospital
-    from sfumato.papers.linking import linking_study
+    from sfumato.papers.hospital import hospital, linking_study
 
     check_folder(out)
     console = plain_console()

@@ -109,7 +109,7 @@ def _next_steps(out: Path) -> list[tuple[str, str]]:
 
     append, grow = (shlex.quote(str(out / way)) for way in ("append", "grow"))
     return [
-        ("recount a series, as anybody who gets the folder can", f"{program()} series verify {append}"),
+        ("recount a series, as anybody who gets the folder can", f"{program()} verify {append}"),
         ("what each release brought, and what it lost", f"{program()} series show {grow}"),
         ("publish people of your own every month", f"{program()} series start --help"),
     ]

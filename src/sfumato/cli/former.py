@@ -1,4 +1,4 @@
-"""Options of the last version that go on working for this one: hidden from help, and each says what is written now.
+"""Commands and options of the last version that go on working for this one: hidden from help, each says what is new.
 
 What such an option says becomes a setting of the policy, as ``--set`` makes it, under the name that was typed.
 """
@@ -139,6 +139,17 @@ def _k_map(values: Values, k: int) -> None:
     values["model"] = [ModelWord("--k-map", "k-map", {"k": k}, "k"), *(values.get("model") or ())]
 
 
+def _t_closeness(values: Values, t: float) -> None:
+    from sfumato.cli.words import ModelWord
+
+    values["model"] = [ModelWord("-t", "t-closeness", {"t": t}, "t"), *(values.get("model") or ())]
+
+
+def _diversity_of_list(values: Values, kind: str) -> None:
+    if values.get("l") is not None:
+        values["l"] = f"{kind}:{values['l']}"
+
+
 def _within(values: Values, seconds: float) -> None:
     values["anonymizer"] = values.get("anonymizer") or "best"
     _add(values, Setting(("anonymizer", "within"), seconds, "--within"))
@@ -197,10 +208,8 @@ ROLES = (
     _of_columns("--boolean", "kind", "boolean"),
 )
 """What columns are."""
-DIVERSITY = (
-    Former("--diversity", "--model KIND-l-diversity:l=NUMBER", _diversity,
-           Literal["entropy", "distinct", "probabilistic", "recursive"]),
-)  # fmt: skip
+_Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
+DIVERSITY = (Former("--diversity", "--model KIND-l-diversity:l=NUMBER", _diversity, _Diversity),)
 RECURSIVE = (*DIVERSITY, Former("-c", "--model recursive-l-diversity:l=NUMBER,c=NUMBER", _constant, float))
 THREADS = (_key("--threads", "threads", "NUMBER", int),)
 PEOPLE = (
@@ -222,11 +231,42 @@ RATINGS = (
 )
 """What a release of ratings promises, and reads."""
 
+_VERBS = ("anonymize", "check", "attack")
+_KINDS = {"ratings": "ratings", "sets": "sets", "private": "private-marginals"}
+COMMANDS: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    **{
+        (kind, verb): (verb, "--kind", kind)
+        for kind in ("ratings", "sets")
+        for verb in ("anonymize", "check", "attack")
+    },
+    **{(group, ask): ("anonymize", "--kind", _KINDS[group], "--help") for group in _KINDS for ask in ("--help", "-h")},
+    ("private", "publish"): ("anonymize", "--kind", "private-marginals"),
+    ("private", "sample"): ("anonymize", "--kind", "private-sample"),
+    ("private", "ledger"): ("budget",),
+    ("utility",): ("measure", "--what", "utility"),
+    ("describe",): ("measure", "--what", "columns"),
+    ("series", "grow"): ("series", "append"),
+    **{("series", verb): (verb, "--kind", "series") for verb in ("verify", "attack", "compare")},
+}
+"""Words that named a command → those that do now."""
+
+
+def renewed(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words of a command as they are written now, and what is said of those of the last version."""
+    words = [*words, "--help"] if len(words) == 1 and words[0] in _KINDS else words
+    for former, now in COMMANDS.items():
+        if tuple(words[: len(former)]) == former:
+            sentence = "is the form of the last version, and goes with the next one; write"
+            return [*now, *words[len(former) :]], [f"sfumato {' '.join(former)} {sentence} sfumato {' '.join(now)}"]
+    return list(words), []
+
+
 TABLE = (*READING, *ROLES)
 FORMER: Mapping[str, tuple[Former, ...]] = {
     "anonymize": (
         *TABLE, *RECURSIVE, *THREADS, *PEOPLE,
         Former("--k-map", "--model k-map:k=NUMBER", _k_map, int),
+        Former("-t", "--model t-closeness:t=NUMBER", _t_closeness, float),
         _key("--population", "population", "FILE"),
         Former("--subset", "--set subset.column=NAME --set subset.value=VALUE", _subset),
         _key("--strata", "anonymizer.strata", "NAMES", convert=names_in),
@@ -242,26 +282,25 @@ FORMER: Mapping[str, tuple[Former, ...]] = {
     "init": READING,
     "risk": TABLE,
     "attack": TABLE,
-    "compare": (*TABLE, *THREADS),
+    "compare": (*TABLE, *THREADS, Former("--diversity", "-l KIND:LIST", _diversity_of_list, _Diversity)),
     "measure": READING,
-    "utility": READING,
-    "describe": READING,
+    "measure --what utility": READING,
+    "measure --what columns": READING,
     "report": READING,
     "hierarchy": READING,
     "studio": LAYOUT,
-    "private publish": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
-    "private sample": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
-    "ratings anonymize": (*LAYOUT, *RATINGS),
-    "ratings attack": (*LAYOUT, *RATINGS),
-    "ratings check": LAYOUT,
-    "sets anonymize": LAYOUT,
-    "sets attack": LAYOUT,
-    "sets check": LAYOUT,
+    "anonymize --kind private-marginals": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
+    "anonymize --kind private-sample": (*TABLE, _key("--max-records", "model.max-records", "NUMBER", int)),
+    "anonymize --kind ratings": (*LAYOUT, *RATINGS),
+    "attack --kind ratings": (*LAYOUT, *RATINGS),
+    "check --kind ratings": LAYOUT,
+    "anonymize --kind sets": LAYOUT,
+    "attack --kind sets": LAYOUT,
+    "check --kind sets": LAYOUT,
     "series start": (*TABLE, *RECURSIVE, *THREADS),
     "series append": READING,
-    "series grow": READING,
     "series republish": READING,
-    "series attack": READING,
-    "series compare": (*TABLE, *RECURSIVE),
+    "attack --kind series": READING,
+    "compare --kind series": (*TABLE, *RECURSIVE),
 }  # fmt: skip
 """Command → its former options, in the order in which they are applied."""

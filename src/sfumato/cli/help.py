@@ -115,10 +115,10 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 FAMILIES = {
     "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
     "check": ("verify", "check", "risk", "correlation", "settle"),
-    "measure": ("measure", "utility", "describe", "compare", "report"),
+    "measure": ("measure", "compare", "report"),
     "attack": ("attack",),
     "series": ("series",),
-    "more": ("studio", "ratings", "sets", "private", "reproduce", "warm"),
+    "more": ("studio", "budget", "reproduce", "warm"),
 }
 """What commands are for → the commands."""
 FIRST = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar
 import typer
 
 from sfumato.cli.options import COLUMNS, METHOD, OUTPUT, AsJson, HowFormulas, Overwrite, Quiet, SavePolicy
+from sfumato.cli.outcome import complain, say
+from sfumato.cli.progress import progress_bar, say_json
 from sfumato.cli.settings import Setting, settings_of, with_settings
 from sfumato.errors import PolicyError, raise_all
 
 if TYPE_CHECKING:
     from sfumato.policy.mistakes import KeyPath
+    from sfumato.progress import Progress
 
 
 Policy = TypeVar("Policy", covariant=True)
@@ -50,6 +53,35 @@ class KindWritten:
         from sfumato.cli.anonymize import target_problems
 
         return target_problems(self.out, self.save_policy, overwrite=self.overwrite)
+
+    def publish(
+        self,
+        policy: Any,
+        make: Callable[[Progress], Any],
+        save: Callable[..., Path],
+        text: Callable[[Any], str] = str,
+    ) -> None:
+        """Make a release, write it and say what it is; write the policy. Either where it is asked for.
+
+        `text`: what is said of the release on the screen.
+        """
+        from sfumato.cli.anonymize import say_formulas
+
+        if self.out is not None:
+            with progress_bar(quiet=self.quiet or self.as_json) as progress:
+                progress("reading", 0, 1)
+                release = make(progress)
+            format = policy.output.format
+            save(release, self.out, format=format, overwrite=self.overwrite, formulas=self.formulas)
+            if format == "csv":
+                say_formulas(release.cells_like_formulas(), self.formulas)
+            if self.as_json:
+                say_json(release.report.to_dict())
+            elif not self.quiet:
+                say(text(release))
+                complain([f"release written to {self.out}; check it with: sfumato verify {self.out}"])
+        if self.save_policy is not None:
+            policy.to_file(self.save_policy)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 import typer
 
 from sfumato.cli.former import Former
+from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
 
 READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Privacy", "Method", "Output"
@@ -53,10 +54,10 @@ PolicyFile = Annotated[
 
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
-    "dates, table, query",
-    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays",
+    "dates, table, query, header-line, footer-lines, hidden",
+    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, missing",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
-    "key-form",
+    "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",
@@ -73,89 +74,6 @@ Settings = Annotated[
         help="An option of the policy by its path, e.g. source.separator=';'; repeatable. Without a dot: of the "
         f"anonymizer. {'. '.join(f'{group}.: {keys}' for group, keys in PATHS.items())}.",
         rich_help_panel=METHOD,
-    ),
-]
-
-Separator = Annotated[
-    str | None, typer.Option(help="Character between cells; write a tab as 'tab'.", rich_help_panel=READING)
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of the file, e.g. utf8 or latin1.", rich_help_panel=READING)
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(help="Text that stands for a missing value, e.g. '?'; repeatable.", rich_help_panel=READING),
-]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="The file has no header line.", rich_help_panel=READING)]
-ColumnNames = Annotated[
-    str | None,
-    typer.Option("--columns", metavar="NAMES", help="Names for the columns, in order.", rich_help_panel=READING),
-]
-TableName = Annotated[
-    str | None,
-    typer.Option("--table", metavar="NAME", help="Table of a database, e.g. clinic.visits.", rich_help_panel=READING),
-]
-QueryFile = Annotated[
-    str | None,
-    typer.Option("--query", metavar="FILE", help="File with one SELECT for a database.", rich_help_panel=READING),
-]
-Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="Sheet of a workbook.", rich_help_panel=READING)]
-Range = Annotated[
-    str | None,
-    typer.Option(
-        "--range",
-        metavar="CELLS",
-        help="Cells of the sheet, names first, e.g. B3:H500 or B3:H.",
-        rich_help_panel=READING,
-    ),
-]
-Codes = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Columns of SPSS, Stata and SAS files to read as codes, without labels.",
-        rich_help_panel=READING,
-    ),
-]
-
-Decimal = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[NAME=]MARK",
-        help="Mark before fractions, '.' or ',': of the file, or of one column; repeatable.",
-        rich_help_panel=READING,
-    ),
-]
-Thousands = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[NAME=]MARK",
-        help="Mark between groups of three digits: '.', ',', ' ' or an apostrophe; repeatable.",
-        rich_help_panel=READING,
-    ),
-]
-Dates = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="[NAME=]FORM",
-        help="Form of dates, e.g. dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss', hh:mm; repeatable.",
-        rich_help_panel=READING,
-    ),
-]
-Unit = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME=TEXT",
-        help="What stands beside every number of a column, e.g. 'pay=€'; repeatable.",
-        rich_help_panel=READING,
-    ),
-]
-StraysMissing = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Columns of numbers or dates in which any other text is a missing value.",
-        rich_help_panel=READING,
     ),
 ]
 
@@ -178,6 +96,14 @@ Publish = Annotated[
     typer.Option(
         metavar="NAMES",
         help="Columns that look as if they identified people, and are published all the same.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FINDING:COLUMN=REASON",
+        help="Publish a column although the review found something in it; repeatable.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -235,62 +161,6 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a file is laid out."""
-
-    separator: Separator = None
-    encoding: Encoding = None
-    missing: Missing = None
-    no_header: NoHeader = False
-    columns: ColumnNames = None
-    table_name: TableName = None
-    query: QueryFile = None
-    sheet: Sheet = None
-    range: Range = None
-    codes: Codes = None
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """Return the options as a policy writes them."""
-        from sfumato.cli.written_words import source_words
-
-        return source_words(
-            separator=self.separator,
-            encoding=self.encoding,
-            missing=self.missing,
-            header=not self.no_header,
-            columns=self.columns,
-            table=self.table_name,
-            query=self.query,
-            sheet=self.sheet,
-            range=self.range,
-            codes=self.codes,
-        )
-
-
-@dataclass(frozen=True)
-class TableReading(Reading):
-    """How to read a table: its layout, and how numbers and dates are written."""
-
-    decimal: Decimal = None
-    thousands: Thousands = None
-    dates: Dates = None
-    unit: Unit = None
-    strays_missing: StraysMissing = None
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """Return the options as :class:`sfumato.cli.words.Words` takes them."""
-        from sfumato.cli.written_words import written_words
-
-        of_file, of_columns = written_words(
-            {"decimal": self.decimal, "thousands": self.thousands, "dates": self.dates, "unit": self.unit},
-            self.strays_missing,
-        )
-        return {"source": {**self.source, **of_file}, "written": of_columns}
-
-
-@dataclass(frozen=True)
 class RoleOptions:
     """The roles of the columns."""
 
@@ -319,16 +189,28 @@ class RoleOptions:
         }
 
 
-def spread(command: Callable[..., None], former: Sequence[Former] = ()) -> Callable[..., None]:
-    """Return a command in which each bundle is replaced by its options, with former options, which help hides."""
+CHOICE = "form_of_command"
+"""The parameter of the option that names a form of a command."""
+
+
+def spread(
+    command: Callable[..., None], former: Sequence[Former] = (), forms: Forms | None = None
+) -> Callable[..., None]:
+    """Return a command in which each bundle is replaced by its options, with former options, which help hides.
+
+    Of a command with several `forms` help shows the option that names one; it is obeyed before a form reads its words.
+    """
     hints = get_type_hints(command, include_extras=True)
     bundles: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     options: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options.extend(_options(bundles[name]) if name in bundles else [parameter.replace(annotation=hints[name])])
     options.extend(map(_hidden, former))
+    if forms is not None:
+        options.append(_choice(forms))
 
     def run(**values: Any) -> None:
+        values.pop(CHOICE, None)
         typed = [(one, values.pop(one.name)) for one in former]
         given = [(one, value) for one, value in typed if value is not None and value is not False and value != []]
         complain([one.warning for one, _ in given])
@@ -352,6 +234,11 @@ def _hidden(one: Former) -> inspect.Parameter:
         default=False if one.kind is bool else None,
         annotation=Annotated[kind, typer.Option(one.flag, hidden=True)],
     )
+
+
+def _choice(forms: Forms) -> inspect.Parameter:
+    kind = Annotated[str | None, typer.Option(forms.flag, metavar="NAME", help=forms.help)]
+    return inspect.Parameter(CHOICE, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
 
 
 def _options(bundle: Any) -> list[inspect.Parameter]:

@@ -24,7 +24,7 @@ def original_people(release: str, population: Path | str, policy: Path | None, w
     said, file = words or Words(), policy_file(release, policy)
     meant = policy_of(Words(policy=file, hierarchies=said.hierarchies, settings=said.settings))
     try:
-        return read_table(population, meant.without_sensitive())
+        return read_table(population, meant.without_sensitive().beside(population))
     except SfumatoError as error:
         raise population_problems(error) from None
 

@@ -101,7 +101,7 @@ def report(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.dossier.decisions import read_decisions
+    from sfumato.dossier.content import read_decisions
     from sfumato.dossier.release_report import report as make_report
 
     raise_all(InputError, _problems(release, compared.original, compared.control, page.out, overwrite=page.overwrite))
@@ -119,7 +119,7 @@ def report(
             release,
             _read(meant, compared.original),
             policy=meant if policy else None,
-            control=_read(meant, compared.control),
+            control=_read(meant.beside(compared.control), compared.control),
             earlier=compared.earlier or (),
             attacks=not compared.no_attacks,
             bound=compared.bound,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +16,7 @@ from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
+    from sfumato.findings.answers import OpenFindings
     from sfumato.findings.review import Review
     from sfumato.table.schema import Schema
 
@@ -77,6 +79,28 @@ def init(
     write_whole(out, text.encode("utf-8"), mode=PUBLIC)
     complain([str(finding) for finding in found.severe])
     say(f"Policy written to {out}. Read it, then publish with: {command}")
+
+
+def at_a_terminal() -> bool:
+    """Tell whether somebody is there to be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def answers_of(error: OpenFindings, *, quiet: bool) -> dict[str, str]:
+    """Ask somebody at a terminal about findings, and return a reason for each; raise the error without an answer."""
+    if quiet or not error.findings or not at_a_terminal():
+        raise error
+    answers = {}
+    for finding in error.findings:
+        complain(str(finding).split("\n"))
+        reason = typer.prompt(
+            "Why may it be published as it is? (nothing: stop)", default="", show_default=False, err=True
+        )
+        if not reason.strip():
+            raise error
+        answers.update(dict.fromkeys(finding.keys, reason.strip()))
+    complain([f"answered; to be asked no more, --save-policy writes the answers down: {', '.join(answers)}"])
+    return answers
 
 
 def _reviewed(table: str, how: tuple[Schema | None, dict[str, Any]], *, quiet: bool) -> Review:

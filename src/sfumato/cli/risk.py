@@ -217,7 +217,7 @@ def _read(table: str, population: str | None, words: Words, beside: Sequence[str
         return table, None if population is None else original_people(str(table), population, words.policy, words)
     meant = _only_quasi(words, beside)
     errors: list[SfumatoError] = []
-    read = [_table(meant, path, errors) for path in (table, population)]
+    read = [_table(each, path, errors) for each, path in ((meant, table), (meant.beside(population), population))]
     if errors:
         raise type(errors[0])(*(problem for error in errors for problem in error.problems))
     return read[0], read[1]

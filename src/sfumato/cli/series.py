@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, AsJson, PolicyFile, Quiet, RoleOptions
+from sfumato.cli.options import METHOD, OUTPUT, PRIVACY, READING, Accept, AsJson, PolicyFile, Quiet, RoleOptions
 from sfumato.cli.options import Settings as PolicySettings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_json, say_result
@@ -23,18 +23,26 @@ if TYPE_CHECKING:
 KEEPS = "a series keeps its policy"
 HELP = """Publish every month: releases of one policy that withstand each other.
 
-What may be given away lies in one folder; a ledger beside it is the steward's alone. Newcomers come in classes of their
-own (append), or classes take them in and are cut again (grow).
+What may be given away lies in one folder; a ledger beside it is the steward's alone. sfumato verify recounts a series,
+sfumato attack attacks it, and sfumato compare --kind series compares the ways.
 """
 
 EXAMPLE = """\b
 Example:
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv
-  sfumato series verify monthly/
-  sfumato series attack monthly/ --original january.csv \\
+  sfumato verify monthly/
+  sfumato attack monthly/ --original january.csv \\
       --original february.csv
 """
+EXAMPLES = {
+    "compare": """\b
+Example:
+  sfumato compare january.csv february.csv --kind series \\
+      --policy policy.toml
+""",
+}
+"""Command → what its help shows, where it is something else."""
 
 SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", show_default=False, help="Folder of the series.")]
 Newcomers = Annotated[
@@ -82,7 +90,8 @@ MostCounterfeits = Annotated[
     typer.Option(metavar="SHARE", help="m-invariance: invented rows that are allowed.", rich_help_panel=METHOD),
 ]
 L = Annotated[
-    float | None, typer.Option("-l", help="Entropy l-diversity of every sensitive column.", rich_help_panel=PRIVACY)
+    float | None,
+    typer.Option("-l", help="l-diversity of every sensitive column; --model says which kind.", rich_help_panel=PRIVACY),
 ]
 Way = Literal["append", "grow", "m-invariance"]
 WayName = Annotated[
@@ -171,11 +180,16 @@ class Private:
 
 
 @dataclass(frozen=True)
-class Told:
+class Printed:
     """What is printed."""
 
     quiet: Quiet = False
     as_json: AsJson = False
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether no progress is shown."""
+        return self.quiet or self.as_json
 
 
 @dataclass(frozen=True)
@@ -207,12 +221,13 @@ def start(
     table: FirstPeople = None,
     policy: PolicyFile = None,
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
+    accept: Accept = None,
     key: Key = None,
     promise: Promise = Promise(),
     method: SeriesMethod = SeriesMethod(),
     private: Private = Private(),
     accept_gap: AcceptGap = False,
-    printed: Told = Told(),
+    printed: Printed = Printed(),
 ) -> None:
     """Start a series: settle its policy, make its folder and the steward's ledger, and publish the first people.
 
@@ -220,7 +235,7 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end. With --person, and the way append,
     people may have several records and are counted; other ways hold one record of each person.
     """
-    from sfumato.cli.words import Words, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
     from sfumato.errors import PolicyError
     from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
@@ -230,10 +245,11 @@ def start(
     if m is not None and way != "m-invariance":
         raise PolicyError("-m: belongs to m-invariance; add --way m-invariance")
     others = (*_models_of(m), *(promise.model or ()))
-    models, problems = model_words(k=promise.k, l=promise.l, t=None, others=others)
+    models, problems = model_words(k=promise.k, l=meant_diversity(promise.l), t=None, others=others)
     words = Words(
         policy=policy,
         **roles.words,
+        accept=accept_words(accept, policy),
         models=models,
         anonymizer=method.anonymizer,
         settings=method.settings or (),
@@ -242,35 +258,17 @@ def start(
     )
     meant = policy_of(words)
     series = Series(folder, ledger_of(folder) if private.ledger is None else private.ledger, private.ledger_key)
-    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+    with progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(method.seed, None, progress, method.most_counterfeits)
         step = started(series, meant, key=_key(key), table=table, way=way, how=how)
     if step is not None:
-        _tell(step, series, printed)
+        _print_step(step, series, printed)
     elif printed.as_json:
         say_json({"folder": str(series.folder), "ledger": str(series.ledger), "head": series.head})
     elif not printed.quiet:
-        _tell_head(series)
+        _print_head(series)
     if not printed.quiet:
         complain([f"series started in {series.folder}; keep {series.ledger} to yourself, and copies of it"])
-
-
-def grow(
-    folder: SeriesFolder,
-    table: Newcomers,
-    policy: SamePolicy = None,
-    leave_out_known: LeaveOutKnown = False,
-    key_form: KeyForm = None,
-    private: Private = Private(),
-    run: Run = Run(),
-    printed: Told = Told(),
-) -> None:
-    """Publish the next release of a series that was started with --way grow: classes take newcomers in.
-
-    The table holds newcomers alone; the ledger has the records of all others. Every pair of releases is recounted for
-    the forward, cross and backward attack before anything is published.
-    """
-    _next(private.open(folder), table, policy, "grow", run, (leave_out_known, key_form), printed)
 
 
 def append(
@@ -281,37 +279,31 @@ def append(
     key_form: KeyForm = None,
     private: Private = Private(),
     run: Run = Run(),
-    printed: Told = Told(),
+    printed: Printed = Printed(),
 ) -> None:
-    """Publish the next release: all rows of the last one unchanged, and newcomers in classes of their own.
+    """Publish the next release, with newcomers in classes of their own, or in those that are there: as --way said.
 
-    The table holds newcomers alone. Who is in a release already is refused, or left out with --leave-out-known;
-    newcomers that are too few, or too much alike, wait for others, and it is said how many. Where the series was
-    started with --person, people may have several records, which share a class.
+    The table holds newcomers alone. Who is in a release already is refused, or left out with --leave-out-known. With
+    --way append all rows of the last release stay unchanged; newcomers that are too few, or too much alike, wait for
+    others, and it is said how many. With --way grow every pair of releases is recounted for the forward, cross and
+    backward attack. With --person people may have several records, which share a class.
     """
-    _next(private.open(folder), table, policy, "append", run, (leave_out_known, key_form), printed)
-
-
-def _next(
-    series: Series,
-    table: str,
-    policy: Path | None,
-    way: Way,
-    run: Run,
-    of_keys: tuple[bool, str | None],
-    printed: Told,
-) -> None:
     from sfumato.cli.words import reading_words
     from sfumato.policy.policy import Policy
+    from sfumato.series.description import APPEND, GROW
+    from sfumato.series.description import SeriesFolder as Folder
     from sfumato.series.next_release import Running
     from sfumato.series.step import next_step
 
-    said, (known, form) = None if policy is None else Policy.from_file(policy), of_keys
+    series, given = private.open(folder), None if policy is None else Policy.from_file(policy)
+    way = GROW if Folder.open(folder).description.way == GROW else APPEND
     reading = reading_words(run.settings or (), KEEPS)
-    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+    with progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(run.seed, run.threads, progress)
-        step = next_step(series, table, way, how, policy=said, reading=reading, leave_out_known=known, key_form=form)
-    _tell(step, series, printed)
+        step = next_step(
+            series, table, way, how, policy=given, reading=reading, leave_out_known=leave_out_known, key_form=key_form
+        )
+    _print_step(step, series, printed)
 
 
 def republish(
@@ -321,7 +313,7 @@ def republish(
     most_counterfeits: MostCounterfeits = 0.05,
     key_form: KeyForm = None,
     run: Run = Run(),
-    printed: Told = Told(),
+    printed: Printed = Printed(),
 ) -> None:
     """Publish everybody who is in now, in a series that was started with --way m-invariance.
 
@@ -333,10 +325,10 @@ def republish(
     from sfumato.series.step import next_step
 
     series, reading = private.open(folder), reading_words(run.settings or (), KEEPS)
-    with progress_bar(quiet=printed.quiet or printed.as_json) as progress:
+    with progress_bar(quiet=printed.is_quiet) as progress:
         how = Running(run.seed, run.threads, progress, most_counterfeits)
         step = next_step(series, table, "m-invariance", how, reading=reading, key_form=key_form)
-    _tell(step, series, printed)
+    _print_step(step, series, printed)
 
 
 def withdraw(
@@ -353,7 +345,7 @@ def withdraw(
     key_form: KeyForm = None,
     private: Private = Private(),
     seed: Seed = None,
-    printed: Told = Told(),
+    printed: Printed = Printed(),
 ) -> None:
     """Publish the next release of an appended series without people who withdrew their consent.
 
@@ -362,7 +354,7 @@ def withdraw(
     """
     series = private.open(folder)
     step = series.withdraw(people, most_lost=most_lost, key_form=key_form, seed=seed)
-    _tell(step, series, printed)
+    _print_step(step, series, printed)
 
 
 def verify(
@@ -552,8 +544,8 @@ def _reading_of(file: Path | None, settings: Sequence[str], releases: list[Path]
     from sfumato.cli.words import Words, columns_alone, reading_words
     from sfumato.policy.policy import Policy
     from sfumato.series.batch import read_otherwise
+    from sfumato.series.description import ARRIVED
     from sfumato.series.reading import ReadRelease
-    from sfumato.series.ways import ARRIVED
     from sfumato.table.person_keys import key_columns
 
     words = reading_words(settings, "is about how tables are read")
@@ -573,7 +565,7 @@ def _models_of(m: int | None) -> tuple[str, ...]:
     return f"k-anonymity:k={m}", f"distinct-l-diversity:l={m}", f"probabilistic-l-diversity:l={m}"
 
 
-def _tell(step: Step, series: Series, printed: Told) -> None:
+def _print_step(step: Step, series: Series, printed: Printed) -> None:
     quiet = printed.quiet
     if printed.as_json:
         say_json({**step.to_dict(), "head": series.head})
@@ -581,10 +573,10 @@ def _tell(step: Step, series: Series, printed: Told) -> None:
         say(str(step))
     if not quiet and step.folder is not None:
         folder = step.folder.parent
-        complain([f"release {step.number} written to {step.folder}; check it with: sfumato series verify {folder}"])
+        complain([f"release {step.number} written to {step.folder}; check it with: sfumato verify {folder}"])
     if not quiet:
-        _tell_head(series)
+        _print_head(series)
 
 
-def _tell_head(series: Series) -> None:
+def _print_head(series: Series) -> None:
     complain([f"head of the series: sha256 {series.head}; note it elsewhere, and publish it"])

@@ -17,13 +17,13 @@ from sfumato.cli.outcome import printable
 from sfumato.errors import without_credentials
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted, percent
-from sfumato.published.checks.rows import SUPPRESSION_PROMISE
-from sfumato.published.roles import named
-from sfumato.release.kind_report import KindReport
+from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
+from sfumato.published.protocol import named
+from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
     from sfumato.published.checks.generalized import Verification
-    from sfumato.release.loss_report import Report
+    from sfumato.release.reports import Report
 
 WIDTH = 80
 LABEL = 10

@@ -100,6 +100,6 @@ def _refuse_audit_of_series(release: str) -> None:
     if place is not None:
         raise PolicyError(
             f"--audit: {folder.name} is release {place.number} of a series, and has no audit file: the "
-            "ledger says of all releases which rows are of one person; recount people with sfumato series verify "
+            "ledger says of all releases which rows are of one person; recount people with sfumato verify "
             "SERIES --ledger LEDGER"
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from sfumato.cli.outcome import complain
 from sfumato.cli.settings import Setting, fitting, names_in, plain_value, settings_of, with_settings
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
@@ -58,7 +61,7 @@ ROLES = {
 SUPPRESSION = "--suppression"
 WRITTEN = ("decimal", "thousands", "dates", "unit", "strays")
 """Settings of a column that say how its values are written in a file."""
-ANY_MODEL = "privacy model (-k, -l, -t, --model)"
+ANY_MODEL = "privacy model (-k, -l, --model)"
 _SETTING = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]|\{(?:"(?:[^"\\]|\\.)*"|[^}"])*\}|[^,])+')
 """One setting of several: commas inside of a text, a list or a table part nothing."""
 ADVICE = {
@@ -87,6 +90,8 @@ class Words:
     roles: Mapping[str, Sequence[str] | None] = field(default_factory=dict)
     # lists of names, as they were typed, of columns that are published whatever they look like
     publish: Sequence[str] = ()
+    # findings that may stay, as they were typed; None: nobody was asked
+    accept: Sequence[str] | None = None
     others: str | None = None
     person: str | None = None
     categorical: Sequence[str] = ()  # lists of names, as they were typed, of columns of codes
@@ -135,6 +140,32 @@ def diversity_word(level: float, kind: str = "entropy", **constant: float) -> Mo
     """Return the l-diversity that -l names; what is wrong with its l is a mistake of -l."""
     level = int(level) if level.is_integer() else level
     return ModelWord("-l", f"{kind}-l-diversity", {"l": level, **constant}, "l")
+
+
+DIVERSITIES = {
+    "distinct": "that many different values in every class",
+    "entropy": "values that are about equally frequent",
+}
+"""The kinds of l-diversity that -l may mean, and what each asks for."""
+
+
+def meant_diversity(
+    level: float | ModelWord | None, cost: Callable[[ModelWord], str] | None = None
+) -> ModelWord | None:
+    """Return what -l means: of a number somebody at a terminal is asked, told the cost of each kind; else entropy."""
+    from sfumato.cli.review import at_a_terminal
+
+    if level is None or isinstance(level, ModelWord):
+        return level
+    words = {kind: diversity_word(level, kind) for kind in DIVERSITIES}
+    if cost is None or not at_a_terminal():
+        named = " or ".join(f"--model {word.name}:l={level:g}" for word in words.values())
+        complain([f"-l {level:g} means entropy l-diversity; the next version wants to know which: write {named}"])
+        return words["entropy"]
+    complain([f"-l {level:g} may mean {kind}: {DIVERSITIES[kind]}; {cost(word)}" for kind, word in words.items()])
+    while (chosen := typer.prompt(f"Which one ({', '.join(words)})", default="distinct", err=True)) not in words:
+        complain([f"write one of {', '.join(words)}"])
+    return words[chosen]
 
 
 def model_words(
@@ -209,6 +240,8 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
+    if words.accept is not None:
+        columns["accept"] = {**_reasons(columns.get("accept")), **answers_in(words.accept, problems)}
     columns |= _moved_roles(columns, said, [key] if isinstance(key, str) else key or [])
     codes = {name: {"kind": "categorical"} for name in all_names(words.categorical)}
     problems.extend(_say_settings(columns, codes, "--categorical"))
@@ -218,6 +251,26 @@ def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     if words.policy is None:
         names.update({("columns", role): option for role, option in ROLES.items()})
         names.update({("columns", key): f"--{key}" for key in texts})
+
+
+def accept_words(typed: Sequence[str] | None, policy: Path | None) -> Sequence[str] | None:
+    """Return the answers of a command line; without a policy file somebody is asked, who has given these or none."""
+    return typed or (None if policy else ())
+
+
+def answers_in(texts: Sequence[str], problems: list[str]) -> dict[str, str]:
+    """Return the reason of each ``FINDING:COLUMN=REASON``; problems with them are added."""
+    parts = [text.partition("=") for text in texts]
+    if not all(all(key.partition(":")) for key, _, _ in parts):
+        problems.append("--accept: write FINDING:COLUMN=REASON, such as 'spellings:disease=they are two diseases'")
+    return {key.strip(): reason.strip() for key, _, reason in parts}
+
+
+def _reasons(accept: object) -> dict[str, Any]:
+    """Return what a policy answers; the check reports a wrong type."""
+    return (
+        dict(accept) if isinstance(accept, Mapping) else dict.fromkeys(accept, "") if isinstance(accept, list) else {}
+    )
 
 
 def _moved_roles(

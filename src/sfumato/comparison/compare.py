@@ -22,8 +22,24 @@ from typing import Any, Unpack
 import polars as pl
 
 from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame, private_problems
-from sfumato.comparison.plan import ATTRIBUTES, RECORDS, Compared, Metric, Plan, Run, Value, Way, metrics_of, plan
-from sfumato.comparison.runs import PreparedTables, RunOutcome, SharedWork, outcome_of, run_part, run_release
+from sfumato.comparison.plan import (
+    ATTRIBUTES,
+    RECORDS,
+    Compared,
+    Metric,
+    Plan,
+    PreparedTables,
+    Run,
+    RunOutcome,
+    SharedWork,
+    Value,
+    Way,
+    metrics_of,
+    outcome_of,
+    plan,
+    run_part,
+    run_release,
+)
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.evaluation.inputs import hold_out
 from sfumato.evaluation.utility.joint import Original

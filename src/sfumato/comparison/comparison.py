@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import Plan, Promise, plan_lines
-from sfumato.comparison.runs import DONE, RunOutcome, SharedWork, prepared
+from sfumato.comparison.plan import DONE, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.measure import error_figures
@@ -26,6 +25,7 @@ from sfumato.kinds.noisy_counts.policy import PrivatePolicy
 from sfumato.kinds.private.measure import private_joint
 from sfumato.kinds.private_sample.make import publish_private_sample
 from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
+from sfumato.notebook import Cell, Markup, curves, lines, notebook_section, notebook_table, paragraph
 from sfumato.numbers import figure, percent
 from sfumato.progress import Progress, silent
 from sfumato.whole_files import write_whole
@@ -162,7 +162,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show notebooks the figures as tables, and the first of them as curves."""
-        from sfumato.comparison.comparison_html import comparison_parts
         from sfumato.notebook import card
 
         people = plan_lines(self.means(), self.promises, self.vary)
@@ -383,3 +382,40 @@ def _as_good(means: pl.DataFrame, vary: str, error: float) -> Iterator[str]:
             continue
         by_strictness = good.sort(pl.col(vary) * _STRICTER.get(vary, 1))
         yield f"{label} up to {vary} = {figure(by_strictness[vary][-1])}"
+
+
+def comparison_parts(comparison: Comparison, titles: dict[str, str], more: list[str]) -> tuple[Markup, ...]:
+    """Return a table and a drawing for each of the figures in `titles`, and the sentences in `more`."""
+    shown = [(name, title) for name, title in titles.items() if name in comparison.figures]
+    first = shown[0][0] if shown else ""
+    parts = [
+        notebook_section(title, _table(comparison, name), _curve_parts(comparison, name, name == first))
+        for name, title in shown
+    ]
+    return paragraph(comparison.recommendation), *parts, lines(more)
+
+
+def _table(comparison: Comparison, name: str) -> Markup:
+    values = sorted(comparison.frame[comparison.vary].unique().to_list())
+    found = {(row["anonymizer"], row[comparison.vary]): row[name] for row in comparison.means().to_dicts()}
+    rows = [
+        (label, *(_cell(found.get((label, value))) for value in values))
+        for label in dict.fromkeys(comparison.frame["anonymizer"].to_list())
+    ]
+    heads = ["", *(f"{comparison.vary} = {figure(value)}" for value in values)]
+    return notebook_table(heads, rows, range(1, len(heads)))
+
+
+def _cell(value: float | None) -> Cell:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _curve_parts(comparison: Comparison, name: str, is_first: bool) -> Markup:
+    if not is_first:
+        return Markup("")
+    means = comparison.means().drop_nulls(name).sort(comparison.vary)
+    points = {
+        str(label): [*zip(rows[comparison.vary].to_list(), rows[name].to_list(), strict=True)]
+        for (label,), rows in means.group_by(["anonymizer"], maintain_order=True)
+    }
+    return curves(points, comparison.vary, name.replace("_", " "))

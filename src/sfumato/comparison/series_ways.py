@@ -17,10 +17,10 @@ from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
 from sfumato.series.acceptable import key_of_series
 from sfumato.series.attacks import SeriesAttacks, attack_releases, attack_with_keys
+from sfumato.series.description import WAYS, ways_of_series
 from sfumato.series.reading import ReadRelease
 from sfumato.series.series import Series
 from sfumato.series.step import Step
-from sfumato.series.ways import WAYS, ways_of_series
 from sfumato.table.large.memory import scratch_folder
 from sfumato.table.person_keys import key_columns
 from sfumato.table.reading import label_of, read_table

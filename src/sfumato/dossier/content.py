@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module, resources
 from pathlib import Path
@@ -12,10 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.lower_bound import lower_bound
-from sfumato.dossier.decisions import Decision
+from sfumato.anonymizers.clustering.distinct import lower_bound
 from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
-from sfumato.errors import PolicyError, VerificationError
+from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
 from sfumato.evaluation.attacks.play import Attacks, attack
@@ -36,14 +36,54 @@ from sfumato.progress import Progress, silent
 from sfumato.published import Published, PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import Description, build_model, versions
-from sfumato.release.loss_report import loss_figures
 from sfumato.release.release import Release
+from sfumato.release.reports import loss_figures
 from sfumato.release.verify import verify
 from sfumato.table.encoding import encode
 from sfumato.table.table import Table
+from sfumato.whole_files import read_regular_text
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One change of the setup."""
+
+    made: str  # when, in UTC
+    change: str  # what was changed, in words
+    unique: int | None = None  # records of the original that were alone with their quasi-identifying values afterwards
+    loss: float | None = None  # of the release that was made then, as a share
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+
+def read_decisions(path: Path) -> list[Decision]:
+    """Read decisions from a JSON file: a list of objects with ``made``, ``change`` and, if known, ``unique``, ``loss``.
+
+    Raises ``InputError`` when it is something else.
+    """
+    try:
+        content = json.loads(read_regular_text(path))
+        found = [Decision(**entry) for entry in content]
+    except (OSError, ValueError, TypeError):
+        found = None
+    if found is None or not all(map(_is_one, found)):
+        raise InputError(f"{path}: is no list of decisions with made, change, unique and loss")
+    return found
+
+
+def _is_one(decision: Decision) -> bool:
+    return (
+        isinstance(decision.made, str)
+        and isinstance(decision.change, str)
+        and (decision.unique is None or type(decision.unique) is int)
+        and (decision.loss is None or type(decision.loss) in (int, float))
+    )
+
 
 _DIGITS = 6
 LEAST = 10

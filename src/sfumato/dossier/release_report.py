@@ -10,24 +10,37 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sfumato.dossier.content import LEAST, ReportedRelease, ReportOptions, refuse_broken, render, report_content
-from sfumato.dossier.decisions import Decision
+from sfumato.dossier.content import (
+    KINDS,
+    LEAST,
+    Decision,
+    ReportedRelease,
+    ReportOptions,
+    promise_in_words,
+    refuse_broken,
+    render,
+    report_content,
+    report_limits,
+)
 from sfumato.drawing import COLOURS, canvas, canvases, svg_of
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.release.agreement import PublishedPolicy, policy_contradictions
+from sfumato.release.description import versions
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_release, verify
+from sfumato.release.verify import open_folder, open_release, verify
 from sfumato.table.databases.address import is_database
 from sfumato.table.table import Table
+from sfumato.table.writing import sha256_of
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
 
 Edition = Literal["internal", "public"]
@@ -578,3 +591,29 @@ def _associations(utility: Mapping[str, Any] | None) -> str:
 def _inline(figure: Any, name: str) -> str:
     """Return the drawing without what only a separate file needs, and with inner names of its own."""
     return _NAMES.sub(rf"\g<1>{name}-", _HEAD.sub("", svg_of(figure, name), count=1))
+
+
+def receipt(folder: Path, name: str | None = None) -> str:
+    """Return one HTML page for the recipient of a release folder: no script, nothing loaded, nothing of the original.
+
+    `folder`: it is recounted first. `name`: what the recipient will call it; None takes the folder's. Raises
+    ``VerificationError`` when the release breaks a promise, or was changed. Raises ``PolicyError`` when Jinja is not
+    installed. Cost of a recount and of a hash of every file.
+    """
+    counted = verify(folder)
+    refuse_broken(counted)
+    opened = open_folder(folder)
+    published, _ = opened.read()
+    description, edition = opened.description, opened.policy.content
+    content = {
+        "name": name or folder.name,
+        "made": datetime.now(UTC).date().isoformat(),
+        "versions": versions(),
+        "occasion": [(key, str(edition[key])) for key in ("purpose", "recipient") if edition.get(key)],
+        "kind": KINDS.get(published.kind, published.kind),
+        "promises": [promise_in_words(model) for model in description.models],
+        "checks": counted.to_dict()["checks"],
+        "limits": report_limits(published, description, opened.policy),
+        "files": {path.name: sha256_of(path) for path in sorted(folder.iterdir()) if path.is_file()},
+    }
+    return render(content, {}, "receipt.html")

@@ -16,7 +16,7 @@ from sfumato.kernels.grouping import first_records
 from sfumato.metrics.cell_losses import cell_penalties
 from sfumato.published import PublishedTable
 from sfumato.recoding import Recoding
-from sfumato.recoding.published import generalize_published
+from sfumato.recoding.parsing import generalize_published
 from sfumato.table.encoding import encode
 from sfumato.table.schema import text_of
 from sfumato.table.table import Table

@@ -1,7 +1,76 @@
-"""Where the work on a table runs."""
+"""Where the work on a table runs: an engine encodes a table, has its parts solved, and writes what is published."""
 
 from __future__ import annotations
 
-from sfumato.engines.protocol import Engine, LocalEngine
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
-__all__ = ["Engine", "LocalEngine"]
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.anonymizers.protocol import Anonymizer, Problem, SolvesParts
+from sfumato.classes.generalized import GeneralizedTable
+from sfumato.classes.partition import Partition
+from sfumato.parallel import as_done
+from sfumato.published import PublishedTable
+from sfumato.recoding import publish
+from sfumato.table.encoding import EncodedTable, encode
+from sfumato.table.table import Table
+
+# The engine of one machine: everything in memory, parts on threads.
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Work in memory; see :class:`~sfumato.engines.Engine`."""
+
+    def encode(self, table: Table) -> EncodedTable:
+        """Return the table's codes."""
+        return encode(table)
+
+    def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:
+        """Solve a problem, its parts on the threads that it allows."""
+        if not isinstance(anonymizer, SolvesParts):
+            return anonymizer.solve(problem)
+        # Algorithms that solve no parts need nothing of this.
+        from sfumato.anonymizers.parts import solve_in_parts
+
+        return solve_in_parts(anonymizer, problem, partial(as_done, threads=problem.threads))
+
+    def write(
+        self, classes: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int
+    ) -> PublishedTable:
+        """Return the published records, a column on each thread."""
+        frame = publish(classes, table, order, threads=threads)
+        return PublishedTable(frame, tuple(table.schema.quasi_identifying), tuple(table.schema.sensitive))
+
+
+class Engine(Protocol):
+    """Where the work on a table runs: in memory, on disk, on other machines.
+
+    An engine knows no algorithm and no model. It decides nothing: under the same seed every engine publishes the same
+    bytes. What it wrote is verified by others.
+    """
+
+    def encode(self, table: Table) -> EncodedTable:
+        """Return the codes, as :func:`sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
+        ...
+
+    def solve(self, anonymizer: Anonymizer, problem: Problem) -> Partition:
+        """Return the solution that ``anonymizer.solve(problem)`` returns.
+
+        One that is :class:`~sfumato.anonymizers.protocol.SolvesParts` is run by
+        :func:`~sfumato.anonymizers.parts.solve_in_parts`, which asks the engine for nothing but the solutions of parts.
+        Raises ``UnsatisfiableError`` when there is none.
+        """
+        ...
+
+    def write(
+        self, classes: GeneralizedTable, table: Table, order: NDArray[np.integer], *, threads: int
+    ) -> PublishedTable:
+        """Return the records named by `order`, in this order, with what their classes publish.
+
+        See :func:`sfumato.recoding.recode`; the order was drawn by whoever calls.
+        """
+        ...

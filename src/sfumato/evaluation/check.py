@@ -40,7 +40,7 @@ from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.t_closeness import distance_code
 from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, beating, shown, thread_count
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.table.encoding import encode
 from sfumato.table.layout import Reading
 from sfumato.table.reading import read_table

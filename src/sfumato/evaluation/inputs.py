@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, VerificationError, raise_all
-from sfumato.numbers import counted
 from sfumato.published import PublishedTable
 from sfumato.published.protocol import structure_names
 from sfumato.randomness import permutation, seed_problems
@@ -54,30 +52,6 @@ def quasi_identifying_of(description: Description) -> tuple[str, ...]:
 
 def _refusal(kind: str) -> str:
     return f"the release is of kind {kind}; this needs a generalized table, with its equivalence classes"
-
-
-def positive_weights(column: pl.Series) -> NDArray[np.float64]:
-    """Read a column of sampling weights, float64 (n,); InputError unless each is a finite number above 0."""
-    values = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    numbers = values.fill_null(math.nan).to_numpy()
-    problems = []
-    for wrong, what, advice in (
-        (np.isnan(numbers), "no number", "give every record its weight"),
-        (np.isfinite(numbers) & (numbers <= 0), "a weight that is not above 0", "weights count people"),
-        (np.isinf(numbers), "an infinite weight", "weights count people"),
-    ):
-        if wrong.any():
-            count, first = counted(int(wrong.sum()), "record"), int(wrong.argmax()) + 1
-            problems.append(f"weights: column {column.name!r} has {count} with {what}, first in row {first}; {advice}")
-    raise_all(InputError, problems)
-    return numbers
-
-
-def weights_in(frame: pl.DataFrame, name: str, where: str) -> NDArray[np.float64]:
-    """Read the weights of a frame's records; InputError without the column, or a weight above 0 for every record."""
-    if name not in frame.columns:
-        raise InputError(f"weights: column {name!r} is not in {where}; give it a role, such as insensitive")
-    return positive_weights(frame[name])
 
 
 def private_part(table: Table) -> Table:

@@ -14,7 +14,7 @@ from sfumato.metrics import Losses, measure_losses
 from sfumato.models.says import smallest_allowed
 from sfumato.published.checks.generalized import read_published
 from sfumato.recoding import Recoding
-from sfumato.recoding.published import generalize_published
+from sfumato.recoding.parsing import generalize_published
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.release import Release

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,18 @@ from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
 from sfumato.findings.oddities import Mark, farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
 from sfumato.findings.roles import RoleProposal, propose_role
 from sfumato.findings.words import values_that_mean
-from sfumato.hierarchy.date_units import Prefixes
 from sfumato.hierarchy.draft import draft_rule
+from sfumato.hierarchy.ranges import Prefixes
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.notebook import Markup, card, lines, notebook_section, notebook_table
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
-from sfumato.table.columns import read_attribute, strays
+from sfumato.table.columns import ValueReading, read_attribute, strays
 from sfumato.table.identification import look_of
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Role, Schema
+from sfumato.table.written_forms import PLAIN
 
 
 class Severity(StrEnum):
@@ -62,6 +64,16 @@ class Finding:
     counts: Mapping[str, int] = field(default_factory=dict)
     # the text that stands for a missing value; one of a list that is known before any table is read
     mark: str | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What answers it in a policy, for each column."""
+        return tuple(f"{self.name}:{column}" for column in self.columns)
+
+    def problem(self) -> str:
+        """Write the question and all answers on one line."""
+        ways = [f"{answer.effect}: {answer.option}" for answer in self.answers if answer.option]
+        return f"{self.where}{self.question} {'; '.join(ways)}"
 
     def __str__(self) -> str:
         """Write the question, and an answer a line."""
@@ -243,17 +255,34 @@ def review(
     profiles = []
     for done, name in enumerate(table.names):
         progress("reviewing", done, len(table.names))
-        profiles.append(_profile(table, name))
-    siblings = Counter(profile.few_numbers for profile in profiles)
-    judged = [_judged(profile, siblings[profile.few_numbers], schema) for profile in profiles]
-    columns = tuple(column for column, _ in judged)
-    findings = [*_of_rows(table, profiles), *_joined(spot for _, spots in judged for spot in spots)]
+        profiles.append(_profile(table, name, declared_of(schema, name)))
+    columns, findings = judged(profiles, schema)
+    findings = [*_of_rows(table, profiles), *findings]
     findings.sort(key=lambda finding: finding.severity is Severity.REMARK)
-    return Review(table.source, table.height, columns, tuple(findings))
+    return Review(table.source, table.height, tuple(columns), tuple(findings))
+
+
+def declared_of(schema: Schema | None, name: str) -> Attribute:
+    """Return what somebody has declared of a column."""
+    settings = {} if schema is None else {**schema.quasi_identifying, **schema.sensitive}
+    return settings.get(name, Attribute())
+
+
+def judged(
+    profiles: Sequence[Profile], schema: Schema | None, promised: Collection[str] | None = None
+) -> tuple[list[ColumnReview], list[Finding]]:
+    """Judge columns, and list what was found in them and nobody has answered.
+
+    `promised`: sensitive columns of which a model counts the values; None: all.
+    """
+    siblings = Counter(profile.few_numbers for profile in profiles)
+    found = [_judged(profile, siblings[profile.few_numbers], schema, promised) for profile in profiles]
+    spots = (spot for _, each in found for spot in each if schema is None or not schema.answers(spot.name, spot.column))
+    return [column for column, _ in found], [*_joined(spots)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Profile:
+class Profile:
     """A column's values, and what is odd about its texts.
 
     ``question``: what reading would ask. ``marks``: texts that stand for a missing value. ``strays``: records whose
@@ -276,43 +305,58 @@ class _Profile:
         return tuple(float(value) for value in self.values.distinct.to_list())
 
 
-def _profile(table: RawTable, name: str) -> _Profile:
-    column = table.texts(name)
+def _profile(table: RawTable, name: str, declared: Attribute) -> Profile:
+    return profile_of(table.texts(name), table.reading_of(name), declared)
+
+
+def profile_of(column: pl.Series, reading: ValueReading, declared: Attribute = Attribute()) -> Profile:  # noqa: B008
+    """Read a column that is as its source has it, or as it is published unchanged. Cost O(n)."""
+    name = column.name
     counted_values = column.to_frame("v").group_by("v").agg(pl.len().alias("c")).drop_nulls("v")
     # Whatever the order of the records, values are looked at in one order.
     counted_values = counted_values.sort(pl.col("v").cast(pl.String), "c")
     values, counts = counted_values["v"], counted_values["c"].cast(pl.Int64).to_numpy()
-    reading = table.reading_of(name)
     if values.dtype != pl.String and not isinstance(values.dtype, (pl.Categorical, pl.Enum)):
-        typed = read_attribute(values.alias(name), Attribute(), reading)
-        return _Profile(
+        typed = read_attribute(values.alias(name), declared, reading)
+        return Profile(
             _values(name, typed.values, counts, typed.kind, len(column)), column.null_count(), (), None, 0, typed.kind
         )
     texts = values.cast(pl.String)
     present = ~texts.is_in(list(reading.missing))
-    texts, counts = texts.filter(present), counts[present.to_numpy()]
-    return _profile_of_texts(name, texts, counts, table, len(column))
+    texts, counts = texts.filter(present).alias(name), counts[present.to_numpy()]
+    return _profile_of_texts(texts, counts, len(column), reading, declared)
+
+
+def profile_of_typed(values: Values) -> Profile:
+    """Take the values of a column of a table, which have been read; texts may mark missing ones all the same."""
+    missing, marks = values.records - values.known, list[Mark]()
+    if values.kind is Kind.CATEGORICAL:
+        texts = values.distinct.cast(pl.String)
+        marks = missing_marks(texts, values.counts, numeric=False)
+        plain = ~texts.is_in([mark.value for mark in marks if mark.sure])
+        values = replace(values, distinct=texts.filter(plain), counts=values.counts[plain.to_numpy()])
+    return Profile(values, missing, tuple(marks), None, 0, values.kind)
 
 
 def _profile_of_texts(
-    name: str, texts: pl.Series, counts: NDArray[np.int64], table: RawTable, records: int
-) -> _Profile:
+    texts: pl.Series, counts: NDArray[np.int64], records: int, reading: ValueReading, declared: Attribute
+) -> Profile:
     """Read texts as they would be read without what seems to mark a missing value."""
-    reading = table.reading_of(name)
-    known = int(counts.sum())
+    name, known = texts.name, int(counts.sum())
     marks = missing_marks(texts, counts, numeric=False)
     plain = ~texts.is_in([mark.value for mark in marks])
     rest, rest_counts = texts.filter(plain), counts[plain.to_numpy()]
-    stray = strays(rest) if table.is_text and len(rest) else None
+    undeclared = declared.kind is None and declared.form == PLAIN
+    stray = strays(rest) if reading.is_text and undeclared and len(rest) else None
     lost, lost_key = 0, ""
     if stray is not None:
         fits = stray.way.read(rest).is_not_null()
         lost = int(rest_counts[~fits.to_numpy()].sum())
         lost_key = "\n".join(sorted(rest.filter(~fits)))
         rest, rest_counts = rest.filter(fits), rest_counts[fits.to_numpy()]
-    question, attribute = None, Attribute()
+    question = None
     try:
-        typed = read_attribute(rest.alias(name), attribute, reading)
+        typed = read_attribute(rest.alias(name), declared, reading)
     except InputError as error:
         question = str(error)
         typed = read_attribute(rest.alias(name), Attribute(kind=Kind.CATEGORICAL), reading)
@@ -325,7 +369,7 @@ def _profile_of_texts(
         typed = typed._replace(values=rest.alias(name))
     values = _values(name, typed.values, rest_counts, typed.kind, records)
     kind = None if question is not None or lost or (numeric and sure) else typed.kind
-    return _Profile(values, records - known, tuple(marks), question, lost, kind, lost_key)
+    return Profile(values, records - known, tuple(marks), question, lost, kind, lost_key)
 
 
 def _values(name: str, values: pl.Series, counts: NDArray[np.int64], kind: Kind, records: int) -> Values:
@@ -349,7 +393,9 @@ class _Spot:
     detail: str = ""
 
 
-def _judged(profile: _Profile, siblings: int, schema: Schema | None) -> tuple[ColumnReview, list[_Spot]]:
+def _judged(
+    profile: Profile, siblings: int, schema: Schema | None, promised: Collection[str] | None
+) -> tuple[ColumnReview, list[_Spot]]:
     values = profile.values
     look = look_of(values.name, values.distinct, values.known)
     judgement = judge_meaning(values, look, siblings)
@@ -359,13 +405,18 @@ def _judged(profile: _Profile, siblings: int, schema: Schema | None) -> tuple[Co
     count = len(values.distinct)
     column = ColumnReview(values.name, judgement, profile.kind, proposal, count, profile.missing, tree, classed)
     role = None if schema is None else schema.roles.get(values.name)
+    declared = declared_of(schema, values.name)
+    # Sets of exact values would be published; ranges and labels of a hierarchy are not the values.
+    in_sets = role is Role.QUASI_IDENTIFYING and declared.hierarchy is None and not classed
+    as_it_is = role in (Role.INSENSITIVE, Role.SENSITIVE) or in_sets
+    counts_values = role is Role.SENSITIVE and (promised is None or values.name in promised)
     spots = [
         *_of_reading(profile),
         *_of_missing(profile),
-        *_of_numbers(values, judgement),
-        *_of_spellings(values, role),
-        *_of_identity(values.name, judgement, role),
-        *_of_meaning(values.name, judgement, values.kind),
+        *_of_numbers(values, judgement, has_domain=declared.domain is not None),
+        *_of_spellings(values, Severity.SEVERE if counts_values else Severity.REMARK),
+        *_of_identity(values.name, judgement, Severity.SEVERE if as_it_is else Severity.REMARK),
+        *([] if declared.kind is not None else _of_meaning(values.name, judgement, values.kind)),
     ]
     return column, spots
 
@@ -385,7 +436,7 @@ def _tree(values: Values, judgement: Judgement) -> HierarchySpecification | None
     return rule if isinstance(rule, Prefixes) else None
 
 
-def _of_reading(profile: _Profile) -> Iterator[_Spot]:
+def _of_reading(profile: Profile) -> Iterator[_Spot]:
     name = profile.values.name
     if profile.question is not None:
         yield _Spot("reading", name, name, Severity.SEVERE, detail=profile.question)
@@ -394,14 +445,14 @@ def _of_reading(profile: _Profile) -> Iterator[_Spot]:
         yield _Spot("strays", name, profile.stray_key, Severity.SEVERE, counts)
 
 
-def _of_missing(profile: _Profile) -> Iterator[_Spot]:
+def _of_missing(profile: Profile) -> Iterator[_Spot]:
     numeric = profile.values.kind in (Kind.NUMERIC, Kind.DATE)
     for mark in profile.marks:
         name = "missing-marks" if mark.sure or numeric else "possible-missing-marks"
         yield _Spot(name, profile.values.name, mark.value.strip(), counts=(("records", mark.records),))
 
 
-def _of_numbers(values: Values, judgement: Judgement) -> Iterator[_Spot]:
+def _of_numbers(values: Values, judgement: Judgement, *, has_domain: bool) -> Iterator[_Spot]:
     if values.kind is not Kind.NUMERIC or judgement.meaning not in (Meaning.NUMBER, Meaning.CODE, Meaning.ORDERED):
         return
     numbers = values.distinct.cast(pl.Float64).to_numpy()
@@ -409,7 +460,8 @@ def _of_numbers(values: Values, judgement: Judgement) -> Iterator[_Spot]:
     if places:
         yield _Spot("sentinels", values.name, counts=(("records", int(values.counts[places].sum())),))
     usual = np.setdiff1d(np.arange(len(numbers)), places)
-    far = farthest_decide(numbers[usual], values.counts[usual]) if judgement.meaning is Meaning.NUMBER else None
+    measured = judgement.meaning is Meaning.NUMBER and not has_domain
+    far = farthest_decide(numbers[usual], values.counts[usual]) if measured else None
     if far is not None:
         yield _Spot("outliers", values.name, counts=(("records", far[0]), ("times", round(far[1]))))
 
@@ -417,21 +469,19 @@ def _of_numbers(values: Values, judgement: Judgement) -> Iterator[_Spot]:
 _MOST_COMPARED = 100_000
 
 
-def _of_spellings(values: Values, role: Role | None) -> Iterator[_Spot]:
+def _of_spellings(values: Values, severity: Severity) -> Iterator[_Spot]:
     if values.kind is not Kind.CATEGORICAL or len(values.distinct) > _MOST_COMPARED:
         return
     variants = spelling_variants(values.distinct.cast(pl.String).to_list(), values.counts)
     if variants is not None:
-        severity = Severity.SEVERE if role is Role.SENSITIVE else Severity.REMARK
         counts = (("labels", variants.labels), ("groups", len(variants.groups)), ("records", variants.records))
         yield _Spot("spellings", values.name, values.name, severity, counts)
 
 
-def _of_identity(name: str, judgement: Judgement, role: Role | None) -> Iterator[_Spot]:
+def _of_identity(name: str, judgement: Judgement, severity: Severity) -> Iterator[_Spot]:
     if judgement.meaning in (Meaning.IDENTIFIER, Meaning.FREE_TEXT):
-        published = role in (Role.INSENSITIVE, Role.QUASI_IDENTIFYING, Role.SENSITIVE)
         found = "free-text" if judgement.meaning is Meaning.FREE_TEXT else "identifier"
-        yield _Spot(found, name, name, Severity.SEVERE if published else Severity.REMARK, detail=judgement.reason)
+        yield _Spot(found, name, name, severity, detail=judgement.reason)
 
 
 def _of_meaning(name: str, judgement: Judgement, kind: Kind) -> Iterator[_Spot]:
@@ -452,8 +502,20 @@ def _joined(spots: Iterable[_Spot]) -> Iterator[Finding]:
             counts.update(dict(spot.counts))
         columns = tuple(spot.column for spot in group)
         question, answers = _WORDING[name](columns, counts, key, group[0].detail)
+        if name in STOPPING:
+            answers = (*answers, _as_it_is(name, columns))
         mark = key if name.endswith("missing-marks") else None
         yield Finding(name, columns, severity, question, answers, dict(counts), mark)
+
+
+STOPPING = ("identifier", "free-text", "spellings")
+"""Findings that stop a release, where they are severe, until somebody accepts them; reading asks before."""
+
+
+def _as_it_is(name: str, columns: Sequence[str]) -> Answer:
+    keys = [f"{name}:{column}" for column in columns]
+    option = " ".join(f"--accept {quote(key)}=REASON" for key in keys)
+    return Answer("Publish it so" if name == "spellings" else "Publish it", option, f"Schema(accept={keys})")
 
 
 _Worded = tuple[str, tuple[Answer, ...]]
@@ -480,13 +542,17 @@ def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 
 
 def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    question, answers = _word_marks(columns, counts, key, detail)
-    return question.replace("seems to stand", "may stand"), answers
+    question, _ = _word_marks(columns, counts, key, detail)
+    options = " ".join(f"--set {quote(f'column.{name}.missing={key}')}" for name in columns)
+    return question.replace("seems to stand", "may stand"), (
+        Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])"),
+    )
 
 
 def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    return question, (Answer("Read such a number as missing", "--missing NUMBER", "missing=[...]"),)
+    options = " ".join(f"--set {quote(f'column.{name}.missing=NUMBER')}" for name in columns)
+    return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
 
 
 def _word_outliers(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
@@ -503,14 +569,13 @@ def _word_spellings(columns: tuple[str, ...], counts: Counter[str], key: str, de
         f"{counted(counts['labels'], 'label')} may be {counts['groups']:,}: some differ in capitals, blanks or form "
         f"alone ({counted(counts['records'], 'record')}). Are they the same?"
     )
-    return question, (Answer("Where they are the same, write them alike in the file"),)
+    return question, (Answer("If they are the same, write them alike in the file"),)
 
 
 def _word_identity(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     name = columns[0]
     return f"It looks like an identifier: {detail}.", (
         Answer("Remove it", f"--identifying {name}", f"Schema(identifying=[{name!r}])"),
-        Answer("Publish it", f"--publish {name}", f"Schema(publish=[{name!r}])"),
     )
 
 
@@ -544,12 +609,14 @@ _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]
     "codes": _word_codes,
     "orders": _word_orders,
 }
+NAMES = (*_WORDING, "empty-rows", "totals")
+"""What findings are called."""
 
 
 # What is found in rows.
 
 
-def _of_rows(table: RawTable, profiles: Sequence[_Profile]) -> Iterator[Finding]:
+def _of_rows(table: RawTable, profiles: Sequence[Profile]) -> Iterator[Finding]:
     """Count records without any value, and records that seem to add up the others."""
     empty = _empty_records(table)
     if empty:

@@ -8,13 +8,19 @@ from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.registry import Registry, loaded
 
 if TYPE_CHECKING:
-    from sfumato.hierarchy.date_units import Dates, Prefixes, dates, prefixes
     from sfumato.hierarchy.draft import draft_hierarchy, draft_rule, hierarchy_from_policy
-    from sfumato.hierarchy.level_table import Flat, HierarchyTable, flat
-    from sfumato.hierarchy.numeric_intervals import Intervals, intervals
-    from sfumato.hierarchy.table_file import hierarchy_text, read_hierarchy, write_hierarchy
+    from sfumato.hierarchy.level_table import (
+        Flat,
+        Groups,
+        HierarchyTable,
+        flat,
+        groups,
+        hierarchy_text,
+        read_hierarchy,
+        write_hierarchy,
+    )
+    from sfumato.hierarchy.ranges import Dates, Intervals, Prefixes, dates, intervals, prefixes
     from sfumato.hierarchy.tree import Hierarchy, Level, hierarchy_from_paths
-    from sfumato.hierarchy.value_groups import Groups, groups
 
 __all__ = [
     "HIERARCHY_KINDS",
@@ -43,25 +49,25 @@ __all__ = [
 
 HIERARCHY_KINDS = Registry(
     {
-        "intervals": "sfumato.hierarchy.numeric_intervals:Intervals",
-        "prefixes": "sfumato.hierarchy.date_units:Prefixes",
-        "dates": "sfumato.hierarchy.date_units:Dates",
-        "groups": "sfumato.hierarchy.value_groups:Groups",
+        "intervals": "sfumato.hierarchy.ranges:Intervals",
+        "prefixes": "sfumato.hierarchy.ranges:Prefixes",
+        "dates": "sfumato.hierarchy.ranges:Dates",
+        "groups": "sfumato.hierarchy.level_table:Groups",
         "table": "sfumato.hierarchy.draft:table_of_rows",
-        "file": "sfumato.hierarchy.table_file:read_hierarchy",
+        "file": "sfumato.hierarchy.level_table:read_hierarchy",
         "flat": "sfumato.hierarchy.level_table:Flat",
     }
 )
 """What a policy's ``kind`` names; the keys beside it are the parameters."""
 
 _HOMES = {
-    "date_units": ("Dates", "Prefixes", "dates", "prefixes"),
     "draft": ("draft_hierarchy", "draft_rule", "hierarchy_from_policy"),
-    "level_table": ("Flat", "HierarchyTable", "flat"),
-    "numeric_intervals": ("Intervals", "intervals"),
-    "table_file": ("hierarchy_text", "read_hierarchy", "write_hierarchy"),
+    "level_table": (
+        *("Flat", "Groups", "HierarchyTable", "flat", "groups"),
+        *("hierarchy_text", "read_hierarchy", "write_hierarchy"),
+    ),
+    "ranges": ("Dates", "Intervals", "Prefixes", "dates", "intervals", "prefixes"),
     "tree": ("Hierarchy", "Level", "hierarchy_from_paths"),
-    "value_groups": ("Groups", "groups"),
 }
 _PLACES = {name: f"{__name__}.{home}:{name}" for home, names in _HOMES.items() for name in names}
 

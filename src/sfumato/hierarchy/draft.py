@@ -12,9 +12,8 @@ import polars as pl
 
 from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy import HIERARCHY_KINDS
-from sfumato.hierarchy.date_units import dates, is_iso_day, prefixes
 from sfumato.hierarchy.level_table import HierarchyTable, flat
-from sfumato.hierarchy.numeric_intervals import Number, check_finite, intervals
+from sfumato.hierarchy.ranges import Number, check_finite, dates, intervals, is_iso_day, prefixes
 from sfumato.hierarchy.specification import HierarchySpecification, listed_values
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
 

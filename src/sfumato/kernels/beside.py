@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.kernels import choice
-from sfumato.kernels.signatures import Description, from_text, signature_text
-from sfumato.kernels.store import store
+from sfumato.kernels.store import Description, from_text, signature_text, store
 
 LOG = logging.getLogger("sfumato.kernels")
 

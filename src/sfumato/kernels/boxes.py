@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.hashing import GOLDEN, hashed
 from sfumato.kernels.jit import inlined, linear
 from sfumato.kernels.types import Codes, Floats, Int32s, Int64s, int64
+from sfumato.randomness import GOLDEN, hashed
 
 
 def class_boxes(

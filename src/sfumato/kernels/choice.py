@@ -20,8 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sfumato.kernels.announcing import compiling, listeners
-from sfumato.kernels.signatures import Description, described, elements, longest, signature_text
-from sfumato.kernels.store import source_digest, store
+from sfumato.kernels.store import Description, described, elements, longest, signature_text, source_digest, store
 
 if TYPE_CHECKING:
     from sfumato.kernels.jit import Kernel

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sfumato.kernels import choice
-from sfumato.kernels.signatures import Description, elements
+from sfumato.kernels.store import Description, elements
 
 Function = TypeVar("Function", bound=Callable[..., object])
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
         RecursiveLDiversity,
     )
     from sfumato.models.likeness import BasicBetaLikeness, DeltaDisclosure, EnhancedBetaLikeness
-    from sfumato.models.profitability import Profitability
-    from sfumato.models.record_risk import AverageRisk, HighestRisk, PopulationUniques, SampleUniques
+    from sfumato.models.record_risk import AverageRisk, HighestRisk, PopulationUniques, Profitability, SampleUniques
     from sfumato.models.starred_k_anonymity import SubsetKAnonymity, WildcardKAnonymity
     from sfumato.models.t_closeness import TCloseness
 
@@ -45,7 +44,7 @@ MODELS = Registry(
         "delta-presence": "sfumato.models.k_map:DeltaPresence",
         "average-risk": "sfumato.models.record_risk:AverageRisk",
         "highest-risk": "sfumato.models.record_risk:HighestRisk",
-        "profitability": "sfumato.models.profitability:Profitability",
+        "profitability": "sfumato.models.record_risk:Profitability",
         "sample-uniques": "sfumato.models.record_risk:SampleUniques",
         "population-uniques": "sfumato.models.record_risk:PopulationUniques",
     },

@@ -25,10 +25,9 @@ from sfumato.kernels.predicates import (
     RuleArrays,
 )
 from sfumato.models.protocol import PrivacyModel, Rule
-from sfumato.models.reference import View, is_fixed
+from sfumato.models.reference import View, flat_tree, is_fixed
 from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import of_population, says
-from sfumato.models.t_closeness import flat_tree
 from sfumato.table.encoding import (
     EncodedAttribute,
     EncodedSets,

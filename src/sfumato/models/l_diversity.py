@@ -19,10 +19,23 @@ from sfumato.models.says import at_least
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.options import Limit
 
+
+class Diversity(SensitiveModel, ABC):
+    """A form of l-diversity; where its l is out of reach it names the forms that reach one."""
+
+    def _instead(self, counts: SensitiveCounts, whole: ClassStatistics) -> str:
+        weaker = (ProbabilisticLDiversity(1), EntropyLDiversity(1), DistinctLDiversity(1))
+        names = [each.name for each in weaker]
+        beyond = weaker[names.index(self.name) + 1 :] if self.name in names else weaker
+        reached = [(each.name, float(each.measure(counts, whole.sizes)[0])) for each in beyond]
+        listed = ", ".join(f"{name} up to l = {most:.6g}" for name, most in reached if most >= 2)
+        return f"; within reach: {listed}" if listed else ""
+
+
 # l-diversity that also keeps the l that people wish for.
 
 
-class WishedDiversity(SensitiveModel, ABC):
+class WishedDiversity(Diversity, ABC):
     """A form of l-diversity whose classes also reach the largest l that somebody in them wishes for."""
 
     wished_code: ClassVar[int]
@@ -109,7 +122,7 @@ class DistinctLDiversity(WishedDiversity):
 
 
 @dataclass(frozen=True)
-class EntropyLDiversity(SensitiveModel):
+class EntropyLDiversity(Diversity):
     """The entropy of the sensitive values of every class is at least ``ln l``.
 
     Guarantee: each class is on average as uncertain as one with `l` equally frequent values; implies distinct
@@ -223,7 +236,7 @@ class ProbabilisticLDiversity(WishedDiversity):
 
 
 @dataclass(frozen=True)
-class RecursiveLDiversity(SensitiveModel):
+class RecursiveLDiversity(Diversity):
     """In every class, with counts in falling order, ``r_1 < c · (r_l + r_{l+1} + ... + r_m)``.
 
     Guarantee: after ruling out l − 2 values, an attacker still faces a class in which the most frequent value is not

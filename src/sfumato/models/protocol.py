@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.kernels.predicates import SLACK
-from sfumato.models.reference import View
 from sfumato.numbers import figure
+
+if TYPE_CHECKING:
+    from sfumato.models.reference import View
 
 TOLERANCE = SLACK
 """Slack of every comparison between a float and a bound."""

@@ -11,18 +11,30 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering import caat as caat_algorithm
+from sfumato.anonymizers.clustering import greedy
 from sfumato.anonymizers.clustering import kaca as kaca_algorithm
-from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, HeightDistance, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, adult_attributes, complete_adult
-from sfumato.papers.experiment import Curve, Setting, agreed, beside_paper, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
+from sfumato.papers.reproduction import (
+    Claim,
+    Curve,
+    Panel,
+    Reproduction,
+    Setting,
+    agreed,
+    beside_paper,
+    curve_of,
+    ends,
+    headline,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.recoding import TIGHT, recode
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
@@ -167,7 +179,7 @@ def _caat(table: EncodedTable, k: int, seed: int) -> dict[str, Any]:
     began = time.thread_time()
     records = collapse_records(start, HeightDistance())
     first = int(np.random.default_rng(seed).integers(len(records.weights)))
-    found = caat_algorithm.caat_classes(records, first, "widen", "all", frozen=False)
+    found = greedy.caat_classes(records, first, "widen", "all", frozen=False)
     seconds = time.thread_time() - began
     least, most = plain_caat(found.class_of, records.record_of, found.count)
     return _figures(records, found.class_of, found.count, seconds, found.looked, least, most)

@@ -21,7 +21,6 @@ _ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "salary",
 )  # fmt: skip
-_RATINGS_SHA256 = "f5357a61740ebcf47e20ec53456997d048298ba3ef35fdc6060ed6c677728145"
 
 _HOW_TO_GET = f"download it from {_ADULT_URL} and name its folder with --data or SFUMATO_DATA"
 

@@ -15,11 +15,23 @@ from sfumato.errors import InputError
 from sfumato.kinds.ratings.check import Satisfaction, SearchName, check_ratings
 from sfumato.kinds.ratings.ratings import Ratings, SensitiveIssues
 from sfumato.kinds.ratings.reading import read_ratings
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.numbers import figure
 from sfumato.papers.datasets import movie_ratings
-from sfumato.papers.experiment import Curve, Setting, beside_paper, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction, headline
+from sfumato.papers.reproduction import (
+    Claim,
+    Curve,
+    Panel,
+    Reproduction,
+    Setting,
+    beside_paper,
+    curve_of,
+    ends,
+    headline,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.randomness import permutation
 
 _TITLE = "X. Sun, H. Wang, J. Li, survey rating data: (k, ε, l)-anonymity and the satisfaction problem"

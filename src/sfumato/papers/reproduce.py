@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.papers.experiment import Setting
-from sfumato.papers.reproduction import Reproduction
+from sfumato.papers.reproduction import Reproduction, Setting
 from sfumato.progress import Progress, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.registry import Registry

@@ -14,14 +14,25 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.clustering.sbc import SBC
-from sfumato.anonymizers.full_domain.datafly import Datafly
-from sfumato.anonymizers.full_domain.incognito import Incognito
+from sfumato.anonymizers.full_domain.incognito import Datafly, Incognito
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.hierarchy import HierarchyTable
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import complete_adult
-from sfumato.papers.experiment import Curve, Method, Setting, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import PRINTED, Claim, Panel, Reproduction
+from sfumato.papers.reproduction import (
+    PRINTED,
+    Claim,
+    Curve,
+    Method,
+    Panel,
+    Reproduction,
+    Setting,
+    curve_of,
+    ends,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
-from sfumato.anonymizers.buckets.bucketization import Bucketization
+from sfumato.anonymizers.bucketization import Bucketization
 from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing
 from sfumato.anonymizers.slicing.slicing import Slicing
 from sfumato.errors import PolicyError, UnsatisfiableError
@@ -24,10 +24,9 @@ from sfumato.evaluation.utility.measure import measure_utility
 from sfumato.models import ProbabilisticLDiversity
 from sfumato.numbers import figure, percent
 from sfumato.papers.datasets import EIGHT, complete_adult
-from sfumato.papers.experiment import Setting, curve_of, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.reproduction import Claim, Panel, Reproduction, Setting, curve_of, run_all
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
 from sfumato.release.release import Release

@@ -13,18 +13,30 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.anonymizers.clustering.kmeans import KMeans
+from sfumato.anonymizers.clustering.numeric import KMeans
 from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.evaluation.attacks.linking_attack import linking_attack
 from sfumato.models import KAnonymity
 from sfumato.numbers import figure, percent
-from sfumato.papers.experiment import Curve, Method, Setting, agreed, curve_of, ends, lies_below, rises, run_all
-from sfumato.papers.reproduction import Claim, Panel, Reproduction
+from sfumato.papers.reproduction import (
+    Claim,
+    Curve,
+    Method,
+    Panel,
+    Reproduction,
+    Setting,
+    agreed,
+    curve_of,
+    ends,
+    lies_below,
+    rises,
+    run_all,
+)
 from sfumato.rates import Rate
 from sfumato.recoding import TIGHT
 from sfumato.release.anonymize import anonymize
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.table.encoding import encode
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema

@@ -27,6 +27,7 @@ def policy_columns(schema: Schema) -> Columns:
         "wished-l": schema.wished_l,
         "publish": schema.publish,
         "key-form": schema.key_form,
+        "accept": schema.accept,
     }
     with describing("columns"):
         return Columns.model_validate_json(as_json(columns))

@@ -32,6 +32,7 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.hierarchy import HIERARCHY_KINDS, HierarchySpecification
 from sfumato.policy.mistakes import BUILT, KeyPath, Mistake, mistakes_of, spell
 from sfumato.registry import Registry, changes
+from sfumato.table.databases.address import is_database
 
 
 def hyphenated(name: str) -> str:
@@ -424,8 +425,8 @@ def published_hierarchy(entry: Any) -> Any:
 def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[str, Any]:
     """Return a policy's plain values with `move` applied to the path of every file that it names.
 
-    These are hierarchies, a query, a population, and of ratings a list of sensitive issues. Values of a wrong type stay
-    unchanged.
+    These are hierarchies, a query, a population that is no database, and of ratings a list of sensitive issues. Values
+    of a wrong type stay unchanged.
     """
     moved = _with_hierarchies(mapping, lambda hierarchy: _moved(hierarchy, move))
     for part, key in (("source", "query"), ("sensitive", "file")):
@@ -433,7 +434,9 @@ def moved_files(mapping: Mapping[str, Any], move: Callable[[str], str]) -> dict[
         if isinstance(content, Mapping) and isinstance(content.get(key), str):
             moved[part] = {**content, key: move(content[key])}
     people = moved.get("population")
-    return {**moved, "population": move(people)} if isinstance(people, str) and people else moved
+    if not isinstance(people, str) or not people or is_database(people):
+        return moved
+    return {**moved, "population": move(people)}
 
 
 def spelled_out(mapping: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from sfumato.table.schema import Attribute, Kind, Others
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
-_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays")
+_WRITTEN = ("decimal", "thousands", "unit", "dates", "strays", "missing")
 """Settings of a column that say how its values are written in the steward's file."""
 
 
-_PLACE = ("sheet", "range", "codes")
-"""Where the table lies in a workbook, and columns of a statistical file that are read as codes."""
+_PLACE = ("sheet", "range", "codes", "header_line", "footer_lines", "hidden")
+"""Where the table lies in a workbook or text, and columns of a statistical file that are read as codes."""
 
 
 def _described_as(text: str) -> Any:
@@ -48,6 +48,14 @@ class Layout(PolicyPart):
     codes: Annotated[
         tuple[str, ...] | None, _described_as("Columns of SPSS, Stata and SAS files to read as codes, without labels.")
     ] = None
+    header_line: Annotated[int | None, _described_as("The line that names the columns; left out, it is found.")] = None
+    footer_lines: Annotated[
+        int | None, _described_as("Lines below the records that are left out; where some look like that, it is asked.")
+    ] = None
+
+    hidden: Annotated[
+        Literal["keep", "drop"] | None, _described_as("What becomes of rows and columns that a workbook hides.")
+    ] = None
 
     @model_validator(mode="after")
     def _is_a_layout(self) -> Self:
@@ -57,11 +65,14 @@ class Layout(PolicyPart):
 
     def layout(self) -> CsvFormat:
         """Return the layout of the file."""
-        return CsvFormat(self.separator, self.encoding, self.quote or None, self.header, self.columns, self.strip)
+        quote, lines = self.quote or None, (self.header_line, self.footer_lines)
+        return CsvFormat(
+            self.separator, self.encoding, quote, self.header, self.columns, self.strip, *lines, foreign=True
+        )
 
     def place(self) -> Place:
         """Return where the table lies inside of a file."""
-        return Place(self.sheet, self.range, self.codes or ())
+        return Place(self.sheet, self.range, self.codes or (), hidden=self.hidden)
 
     def reading(self) -> dict[str, Any]:
         """Return the arguments for :func:`sfumato.read_table`, or :func:`sfumato.ratings.read_ratings`."""
@@ -107,7 +118,7 @@ class Source(Layout):
 
     def place(self) -> Place:
         """Return where the table lies inside of its source."""
-        return Place(self.sheet, self.range, self.codes or (), self.table, self.query)
+        return Place(self.sheet, self.range, self.codes or (), self.table, self.query, self.hidden)
 
 
 class Column(PolicyPart):
@@ -135,6 +146,8 @@ class Column(PolicyPart):
         How dates are written, such as dd.mm.yyyy.
     strays
         Whether text among numbers or dates counts as missing.
+    missing
+        Values that stand for a missing one in this column, such as 999.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
@@ -147,6 +160,7 @@ class Column(PolicyPart):
     unit: str | None = None
     dates: str | tuple[str, ...] | None = None
     strays: Literal["missing"] | None = None
+    missing: tuple[str, ...] | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
@@ -222,6 +236,9 @@ class Columns(PolicyPart):
         Columns that are published though they look like identifiers.
     key_form
         Which spellings of a key are one person's: exact, fold, or by kind, such as fold:capitals,exact:zeros.
+    accept
+        Findings that somebody has answered, such as spellings:disease, each with its reason. Others that are severe
+        then stop a release; left out, they are told and stop nothing.
     """
 
     identifying: tuple[str, ...] = ()
@@ -234,6 +251,12 @@ class Columns(PolicyPart):
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
+    accept: Annotated[dict[str, str], AlsoWritten("array", "string")] | None = None
+
+    @field_validator("accept", mode="before")
+    @classmethod
+    def _reasons_may_be_left_out(cls, accept: Any) -> Any:
+        return dict.fromkeys(accept, "") if isinstance(accept, (list, tuple)) else accept
 
     @field_validator("person")
     @classmethod
@@ -268,6 +291,7 @@ class Columns(PolicyPart):
             "wished-l": self.wished_l,
             "publish": list(self.publish),
             **({} if self.key_form is None else {"key-form": self.key_form}),
+            **({} if self.accept is None else {"accept": self.accept if any(self.accept.values()) else [*self.accept]}),
         }
 
 

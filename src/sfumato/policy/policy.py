@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+import tomllib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -41,6 +42,7 @@ from sfumato.policy.people import People
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
 from sfumato.registry import Registry
+from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
@@ -174,6 +176,34 @@ class Policy(WholePolicy):
         )
 
     @classmethod
+    def propose(cls, source: object, *, reading: Reading | None = None) -> Policy:
+        """Propose a first policy for a table from its review, as ``sfumato init`` does.
+
+        Parameters
+        ----------
+        source
+            What :func:`sfumato.open_table` takes, or what it returns.
+        reading
+            How it is read.
+
+        Returns
+        -------
+        Policy
+            k = 5, and two values in each class of what looks sensitive. Read it before you publish with it: roles are
+            proposals, and columns for which nothing speaks are dropped.
+
+        Raises
+        ------
+        SfumatoError
+            When the source cannot be read, or no column can be quasi-identifying.
+        """
+        from sfumato.findings.review import review
+        from sfumato.policy.proposal import proposed_policy
+
+        changed = {} if reading is None else {key: getattr(reading, key) for key in reading.changed()}
+        return cls.from_mapping(tomllib.loads(proposed_policy(review(source, reading=reading), changed)))
+
+    @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON Schema of policy files, for editors and forms.
 
@@ -191,11 +221,21 @@ class Policy(WholePolicy):
         if self.people == PeopleEntry():
             del mapping["people"]
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}
-        filled = {part: {key: value for key, value in keys.items() if value} for part, keys in parts.items()}
+        # To have been asked and to have answered nothing is something.
+        filled = {
+            part: {key: value for key, value in keys.items() if value or key == "accept"}
+            for part, keys in parts.items()
+        }
         if self.anonymizer.name in PUBLISHERS and self.recoding == RecodingEntry():
             # There are no classes for which a recoding could be chosen.
             del mapping["recoding"], filled["recoding"]
         return {**mapping, **filled}
+
+    def __str__(self) -> str:
+        """Say in words what the policy does; values that it lists are not shown."""
+        from sfumato.policy.policy_html import policy_text
+
+        return policy_text(self)
 
     def _repr_html_(self) -> str:
         """Show notebooks the policy; values that it lists are not shown."""
@@ -215,6 +255,8 @@ class Policy(WholePolicy):
                 role: {name: column.published() for name, column in getattr(self.columns, role).items()}
                 for role in ("quasi_identifying", "sensitive")
             }
+            # A reason may say what was found in the original; that it was answered may be known.
+            | {"accept": dict.fromkeys(self.columns.accept or (), "") or None}
         )
         # Who is given a larger k is told by values of the table.
         mapping = self.model_copy(
@@ -246,6 +288,7 @@ class Policy(WholePolicy):
             wished_l=self.columns.wished_l,
             key_form=self.columns.key_form,
             publish=self.columns.publish,
+            accept=self.columns.accept,
         )
 
     def without_sensitive(self) -> Policy:
@@ -271,6 +314,14 @@ class Policy(WholePolicy):
     def reading(self) -> dict[str, Any]:
         """Return how a text file is read, as arguments for :func:`sfumato.read_table`."""
         return self.source.reading()
+
+    def beside(self, source: Any) -> Policy:
+        """Return the policy that reads a table beside the one it describes: what such a source lacks is left out."""
+        from sfumato.table.sources import meaningless
+
+        unused = meaningless(source, self.source.layout(), self.source.place())
+        usual = {name: Source.model_fields[name].default for name in unused}
+        return self.model_copy(update={"source": self.source.model_copy(update=usual)})
 
     def read(self, source: Any) -> Table:
         """Read a table: the old way to write ``sfumato.read_table(source, policy)``."""

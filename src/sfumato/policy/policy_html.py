@@ -1,14 +1,16 @@
-"""A policy as a notebook shows it; values that it lists are not shown."""
+"""A policy in words, as text and as a notebook shows it; values that it lists are not shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from sfumato.anonymizers import ANONYMIZERS
 from sfumato.models.checks import promise_words
 from sfumato.models.protocol import PrivacyModel
 from sfumato.notebook import Markup, notebook_section, notebook_table
 from sfumato.numbers import counted, percent
+from sfumato.published.checks.generalized import columns_without_promise
 
 if TYPE_CHECKING:
     from sfumato.policy.parts import Column
@@ -25,8 +27,49 @@ def policy_parts(policy: Policy) -> tuple[Markup, ...]:
 
 def promises_html(policy: Policy) -> str:
     """Return what the models promise, in one line."""
-    words = [promise_words(each) if isinstance(each, PrivacyModel) else each.name for each in policy.to_models()]
-    return ", ".join(words) or "promises nothing"
+    return ", ".join(_promises(policy)) or "promises nothing"
+
+
+def _promises(policy: Policy) -> list[str]:
+    return [promise_words(each) if isinstance(each, PrivacyModel) else each.name for each in policy.to_models()]
+
+
+def policy_text(policy: Policy) -> str:
+    """Say what happens to every column, what is promised, and how it is reached."""
+    columns = policy.columns
+    classed = "is published as classes" if policy.anonymizer.name in ANONYMIZERS else "may be known to others"
+    fates = {
+        "person": "says who a record is about; removed",
+        "wished k": "says which k somebody wishes for; removed",
+        "wished l": "says which l somebody wishes for; removed",
+        "identifying": "removed",
+        "quasi-identifying": classed,
+        "sensitive": "published as it is, beside the classes",
+        "insensitive": "published as it is; no promise covers it",
+    }
+    rows = [(name, "; ".join(filter(None, (fates[role], kind, more)))) for name, role, kind, more in _columns(policy)]
+    wide = max(len(name) for name, _ in rows)
+    bare = columns_without_promise(policy.to_models(), list(columns.sensitive))
+    open_columns = [f"no promise covers {', '.join(bare)}: all of a class may share one value"] if bare else []
+    return "\n".join(
+        [
+            "Columns",
+            *(f"  {name:{wide}}  {words}" for name, words in rows),
+            "Promises",
+            *(f"  {words}" for words in (*(_promises(policy) or ["none"]), *open_columns)),
+            "How",
+            *(f"  {name}: {words}" for name, words in _settings(policy)),
+            f"  written as {policy.output.format}",
+            "Findings of the review",
+            *(f"  {words}" for words in _answers(columns.accept)),
+        ]
+    )
+
+
+def _answers(accept: Mapping[str, str] | None) -> list[str]:
+    if accept is None:
+        return ["told and stop nothing, as in the last version; write accept = [] to be asked"]
+    return [*(f"{key}: answered" for key in accept), "severe ones stop a release until they are answered"]
 
 
 def _settings(policy: Policy) -> Iterator[tuple[str, str]]:

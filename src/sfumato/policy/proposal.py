@@ -49,7 +49,7 @@ def proposed_policy(
     taken = {column.name for columns in roles.values() for column in columns}
     others = [column.name for column in review.columns if column.name not in taken]
     parts = [
-        *_head(review, command),
+        *_head(review, command, {column.name for column in roles[Role.SENSITIVE]}),
         *_models(roles[Role.SENSITIVE]),
         *_source(review, reading or {}),
         *_columns(roles, others, review),
@@ -64,11 +64,12 @@ def _role(column: ColumnReview) -> Role | None:
     return role
 
 
-def _head(review: Review, command: str) -> Iterator[str]:
+def _head(review: Review, command: str, sensitive: set[str]) -> Iterator[str]:
     yield f"# A first policy for {review.source}: {review.records:,} records, {len(review.columns)} columns."
     yield "# Read it, correct what is wrong, and publish with:"
     yield f"#   {command}"
-    for finding in review.severe:
+    spellings = (each for each in review.findings if each.name == "spellings" and sensitive.intersection(each.columns))
+    for finding in (*review.severe, *spellings):
         yield "#"
         yield from (
             f"# Open: {line}" if not place else f"#   {line}" for place, line in enumerate(str(finding).split("\n"))
@@ -108,6 +109,8 @@ def _columns(roles: dict[Role, list[ColumnReview]], others: list[str], review: R
     if others:
         yield f"# Left out, as nothing speaks for a role: {', '.join(others)}"
     yield 'others = "drop"'
+    yield '# Findings that you have answered, such as "identifier:name"; others that are severe stop a release.'
+    yield "accept = []"
     for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE):
         for place, column in enumerate(roles[role]):
             yield ""

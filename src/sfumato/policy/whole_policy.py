@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -54,8 +54,10 @@ class WholePolicy(PolicyPart):
         """Return the text of a policy file."""
         return tomli_w.dumps(self.to_mapping())
 
-    def to_file(self, path: str | os.PathLike[str]) -> None:
-        """Write a policy file; the files that it names are written relative to its folder."""
+    def to_file(self, path: str | os.PathLike[str], *, remarks: Sequence[str] = ()) -> None:
+        """Write a policy file; the files that it names are written relative to its folder. Remarks end it."""
         folder = Path(path).parent
         moved = moved_files(self.to_mapping(), lambda file: os.path.relpath(file, folder))
-        write_whole(path, tomli_w.dumps(moved))
+        # A name may hold whatever ends a line.
+        comments = "".join(f"# {' '.join(remark.split())}\n" for remark in remarks)
+        write_whole(path, tomli_w.dumps(moved) + comments)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.published.bucketized import BucketizedTables
-from sfumato.published.generalized import PublishedTable
-from sfumato.published.marginal import MarginalTables
+from sfumato.published.apart import BucketizedTables, MarginalTables, SlicedTable
+from sfumato.published.generalized import PublishedTable, RandomizedTable
 from sfumato.published.protocol import Published, sensitive_names
-from sfumato.published.randomized import RandomizedTable
-from sfumato.published.sliced import SlicedTable
 
 KINDS: dict[str, type[Published]] = {
     kind.kind: kind for kind in (PublishedTable, SlicedTable, BucketizedTables, MarginalTables, RandomizedTable)

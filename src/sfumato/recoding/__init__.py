@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sfumato.classes.generalized import covers
 from sfumato.recoding.choice import TIGHT, Recoding, RecodingKind, recoding_kind
-from sfumato.recoding.publish import publish
-from sfumato.recoding.recode import recode, recode_as_published
+from sfumato.recoding.recode import publish, recode, recode_as_published
 
 __all__ = [
     "TIGHT",

@@ -20,7 +20,7 @@ from sfumato.errors import PolicyError, SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS
-from sfumato.published.roles import Roles, named
+from sfumato.published.protocol import Roles, named
 from sfumato.recoding import Recoding
 from sfumato.release.description import (
     Description,

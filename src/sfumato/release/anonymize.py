@@ -21,13 +21,14 @@ from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition, group_records
 from sfumato.classes.people import largest_of, statistics_of
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError, VerificationError, raise_all
+from sfumato.findings.review import Finding
 from sfumato.former import FormerAnonymize, settings_of_call
 from sfumato.metrics import Losses, measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.k_map import DeltaPresence
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import least_class_size, limits_of_values, of_population, smallest_allowed
-from sfumato.models.whole_table import WholeTableModel, whole_table_models
+from sfumato.models.sensitive import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -47,8 +48,6 @@ from sfumato.release.folding import (
     solution_for_people,
     solution_of_households,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.people import (
     PeopleBehind,
     allowed_solution,
@@ -66,11 +65,13 @@ from sfumato.release.problem import (
     repeated_notes,
 )
 from sfumato.release.release import Release
+from sfumato.release.reports import KindReport, Report
 from sfumato.release.task import (
     STEPS,
     Arguments,
     Task,
     advice_on_columns,
+    finding_notes,
     makers_that,
     passing_notes,
     policy_of_call,
@@ -206,7 +207,7 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     publication = publisher.publish(task.problem(encoded.take(order)), ordered)
     task.step("verifying", 4)
     verification = verified(publication.published, task.table, task.models)
-    report = _report_of_kind(publication, verification, task)
+    report = _report_of_kind(publication, verification, task, task.findings(encoded))
     task.step("done", STEPS)
     described = describe_tables(publication.published, task, encoded)
     return Release(
@@ -232,7 +233,9 @@ def meaningless(policy: Policy, publisher: Publisher, *, bound: bool = False) ->
         yield f"suppression_limit: {publisher.name} leaves no record out; leave it out"
 
 
-def _report_of_kind(publication: Publication, verification: Verification, task: Task) -> KindReport:
+def _report_of_kind(
+    publication: Publication, verification: Verification, task: Task, findings: Sequence[Finding]
+) -> KindReport:
     names = {name for frame in publication.published.tables.values() for name in frame.columns}
     return KindReport(
         anonymizer=repr(task.anonymizer),
@@ -251,7 +254,9 @@ def _report_of_kind(publication: Publication, verification: Verification, task: 
             *publication.notes,
             *passing_notes(task.table, names),
             *repeated_notes(task.table, None, 1),
+            *finding_notes(findings),
         ),
+        findings=tuple(findings),
         sampled=getattr(task.anonymizer, "samples", False),
         purpose=task.policy.purpose,
         recipient=task.policy.recipient,
@@ -375,8 +380,9 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
-    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer))
-    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike)
+    findings = task.findings(encoded)
+    notes = (*remarks, *_notes(solved.partition, behind, problem, task, anonymizer), *finding_notes(findings))
+    report = replace(report, notes=notes, lower_bound=bound, smallest_before=alike, findings=findings)
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)
@@ -438,7 +444,7 @@ def _smallest_group(codes: NDArray[np.unsignedinteger]) -> int:
 
 
 def _least_loss(task: Task, problem: Problem) -> float | None:
-    from sfumato.anonymizers.clustering.lower_bound import lower_bound
+    from sfumato.anonymizers.clustering.distinct import lower_bound
 
     task.progress("lower bound", 0, 1)
     return lower_bound(problem.table, least_class_size(task.models) or 1, threads=problem.threads)
@@ -705,7 +711,7 @@ def population_of(table: Table, policy: Policy, population: object = None) -> Ta
     if source is None:
         return None
     layout = ("separator", "encoding", "quote", "missing", "strip")
-    known = {key: value for key, value in policy.reading().items() if key in layout}
+    known = {key: value for key, value in policy.beside(source).reading().items() if key in layout}
     return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
 
 

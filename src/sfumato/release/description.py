@@ -15,7 +15,7 @@ from sfumato.hierarchy.tree import Hierarchy
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import KINDS, PublishedTable
-from sfumato.registry import Registry
+from sfumato.registry import OWN_KINDS
 from sfumato.release.formulas import escaped_rows
 from sfumato.release.transaction import MARK
 from sfumato.table.schema import Attribute, Kind
@@ -25,17 +25,6 @@ FORMAT_OF_PEOPLE = 3
 """Of releases that promise something to people: an older program would count their records and call that enough."""
 FORMAT_OF_PARTS = 4
 """Of releases whose table lies in several files."""
-OWN_KINDS = Registry(
-    {
-        "ratings": "sfumato.kinds.ratings.check:RATINGS",
-        "sets": "sfumato.kinds.sets.check:SETS",
-        "private-marginals": "sfumato.kinds.noisy_counts.check:COUNTS",
-        "private-sample": "sfumato.kinds.private_sample.check:SAMPLES",
-    },
-    "sfumato.kinds",
-)
-"""Kinds of releases that are no table of records → what their verifier knows of them."""
-
 LONGEST_NAME = 255
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sfumato.errors import PolicyError, raise_all
 from sfumato.numbers import counted
 from sfumato.published import Published
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 
 Formulas = Literal["keep", "escape", "refuse"]
 

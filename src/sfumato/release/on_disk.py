@@ -19,18 +19,18 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Publisher
 from sfumato.classes.generalized import Form, GeneralizedTable, class_as_read
 from sfumato.classes.partition import Partition
 from sfumato.classes.people import largest_of
-from sfumato.engines.disk.dealt import CountedParts, DealtParts, ordered_columns
-from sfumato.engines.disk.laying_out import BLOCK
-from sfumato.engines.disk.publishing import PublishedColumns, PublishedParts, part_count
-from sfumato.engines.disk.solving import SolvedOnDisk, solve_on_disk
-from sfumato.engines.protocol import Engine, LocalEngine
-from sfumato.errors import PolicyError, SchemaError, VerificationError, raise_all
+from sfumato.engines import Engine, LocalEngine
+from sfumato.engines.disk import BLOCK, PublishedColumns, PublishedParts, SolvedOnDisk, part_count, solve_on_disk
+from sfumato.engines.disk_dealt import CountedParts, DealtParts, ordered_columns
+from sfumato.errors import PolicyError, VerificationError, raise_all
+from sfumato.findings.answers import remarks_on, severe_findings
+from sfumato.findings.review import Finding
 from sfumato.metrics import measure_losses
 from sfumato.metrics.cell_losses import peoples_penalty
 from sfumato.models.checks import Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import limits_of_values, of_population, says, smallest_allowed
-from sfumato.models.whole_table import whole_table_models
+from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import Policy
@@ -68,21 +68,22 @@ from sfumato.release.formulas import (
     names_like_formulas,
     values_like_formulas,
 )
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
 from sfumato.release.people import PeopleBehind, allowed_solution, carried, wish_notes
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
+from sfumato.release.reports import KindReport, Report
+from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,
+    finding_notes,
     one_record_problems,
     passing_notes,
-    passing_problems,
+    promised_columns,
+    refuse_open_findings,
     setting_problems,
     wished,
 )
-from sfumato.release.text_files import write_texts
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
 from sfumato.table.large.batches import OpenedFile, opened_file
@@ -169,11 +170,25 @@ class DealingTask:
                 *limits_of_values(self.problem.models, tuple(large.schema.sensitive)),
             ),
             figures=dict(solved.dealing.figures),
-            notes=(*large.remarks, *solved.dealing.notes, *passing_notes(large, names), *more),
+            notes=(
+                *large.remarks,
+                *solved.dealing.notes,
+                *passing_notes(large, names),
+                *more,
+                *finding_notes(findings := findings_of(large, self.problem.models)),
+            ),
             purpose=policy.purpose,
             recipient=policy.recipient,
+            findings=findings,
         )
         return lambda verification: report(verification.records, verification=verification)
+
+
+def findings_of(large: LargeTable, models: Sequence[PrivacyModel]) -> tuple[Finding, ...]:
+    """Return what is told of the columns beside the result."""
+    counted = ((column.attribute, column.occurrences) for column in large.columns)
+    promised = promised_columns(models, large.schema.sensitive)
+    return (*severe_findings(large, promised), *remarks_on(counted, large.schema, promised))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -598,7 +613,7 @@ class _Task:
                 progress=lambda what, done: self.progress(what, done, done),
             )
             large = coded_table(opened.source, coding)
-        raise_all(SchemaError, passing_problems(large))
+        refuse_open_findings(large, self.policy)
         return large
 
     def _made(self, large: LargeTable, keys: Sequence[str], spill: Path) -> _Made:
@@ -669,7 +684,8 @@ class _Task:
         own = mean_notes(anonymizer, self.policy.to_recoding(), large.encoded.attributes)
         remarks = (*large.remarks, *exact_set_notes(generalized, losses), *solved.notes, *own)
         advice = (*advice_on_columns(large), *passing_notes(large, large.names))
-        notes = (*remarks, *advice, *more)
+        findings = findings_of(large, models)
+        notes = (*remarks, *advice, *more, *finding_notes(findings))
         people = None if large.people is None else large.people.numbers
         peoples_ncp = None if people is None else peoples_penalty(generalized, people)
         of_people = () if people is None else limits_of_people(models, sensitive)
@@ -699,6 +715,7 @@ class _Task:
                 limits=(*PublishedTable.limits, *limits_of_values(models, sensitive), *of_people),
                 counts="records" if people is None else "people",
                 peoples_ncp=peoples_ncp,
+                findings=findings,
             )
 
         return report

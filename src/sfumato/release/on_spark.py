@@ -15,8 +15,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import polars as pl
 
-from sfumato.engines.disk.publishing import PublishedColumns
-from sfumato.engines.spark.tasks import SparkBatches, SparkEngine, run_on_spark
+from sfumato.engines.disk import PublishedColumns
+from sfumato.engines.spark import SparkBatches, SparkEngine, run_on_spark
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, silent
@@ -29,7 +29,7 @@ from sfumato.table.columns import ValueReading
 from sfumato.table.header import checked_header
 from sfumato.table.large.batches import OpenedFile, checked_roles
 from sfumato.table.layout import Reading, missing_texts
-from sfumato.table.reading import named_source, reading_of, with_roles
+from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
@@ -242,7 +242,7 @@ def _opened(found: _Found, policy: Policy, seed: int | None) -> OpenedFile:
 
 
 def _settings(policy: Policy) -> dict[str, Any]:
-    return vars(Reading(**reading_of(policy, "")))
+    return vars(Reading(**policy.reading()))
 
 
 def _reading(found: _Found, policy: Policy) -> ValueReading:

@@ -16,8 +16,7 @@ import polars as pl
 
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.models.checks import Check, Outcome
-from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.rows import suppression_check
+from sfumato.published.checks.generalized import Verification, suppression_check
 from sfumato.release.agreement import (
     Difference,
     PublishedPolicy,
@@ -37,8 +36,16 @@ from sfumato.release.description import (
     versions,
 )
 from sfumato.release.formulas import Formulas, cells_like_formulas
-from sfumato.release.table_files import has_rows, integrity, refuse_missing
-from sfumato.release.text_files import Reported, text_checks, write_text_tables, write_texts, wrong_types
+from sfumato.release.table_files import (
+    Reported,
+    has_rows,
+    integrity,
+    refuse_missing,
+    text_checks,
+    write_text_tables,
+    write_texts,
+    wrong_types,
+)
 from sfumato.release.transaction import whole_folder
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema

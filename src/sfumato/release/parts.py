@@ -18,9 +18,8 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS, BucketizedTables, PublishedTable, SlicedTable
 from sfumato.published.checks.generalized import Attested, Verification
 from sfumato.published.checks.parts import countable_in_parts, verify_bucket_parts, verify_parts, verify_slice_parts
-from sfumato.published.checks.slices.layout import shared_attributes
-from sfumato.published.protocol import structure_columns
-from sfumato.published.roles import Roles, roles_of
+from sfumato.published.checks.slice_layout import shared_attributes
+from sfumato.published.protocol import Roles, roles_of, structure_columns
 from sfumato.release.description import Description, PartFacts, TableFacts, described_models
 from sfumato.release.table_files import assemble_tables, parts_check, refuse_missing, same_as_written
 from sfumato.table.large.batches import NO_TYPES, BatchSource, CsvBatches, batch_source, header_of

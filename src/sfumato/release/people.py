@@ -19,9 +19,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
-from sfumato.classes.fingerprints import fingerprints
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import counted_people, largest_of, statistics_of
+from sfumato.classes.people import counted_people, fingerprints, largest_of, statistics_of
 from sfumato.classes.statistics import ClassStatistics, PeoplesRecords
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.kernels.boxes import class_boxes

@@ -16,10 +16,8 @@ from sfumato.recoding.notation import MISSING_MEMBER, STAR
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
 from sfumato.release.description import Description, TableFacts
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
-from sfumato.release.kind_report import KindReport
-from sfumato.release.loss_report import Report
-from sfumato.release.table_files import write_tables
-from sfumato.release.text_files import write_texts
+from sfumato.release.reports import KindReport, Report
+from sfumato.release.table_files import write_tables, write_texts
 from sfumato.release.transaction import AUDIT
 from sfumato.table.databases.address import is_database
 from sfumato.table.writing import FORMATS, NO_FORMAT, Format

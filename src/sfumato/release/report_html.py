@@ -9,12 +9,12 @@ from sfumato.metrics.losses_html import loss_parts
 from sfumato.notebook import Cell, Markup, bar, lines, notebook_section, notebook_table
 from sfumato.numbers import figure, percent
 from sfumato.published.checks.verification_html import check_table
-from sfumato.published.roles import roles_of
-from sfumato.release.loss_report import Report
+from sfumato.published.protocol import roles_of
+from sfumato.release.reports import Report
 
 if TYPE_CHECKING:
-    from sfumato.release.kind_report import KindReport
     from sfumato.release.release import Release
+    from sfumato.release.reports import KindReport
 
 
 def report_parts(report: Report | KindReport) -> tuple[Markup, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.models.checks import Check, Outcome
 from sfumato.parallel import each
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.release.agreement import FILE, PublishedPolicy
 from sfumato.release.description import Description, TableFacts, read_description, refuse_own_kind
 from sfumato.release.transaction import MARK

@@ -26,11 +26,17 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.parallel import both, worth_starting
 from sfumato.published import Published, PublishedTable
-from sfumato.published.roles import named
+from sfumato.published.protocol import named
 from sfumato.release.agreement import FILE, PublishedPolicy
 from sfumato.release.description import Description, TableFacts, own_kind, read_description
-from sfumato.release.table_files import assemble_tables, check_columns, same_as_written, schema_of
-from sfumato.release.text_files import hash_of, release_texts
+from sfumato.release.table_files import (
+    assemble_tables,
+    check_columns,
+    hash_of,
+    release_texts,
+    same_as_written,
+    schema_of,
+)
 from sfumato.release.transaction import MARK, WRITTEN, new_file, settle
 from sfumato.table.databases.address import Address, address_of
 from sfumato.table.databases.protocol import Connector, Session, connector, storable

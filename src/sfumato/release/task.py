@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,9 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress, Publishe
 from sfumato.classes.people import statistics_of
 from sfumato.classes.population import among_population
 from sfumato.engines import Engine, LocalEngine
-from sfumato.errors import PolicyError, SchemaError, raise_all
+from sfumato.errors import PolicyError, SfumatoError, raise_all
+from sfumato.findings.answers import OpenFindings, ReadTable, remarks_on, severe_findings, wrong_answers
+from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
 from sfumato.models.k_map import DeltaPresence
 from sfumato.models.likeness import compared_with_original
@@ -31,12 +34,13 @@ from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.progress import thread_count
+from sfumato.published.checks.generalized import columns_without_promise
 from sfumato.published.checks.population import Register
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.identification import Look, Sort
-from sfumato.table.schema import Kind, Role, Schema, text_of
+from sfumato.table.schema import Kind, Role, text_of
 from sfumato.table.table import Table
 
 ONE_PLACE = "say it in one place"
@@ -246,30 +250,7 @@ MANY_COLUMNS = 12
 """So many quasi-identifying columns are more than classes of a few records can share."""
 
 
-class Looked(Protocol):
-    """A table, in memory or not, whose columns were looked at."""
-
-    @property
-    def schema(self) -> Schema:
-        """The roles."""
-        ...
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Kind of every quasi-identifying and sensitive column."""
-        ...
-
-    @property
-    def passing(self) -> Collection[str]:
-        """Columns without a role of their own that are published."""
-        ...
-
-    def look(self, name: str) -> Look:
-        """Return what a column looks like."""
-        ...
-
-
-def passing_problems(table: Looked) -> Iterator[str]:
+def passing_problems(table: ReadTable) -> Iterator[str]:
     """Name every column that must not be published unless somebody says so.
 
     These are columns without a role of their own that look as if they identified people, and quasi-identifying ones of
@@ -293,7 +274,45 @@ def passing_problems(table: Looked) -> Iterator[str]:
             )
 
 
-def passing_notes(table: Looked, published: Collection[str]) -> tuple[str, ...]:
+def refuse_open_findings(table: ReadTable, policy: Policy) -> None:
+    """Raise OpenFindings where something in a column stops a release, and nobody has said that it may stay so.
+
+    Of a policy that answers nothing, not even with an empty list, findings are told beside the result: it is of the
+    last version. Raises ``PolicyError`` when an answer is to no finding.
+    """
+    accept = policy.columns.accept
+    raise_all(PolicyError, wrong_answers(accept))
+    promised = promised_columns(policy.to_models(), table.schema.sensitive)
+    found = () if accept is None else severe_findings(table, promised)
+    problems = [*passing_problems(table)]
+    if found or problems:
+        raise OpenFindings.of(found, problems)
+
+
+def promised_columns(models: Sequence[PrivacyModel], sensitive: Collection[str]) -> set[str]:
+    """Return the sensitive columns of which a model counts the values; what does not fit them is said elsewhere."""
+    fitting = []
+    for model in models:
+        with suppress(SfumatoError):
+            model.rules(list(sensitive))
+            fitting.append(model)
+    return {*sensitive} - {*columns_without_promise(fitting, sensitive)}
+
+
+def finding_notes(findings: Sequence[Finding]) -> Iterator[str]:
+    """Tell of findings that stop a release from the next version on, and how they are answered."""
+    severe = [finding for finding in findings if finding.severity is Severity.SEVERE]
+    # What looks as if it identified people has a note of its own.
+    yield from (f"{each.where}{each.question}" for each in severe if each.name == "spellings")
+    if severe:
+        keys = ", ".join(key for finding in severe for key in finding.keys)
+        yield (
+            f"From the next version on a release stops until somebody answers {keys}: in the policy with the list "
+            "columns.accept, in Python with Schema(accept=[...])."
+        )
+
+
+def passing_notes(table: ReadTable, published: Collection[str]) -> tuple[str, ...]:
     """Tell of insensitive and sensitive columns that look as if they identified people, though their role is declared.
 
     And of columns that are said to be published, and never are. `published` are the columns of the published tables. Of
@@ -319,7 +338,7 @@ def passing_notes(table: Looked, published: Collection[str]) -> tuple[str, ...]:
     return (*looking, *never)
 
 
-def advice_on_columns(table: Looked) -> tuple[str, ...]:
+def advice_on_columns(table: ReadTable) -> tuple[str, ...]:
     """Say which quasi-identifying columns need a hierarchy, and that there are many of them."""
     needing = tuple(
         f"Column {name!r} has {table.look(name).distinct:,} categories and no hierarchy, so that classes publish sets "
@@ -337,12 +356,13 @@ def advice_on_columns(table: Looked) -> tuple[str, ...]:
     )
 
 
-def _undecided(table: Looked, names: Collection[str]) -> list[str]:
+def _undecided(table: ReadTable, names: Collection[str]) -> list[str]:
     """Return those of some columns of which nobody has said that they are to be published."""
-    return [name for name in names if name not in table.schema.publish]
+    answers = table.schema.answers
+    return [name for name in names if not answers("identifier", name) and not answers("free-text", name)]
 
 
-def _bare_categories(table: Looked) -> list[str]:
+def _bare_categories(table: ReadTable) -> list[str]:
     """Return the quasi-identifying columns of which classes publish sets of values."""
     quasi = table.schema.quasi_identifying
     return [name for name in quasi if quasi[name].hierarchy is None and table.kinds[name] is Kind.CATEGORICAL]
@@ -434,7 +454,7 @@ class Task:
         problems += population_argument_problems(self.models, self.table, known=self.population is not None)
         problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
-        raise_all(SchemaError, passing_problems(self.table))
+        refuse_open_findings(self.table, self.policy)
 
     @cached_property
     def models(self) -> tuple[PrivacyModel, ...]:
@@ -460,6 +480,18 @@ class Task:
         """Return the codes, as :func:`~sfumato.table.encoding.encode` does; ``SfumatoError`` with all problems."""
         encoded = self.read or self.engine.encode(self.table)
         return encoded if self.population is None else among_population(encoded, self.table, self.population)
+
+    def findings(self, encoded: EncodedTable) -> tuple[Finding, ...]:
+        """Return what is told of the columns beside the result; `encoded`: the codes of the table."""
+        schema = self.table.schema
+        coded = ((encoded.attributes, encoded.codes), (encoded.sensitive, encoded.sensitive_codes))
+        counted = (
+            (attribute, np.bincount(codes[:, place], minlength=attribute.cardinality))
+            for attributes, codes in coded
+            for place, attribute in enumerate(attributes)
+        )
+        promised = promised_columns(self.models, schema.sensitive)
+        return (*severe_findings(self.table, promised), *remarks_on(counted, schema, promised))
 
     @property
     def register(self) -> Register | None:

@@ -34,8 +34,8 @@ from sfumato.table.databases.address import is_database_path
 from sfumato.whole_files import SPILL, beside, lock_folder, new_locked_folder, remove_unless_used, sync, unfinished
 
 NEW, OLD, PLAN, JOURNAL, OF = "new", "old", "plan", "journal", "of"
-AUDIT = ".audit.json"
-"""How the name of an audit file ends that lies beside its release."""
+AUDIT, RECEIPT = ".audit.json", "-receipt.html"
+"""How the names of an audit file and a receipt end that lie beside their release."""
 PATIENCE = 60.0
 """Seconds that a run waits for another one that puts its release in place in the same folder."""
 
@@ -185,10 +185,11 @@ def _removed(work: Path) -> bool:
 def left(path: Path) -> list[Path]:
     """Return what runs left that ended before their time, beside a path or the folder around it: holders and the like.
 
-    Beside a release, too, of which the path is the audit file by its name: its own holder comes a moment later.
+    Beside a release, too, of which the path is the audit file or receipt by its name: its holder comes a moment later.
     """
     path = Path(os.path.realpath(path))
-    places = dict.fromkeys((path, path.parent, path.parent / path.name.removesuffix(AUDIT)))
+    release = path.name.removesuffix(AUDIT).removesuffix(RECEIPT)
+    places = dict.fromkeys((path, path.parent, path.parent / release))
     return [found for place in places for found in unfinished(place) if not is_used(found)]
 
 
@@ -452,7 +453,7 @@ def no_release(folder: Path) -> str | None:
     if not folder.exists():
         return interrupted(folder) or f"{folder}: no such release folder"
     if (folder / SERIES).is_file():
-        return f"{folder}: is a series of releases; recount it with sfumato series verify, or name a folder in it"
+        return f"{folder}: is a series of releases; recount it with sfumato verify, or name a folder in it"
     if not (folder / MARK).is_file():
         return f"{folder}: holds no {MARK}, so it is not a release folder"
     return None

@@ -22,15 +22,14 @@ from sfumato.models.likeness import compared_with_original
 from sfumato.models.says import of_population
 from sfumato.progress import Progress, beating, shown
 from sfumato.published import Published
-from sfumato.published.checks.generalized import Attested, Verification
+from sfumato.published.checks.generalized import Attested, Verification, suppression_check
 from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.rows import suppression_check
-from sfumato.published.roles import Roles, roles_of
+from sfumato.published.protocol import Roles, roles_of
+from sfumato.registry import OWN_KINDS
 from sfumato.release.agreement import PublishedPolicy, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
-    OWN_KINDS,
     Description,
     TableFacts,
     build_model,
@@ -40,8 +39,7 @@ from sfumato.release.description import (
 )
 from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
-from sfumato.release.table_files import read_published_files
-from sfumato.release.text_files import stored_text_checks, text_checks
+from sfumato.release.table_files import read_published_files, stored_text_checks, text_checks
 from sfumato.release.transaction import MARK, no_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.reading import PopulationError

@@ -1,4 +1,4 @@
 """Releases in series: a public folder of releases that withstand each other, and the steward's private ledger.
 
-A way to publish the next release is one line of :data:`sfumato.series.ways.WAYS`.
+A way to publish the next release is one line of :data:`sfumato.series.description.WAYS`.
 """

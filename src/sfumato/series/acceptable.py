@@ -18,7 +18,7 @@ from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
-from sfumato.series.ways import APPEND, ARRIVED, GROW, WAYS, ways_of_series
+from sfumato.series.description import APPEND, ARRIVED, GROW, WAYS, ways_of_series
 from sfumato.table.person_keys import as_person_key, named_key
 from sfumato.table.schema import Attribute
 from sfumato.table.writing import PLAIN

@@ -27,7 +27,7 @@ from sfumato.randomness import another, permutation, seed_problems
 from sfumato.release.anonymize import released, solved_task
 from sfumato.release.description import Description, SensitiveDescription, build_model
 from sfumato.release.formulas import formula_cells, formula_lines
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.release.task import Task, meant_by
 from sfumato.series.append_recount import (
     appended_labels,
@@ -38,7 +38,7 @@ from sfumato.series.append_recount import (
     order_of_content,
 )
 from sfumato.series.batch import TAG, Batch, key_read
-from sfumato.series.description import SeriesFolder
+from sfumato.series.description import APPEND, GROW, WITHDRAWAL, SeriesFolder
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import (
     Made,
@@ -54,7 +54,6 @@ from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease, byte_rows
 from sfumato.series.step import Step, write_next
-from sfumato.series.ways import APPEND, GROW, WITHDRAWAL
 from sfumato.table.columns import ValueReading
 from sfumato.table.layout import missing_texts
 from sfumato.table.person_keys import key_columns, named_key
@@ -212,6 +211,7 @@ def _tags(people: object, ledger: Ledger, key_form: str | None) -> pl.Series:
             raise InputError(f"people: give for each the values of {named_key(ledger.column)}, as a tuple")
         parts = zip(names, zip(*keys, strict=True), strict=True) if keys else ((name, ()) for name in names)
         people = pl.DataFrame([pl.Series(name, list(map(str, part)), dtype=pl.String) for name, part in parts])
+    policy = policy.beside(people)
     label, layout = label_of(people, policy.source.table), policy.source.layout()
     opened = open_source(people, layout, policy.source.place())
     if lacking := [name for name in names if name not in opened.names]:

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted
 from sfumato.published import PublishedTable
+from sfumato.published.checks.generalized import group_rows
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.rows import group_rows
 from sfumato.release.description import Description, described_models
+from sfumato.series.description import WITHDRAWAL
 from sfumato.series.people import PeopleOfRelease, known_among
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.distinct import as_categories
 
 Rows = NDArray[np.int64]

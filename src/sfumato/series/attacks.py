@@ -31,7 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import build_model
-from sfumato.series.description import Covers, SeriesFolder
+from sfumato.series.description import WITHDRAWAL, Covers, SeriesFolder
 from sfumato.series.labels import HIGHEST, MISSING, Labelled, arrivals, kinds_of, nodes_under, recipients, values_of
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount import (
@@ -47,7 +47,6 @@ from sfumato.series.recount import (
     row_runs,
     subtract,
 )
-from sfumato.series.ways import WITHDRAWAL
 from sfumato.table.person_keys import PersonKey, key_columns, key_in, keys_of_tables, named_key, person_keys
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
@@ -399,13 +398,13 @@ def attack_releases(
     read = [ReadRelease.of(path) for path in releases]
     if any(each.published.invented for each in read):
         raise PolicyError(
-            "series attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
+            "attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
             "as in releases of m-invariance; say with --key which column tells who a record is about, and give for "
             "each release the table of everybody who is in it"
         )
     if any(each.place is not None and each.place.way == WITHDRAWAL for each in read):
         raise PolicyError(
-            "series attack: people withdrew from these releases, and these attacks know people who stay; leave the "
+            "attack: people withdrew from these releases, and these attacks know people who stay; leave the "
             "releases of the way 'withdrawal' and all after them out, or say with --key who a record is about"
         )
     labelled = [Labelled.read(each) for each in read]

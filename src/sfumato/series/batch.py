@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together, said_of
 from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
-from sfumato.series.frozen import Frozen
-from sfumato.series.ledger import Ledger
+from sfumato.series.description import WAYS
+from sfumato.series.ledger import Frozen, Ledger
 from sfumato.series.people import Spellings, are_known, known_among
-from sfumato.series.ways import WAYS
 from sfumato.table.columns import ValueReading, kept_column, with_missing
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.header import Header, checked_header
@@ -88,7 +87,7 @@ def read_batch(
     column names are shown, no value.
     """
     known, label, errors = ledger.state.frozen, label_of(source, ledger.policy.source.table), list[SfumatoError]()
-    policy = ledger.policy if known is None else known.settled(ledger.policy)
+    policy = ledger.policy if known is None else known.settled(ledger.policy).beside(source)
     table = _tried(lambda: _read(source, policy), errors)
     header, key = _key_of(source, policy, ledger.column)
     frozen = known if known is not None or table is None or header is None else Frozen.of(table, header.names)

@@ -27,13 +27,12 @@ from sfumato.randomness import permutation
 from sfumato.recoding.recode import recode
 from sfumato.release.anonymize import SolvedTask, released
 from sfumato.release.formulas import formula_cells, formula_lines
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.release.task import Task
 from sfumato.series.append_making import refuse_too_few
 from sfumato.series.append_recount import numbered_classes
 from sfumato.series.batch import TAG, Batch, plain
-from sfumato.series.description import Covers
-from sfumato.series.frozen import Frozen
+from sfumato.series.description import ARRIVED, Covers
 from sfumato.series.grow_moves import CutTree, GrownClasses, Roster, grow, nearest_left
 from sfumato.series.grow_recount import came_with, grown_classes
 from sfumato.series.labels import (
@@ -47,11 +46,11 @@ from sfumato.series.labels import (
     nodes_under,
     values_of,
 )
+from sfumato.series.ledger import Frozen
 from sfumato.series.next_release import Made, Work
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease, as_written
 from sfumato.series.recount import Followed, Released, SensitiveValues, follow_all, join_releases
-from sfumato.series.ways import ARRIVED
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
 from sfumato.table.reading import read_table
 from sfumato.table.row_order import canonical_order

@@ -33,13 +33,13 @@ from sfumato.randomness import another, permutation
 from sfumato.recoding import recode_as_published
 from sfumato.release.anonymize import SolvedTask, released
 from sfumato.release.formulas import formula_cells, formula_lines
-from sfumato.release.loss_report import Report
 from sfumato.release.problem import problem_of
 from sfumato.release.release import Release
+from sfumato.release.reports import Report
 from sfumato.release.task import Task
 from sfumato.series.batch import Batch
 from sfumato.series.grow_moves import axes_of
-from sfumato.series.invariant_recount import m_of
+from sfumato.series.grow_recount import m_of
 from sfumato.series.next_release import Made, Running, Work
 from sfumato.series.reading import ReadRelease
 from sfumato.table.encoding import EncodedTable, encode
@@ -335,11 +335,6 @@ def _written(present: Present, buckets: list[Bucket]) -> Invariant:
             count += 1
     classes, invented = np.array(fakes, dtype=np.int64).reshape(-1, 2).T
     return Invariant(class_of, count, classes, invented, signature_of, tuple(numbers))
-
-
-def is_eligible(value_of: NDArray[np.integer], m: int) -> bool:
-    """Tell whether people can be published with m different values in each class: none has more than 1/m of them."""
-    return eligible(np.bincount(value_of).tolist(), m)
 
 
 # What the ledger keeps for m-invariance: everybody's signature, for ever, and by what a changed record shows.

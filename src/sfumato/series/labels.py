@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from sfumato.errors import VerificationError
 from sfumato.hierarchy import Hierarchy
 from sfumato.published import PublishedTable
-from sfumato.published.checks.rows import group_rows
+from sfumato.published.checks.generalized import group_rows
 from sfumato.recoding.notation import STAR
 from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.table_files import assemble_tables
 from sfumato.series.append_recount import numbered_classes
-from sfumato.series.description import Covers
+from sfumato.series.description import ARRIVED, Covers
 from sfumato.series.reading import ReadRelease
 from sfumato.series.recount import Boxes, Released, dated
-from sfumato.series.ways import ARRIVED
 from sfumato.table.distinct import as_categories
 from sfumato.table.schema import Kind, text_of
 

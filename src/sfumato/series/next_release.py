@@ -27,25 +27,22 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.says import limits_of_values, smallest_allowed
 from sfumato.progress import Progress, silent
 from sfumato.published import PublishedTable
-from sfumato.published.checks.generalized import Verification
+from sfumato.published.checks.generalized import Verification, group_rows
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import recount
-from sfumato.published.checks.rows import group_rows
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.randomness import permutation
 from sfumato.registry import loaded
 from sfumato.release.description import Description, TableFacts, build_model, described_models
-from sfumato.release.loss_report import Report
-from sfumato.release.table_files import read_table_file, write_tables
-from sfumato.release.text_files import write_texts
+from sfumato.release.reports import Report
+from sfumato.release.table_files import read_table_file, write_tables, write_texts
 from sfumato.release.verify import judge_description
 from sfumato.series.append_recount import appended_labels, newcomer_checks, rows_kept
 from sfumato.series.batch import Batch
-from sfumato.series.description import KEY, Covers, SeriesPlace
-from sfumato.series.frozen import Frozen
+from sfumato.series.description import KEY, WAYS, Covers, SeriesPlace
+from sfumato.series.ledger import Frozen
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.reading import ReadRelease, byte_rows, bytes_of, changed_words, holds_both, mixed
-from sfumato.series.ways import WAYS
 from sfumato.table.distinct import as_categories
 from sfumato.table.writing import Format
 from sfumato.whole_files import read_regular
@@ -313,8 +310,8 @@ class Maker(Protocol):
     def __call__(self, work: Work, batch: Batch, earlier: Sequence[ReadRelease]) -> Made:
         """Return the release, with everybody's class.
 
-        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.ways.Recount` has them. Raises
-        ``UnsatisfiableError`` when these people cannot be published yet; they wait.
+        `earlier` are the releases that the way looks at, as :class:`~sfumato.series.description.Recount` has them.
+        Raises ``UnsatisfiableError`` when these people cannot be published yet; they wait.
         """
         ...
 

@@ -30,7 +30,19 @@ from sfumato.release.transaction import check_target, left, line_of, settle, who
 from sfumato.release.verify import open_folder
 from sfumato.series.acceptable import key_of_series, published_policy, refuse, stored_policy
 from sfumato.series.batch import TAG
-from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, ledger_of
+from sfumato.series.description import (
+    APPEND,
+    FILE,
+    GROW,
+    WAYS,
+    WITHDRAWAL,
+    Attest,
+    SeriesDescription,
+    SeriesFolder,
+    ledger_of,
+    looked_back,
+    refuse_unknown,
+)
 from sfumato.series.description import FILE as SERIES_FILE
 from sfumato.series.ledger import Ledger, check_ledger_place, ledger_kept, new_ledger, remove_ledger, take_back_start
 from sfumato.series.next_release import Running
@@ -39,7 +51,6 @@ from sfumato.series.private_files import check_key_place, cipher_of, locked, unc
 from sfumato.series.reading import ReadRelease
 from sfumato.series.step import Step, next_step
 from sfumato.series.verify import SeriesVerification, verify_series
-from sfumato.series.ways import APPEND, GROW, WAYS, WITHDRAWAL, Attest, looked_back, refuse_unknown
 from sfumato.table.schema import Schema
 
 log = logging.getLogger(__name__)

@@ -18,17 +18,16 @@ from sfumato.numbers import counted
 from sfumato.policy.policy import Policy
 from sfumato.randomness import seed_problems
 from sfumato.registry import loaded
-from sfumato.release.loss_report import Report
+from sfumato.release.reports import Report
 from sfumato.release.transaction import MARK, whole_folder
 from sfumato.series.acceptable import policy_changes, published_policy
 from sfumato.series.batch import Batch, read_batch, read_otherwise
-from sfumato.series.description import SeriesFolder, SeriesPlace
+from sfumato.series.description import WAYS, Attest, SeriesFolder, SeriesPlace, command_of, recount_of
 from sfumato.series.ledger import Ledger, LedgerEntry, PrivateFile, State, Waiting, ledger_kept
 from sfumato.series.next_release import Made, Running, Work, maker_of, release_limits
 from sfumato.series.people import PeopleOfRelease
 from sfumato.series.private_files import locked
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, Attest, command_of, recount_of
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import sync
 
@@ -103,12 +102,14 @@ def next_step(
     with locked(series.ledger) as note:
         kept = ledger_kept(series).recovered(series.folder)
         if way != kept.way:
+            verb = "republish" if kept.way in WAYS and WAYS[kept.way].everybody else "append"
             raise PolicyError(
-                f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {command_of(kept.way)}"
+                f"{series.folder}: is a series of the way {kept.way!r}; use sfumato series {verb}, or in Python "
+                f"{command_of(kept.way)}"
             )
         raise_all(PolicyError, () if policy is None else policy_changes(kept.policy, policy))
         how.progress("reading", 0, 1)
-        asked = replace(kept, policy=read_otherwise(kept.policy, reading or {}))
+        asked = replace(kept, policy=_with_answers(read_otherwise(kept.policy, reading or {}), policy))
         answer = key_form or (None if policy is None else policy.columns.key_form)
         batch = read_batch(
             table, asked, everybody=WAYS[way].everybody, leave_out_known=leave_out_known, key_form=answer
@@ -120,6 +121,14 @@ def next_step(
                 raise
             step = _all_wait(kept, batch, " ".join(error.problems))
     return replace(step, notes=(*(() if note is None else (note,)), *batch.notes, *step.notes))
+
+
+def _with_answers(policy: Policy, given: Policy | None) -> Policy:
+    """Return the policy of a series with what the one that is given beside the step answers about its table."""
+    if given is None or given.columns.accept is None:
+        return policy
+    accept = {**(policy.columns.accept or {}), **given.columns.accept}
+    return policy.model_copy(update={"columns": policy.columns.model_copy(update={"accept": accept})})
 
 
 def _taken_in(series: SeriesFolder, ledger: Ledger, batch: Batch, way: str, how: Running) -> Step:

@@ -18,9 +18,17 @@ from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.transaction import MARK
 from sfumato.release.verify import mark_of
-from sfumato.series.description import FILE, SeriesDescription, SeriesFolder, SeriesPlace
+from sfumato.series.description import (
+    FILE,
+    WAYS,
+    SeriesDescription,
+    SeriesFolder,
+    SeriesPlace,
+    looked_back,
+    recount_of,
+    stands_in,
+)
 from sfumato.series.reading import ReadRelease
-from sfumato.series.ways import WAYS, looked_back, recount_of, stands_in
 from sfumato.whole_files import read_regular_text
 
 # What holds the releases of a series together: hashes of predecessors, and what was frozen when it was started.
@@ -46,9 +54,7 @@ class Head:
         """Look for a head in a folder. Raises ``PolicyError`` when it is no sha256."""
         found = text.strip().lower().removeprefix("sha256").strip(" :")
         if not re.fullmatch(r"[0-9a-f]{64}", found):
-            raise PolicyError(
-                "head: must be a sha256, 64 hexadecimal digits, as append, grow and series verify print it"
-            )
+            raise PolicyError("head: must be a sha256, 64 hexadecimal digits, as series append and verify print it")
         there = (0, *series.numbers)
         for number, following in zip(there, (*there[1:], None), strict=True):
             if series.hash_of(number) == found:

@@ -27,6 +27,7 @@ from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Schema, is_measured
 
 if TYPE_CHECKING:
+    from sfumato.findings.review import Finding
     from sfumato.policy.policy import Policy
     from sfumato.release.verify import OpenedRelease
 
@@ -167,6 +168,7 @@ class Desk:
     _opened: dict[int, OpenedRelease] = field(default_factory=dict)
     _latest: int = 0
     _asked: tuple[object, list[str]] | None = None
+    _judged: dict[str, tuple[object, Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
@@ -255,6 +257,34 @@ class Desk:
                     [f"{many:,} differ from another only {KINDS[kind]}" for kind, many in found.items()],
                 )
             return self._asked[1]
+
+    def findings(self) -> dict[str, list[Finding]]:
+        """Return what stops a run of the draft, by column; nothing before there is a quasi-identifying one."""
+        from sfumato.findings.answers import stopping
+        from sfumato.findings.review import profile_of
+        from sfumato.release.task import promised_columns
+
+        draft, shown = self.draft, [*self.draft.of_role("insensitive"), *self.draft.of_role("sensitive")]
+        quasi = draft.of_role("quasi-identifying")
+        if not quasi or not shown:
+            return {}
+        sensitive = {name: draft.attribute(name) for name in draft.of_role("sensitive")}
+        answers = draft.mapping()["columns"]["accept"]
+        insensitive = draft.of_role("insensitive")
+        schema = Schema(quasi_identifying=quasi, sensitive=sensitive, insensitive=insensitive, accept=answers)
+        promised = None if draft.problems() else promised_columns(draft.policy().to_models(), list(sensitive))
+        with self.lock:
+            for name in shown:
+                declared = sensitive.get(name, Attribute())
+                if self._judged.get(name, (None,))[0] != (self.source, declared):
+                    read = profile_of(self.table.texts(name), self.table.reading_of(name), declared)
+                    self._judged[name] = ((self.source, declared), read)
+            profiles = [self._judged[name][1] for name in shown]
+        found: dict[str, list[Finding]] = {}
+        for finding in stopping(profiles, schema, promised):
+            for name in finding.columns:
+                found.setdefault(name, []).append(finding)
+        return found
 
     def attributes(self, draft: Draft) -> dict[str, Attribute]:
         """Return the settings of the quasi-identifying columns."""

@@ -36,6 +36,8 @@ SINGLE = ("person", "wished-k", "wished-l")
 _LISTS = ("identifying", "insensitive")
 KEY_FORM = "key-form"
 """Setting of the column of people: which spellings of a key are one person's."""
+ACCEPT = "accept"
+"""Setting of a column: which findings somebody has answered, each with a reason."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,13 @@ class Draft:
         levels = {name: level for name, level in self.levels.items() if name != column or key == "weight"}
         return replace(self, settings={**self.settings, column: changed}, levels=levels)
 
+    def with_answer(self, column: str, finding: str) -> Draft:
+        """Return the draft in which a finding in a column is answered, or is open again if it was."""
+        answers = dict(self.settings.get(column, {}).get(ACCEPT, {}))
+        if answers.pop(finding, None) is None:
+            answers[finding] = "answered in the studio"
+        return self.with_setting(column, ACCEPT, answers or None)
+
     def with_level(self, column: str, level: int) -> Draft:
         """Return the draft that looks at a column at another level."""
         self._check(column)
@@ -133,6 +142,11 @@ class Draft:
             columns["person"] = self.key_columns
         if self.key_form is not None:
             columns[KEY_FORM] = self.key_form
+        columns[ACCEPT] = {
+            f"{finding}:{name}": reason
+            for name, its in self.settings.items()
+            for finding, reason in its.get(ACCEPT, {}).items()
+        }
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
         return {**self.rest, "columns": columns}
 
@@ -183,7 +197,7 @@ class Draft:
 
     def _of_values(self, column: str) -> dict[str, Any]:
         """Return the settings of a column that are about its values."""
-        return {key: value for key, value in self.settings.get(column, {}).items() if key != KEY_FORM}
+        return {key: value for key, value in self.settings.get(column, {}).items() if key not in (KEY_FORM, ACCEPT)}
 
     def _check(self, column: str) -> None:
         if column not in self.roles:
@@ -202,6 +216,12 @@ def _roles_of(columns: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Map
     roles |= dict.fromkeys(others, "and-person")
     if columns.get(KEY_FORM) and first:
         settings[first] = {KEY_FORM: columns[KEY_FORM]}
+    accept = columns.get(ACCEPT) or {}
+    for key in accept:
+        finding, _, name = key.partition(":")
+        of_column = settings.get(name, {})
+        reason = (accept[key] if isinstance(accept, Mapping) else "") or "the policy says so"
+        settings[name] = {**of_column, ACCEPT: {**of_column.get(ACCEPT, {}), finding: reason}}
     return roles, settings
 
 

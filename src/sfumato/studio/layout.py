@@ -19,8 +19,10 @@ from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import open_table
+from sfumato.table.sources.encodings import is_utf8
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.text_files import CsvFile, open_csv
+from sfumato.table.sources.text_layout import find_layout
 
 SUFFIXES = (".csv", ".tsv", ".tab", ".txt", ".dat", ".gz", ".zst", "")
 """Endings of files that are text, so that their layout is a question."""
@@ -30,7 +32,7 @@ SHOWN, LOOKED_AT, SCANNED = 8, 30, 1_000_000
 """Rows that are shown, those that tell which separator fits, and those among which one that breaks is looked for."""
 LONGEST = 200
 """Characters of a cell that is shown."""
-_ENCODING = re.compile(r"(?:source\.encoding=|reads? as|it reads as) ?([a-z0-9_-]+)")
+_ENCODING = re.compile(r"source\.encoding=([a-z0-9_-]+)")
 
 
 @dataclass(frozen=True)
@@ -86,14 +88,14 @@ def _problems(path: Path, source: Mapping[str, Any]) -> list[str]:
 def _rows(path: Path, layout: CsvFormat) -> Iterator[list[str]]:
     """Read rows whatever they hold: bytes that are not in the encoding are shown as such."""
     try:
-        file = open_csv(path, CsvFormat())
+        file, encoding = open_csv(path, layout), "utf-8-sig"
     except InputError:
-        # UTF-16, which is refused under another name, is never packed here.
-        file = CsvFile(path)
-    encoding = "utf-8-sig" if layout.encoding.lower() in ("utf-8", "utf8") else layout.encoding
+        file, encoding = CsvFile(path), "utf-8-sig" if is_utf8(layout.encoding) else layout.encoding
+    found = find_layout(file, layout)
+    layout = found.format
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if layout.quote else csv.QUOTE_NONE
     with io.TextIOWrapper(file.open(), encoding=encoding, errors="replace", newline="") as text:
-        lines = (line.replace("\0", "\ufffd") for line in text)
+        lines = (line.replace("\0", "\ufffd") for line in islice(text, found.above, None))
         reader = csv.reader(lines, delimiter=layout.separator, quotechar=layout.quote or '"', quoting=quoting)
         try:
             yield from (_shown(row) for row in reader if row)
@@ -126,9 +128,8 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
             found.append((f"{name}s part each of the first {len(rows)} rows into {width:,} fields", separator))
     better = [(words, {"separator": separator}) for words, separator in found]
     for line in problems:
-        named = "utf-8" if "the file is UTF-8" in line else (_ENCODING.search(line) or [""] * 2)[1]
-        if named and named != layout.encoding:
-            better.append((f"the letters read as {named}", {"encoding": named}))
+        named = ["utf-8"] if "the file is UTF-8" in line else _ENCODING.findall(line)
+        better += [(f"the letters read as {name}", {"encoding": name}) for name in named if name != layout.encoding]
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
@@ -137,7 +138,7 @@ def _with(layout: CsvFormat, separator: str) -> CsvFormat:
 
 
 _OPTION = re.compile(r"--(set|categorical) ((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)")
-OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator")
+OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator", "header-line", "footer-lines")
 """Settings that speak of the whole file unless they name a column."""
 OF_COLUMN = ("decimal", "thousands", "dates", "unit")
 _SAID = {
@@ -147,6 +148,8 @@ _SAID = {
     "unit": "{} is the unit",
     "encoding": "the file is written in {}",
     "separator": "“{}” parts the fields",
+    "header-line": "line {} names the columns",
+    "footer-lines": "{} lines at the end are no records",
 }
 _OF_KIND = {
     "categorical": "it is text, or codes",
@@ -206,5 +209,6 @@ def answered(draft: Draft, answer: Answer) -> Draft:
         return draft.with_setting(answer.column, answer.option, answer.value)
     if not answer.column and answer.option in OF_FILE:
         source: dict[str, Any] = dict(draft.rest.get("source", {}))
-        return draft.with_rest("source", {**source, answer.option: answer.value})
+        value = int(answer.value) if answer.value.isdecimal() else answer.value
+        return draft.with_rest("source", {**source, answer.option: value})
     raise InputError("option: is none of the answers")

@@ -21,7 +21,7 @@ from sfumato.studio.jobs import Job, shown_command
 from sfumato.studio.project import HistoryEntry
 
 if TYPE_CHECKING:
-    from sfumato.dossier.decisions import Decision
+    from sfumato.dossier.content import Decision
 
 STEPS = (
     ("/", "Table"),
@@ -218,7 +218,7 @@ def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[st
 
 def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
     """Return the changes that led to a state, the first one first."""
-    from sfumato.dossier.decisions import Decision
+    from sfumato.dossier.content import Decision
 
     way, losses, counted = [last], _losses(desk), dict[str, int | None]()
     while way[-1].parent is not None:

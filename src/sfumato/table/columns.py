@@ -17,7 +17,17 @@ from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
 from sfumato.table.person_keys import one_key, person_keys
 from sfumato.table.schema import Attribute, Kind, text_of
-from sfumato.table.written_forms import MARKS, PLAIN, DateForm, NumberForm, WrittenForm, date_form
+from sfumato.table.written_forms import (
+    MARKS,
+    PLAIN,
+    SPANS,
+    DateForm,
+    NumberForm,
+    WrittenForm,
+    date_form,
+    plain_days,
+    plain_signs,
+)
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
 _NOT_FINITE = r"^[+-]?(inf|infinity|nan)$"
@@ -50,7 +60,15 @@ class NumberStyle:
         if self.date is not None:
             return self.date.read(texts)
         if self.kind is Kind.NUMERIC:
-            return _texts_as_numbers(texts if self.number == PLAIN.number else self.number.plain(texts), texts)
+            if self.number != PLAIN.number:
+                return _texts_as_numbers(self.number.plain(texts), texts)
+            values = _texts_as_numbers(texts, texts)
+            # Signs behind, brackets and digits of other scripts are looked at where something is no plain number.
+            strange = values.null_count() > texts.null_count()
+            if not strange:
+                return values
+            plain = self.number.plain(texts)
+            return _texts_as_numbers(plain.zip_with(plain.is_not_null(), texts), texts)
         if self.kind is Kind.BOOLEAN:
             lowered = texts.str.to_lowercase()
             return lowered.replace_strict(_DECLARED_TRUTHS, default=None, return_dtype=pl.Boolean)
@@ -156,6 +174,7 @@ def _parse(
 def _declared_way(known: pl.Series, kind: Kind, form: WrittenForm) -> NumberStyle:
     """Return how a column of declared kind is read: ISO dates, unless a declared form fits more of its values."""
     ways = [NumberStyle(kind, form.number), *(way for way in _declared_dates(form) if way.kind is kind)]
+    ways += [_joined(ways[1:])] if len(ways) > 2 else []
     return ways[0] if len(ways) == 1 else min(ways, key=lambda way: way.read(known).null_count())
 
 
@@ -170,6 +189,10 @@ def way_of(known: pl.Series, form: WrittenForm) -> NumberStyle:
     # Where several declared forms fit and mean different days, the column has to say which is its own.
     if fitting and all((way.read(known) == fitting[0].read(known)).all() for way in fitting[1:]):
         return fitting[0]
+    if len(form.forms) > 1 and not fitting:
+        joined = _joined([way for way in _declared_dates(form) if way.kind is Kind.DATE])
+        if joined.date is not None and not joined.read(known).has_nulls():
+            return joined
     if _are_numbers(lowered if form.number == PLAIN.number else form.number.plain(lowered)):
         return NumberStyle(Kind.NUMERIC, form.number)
     if known.str.contains(_DATE).all() and not NumberStyle(Kind.DATE).read(known).has_nulls():
@@ -182,8 +205,17 @@ def _declared_dates(form: WrittenForm) -> list[NumberStyle]:
     return [NumberStyle(Kind.DATE if date.has_day else Kind.NUMERIC, date=date) for date in dates]
 
 
+def _joined(ways: Sequence[NumberStyle]) -> NumberStyle:
+    """Return the way that reads each text in the first of several forms of dates that fits it."""
+    dates = [way.date for way in ways if way.date is not None]
+    return NumberStyle(Kind.DATE) if not dates else replace(ways[0], date=replace(dates[0], others=tuple(dates[1:])))
+
+
 def _mostly(known: pl.Series, form: WrittenForm) -> NumberStyle:
     """Return how most texts of a column with strays are read; as categories where most are neither number nor date."""
+    found = strays(known)
+    if found is not None and form == replace(PLAIN, strays=form.strays):
+        return found.way
     ways = [NumberStyle(Kind.NUMERIC, form.number), NumberStyle(Kind.DATE), *_declared_dates(form)]
     unread = {way: way.read(known).null_count() for way in ways}
     best = min(ways, key=unread.__getitem__)
@@ -216,25 +248,26 @@ def _texts_as_numbers(plain: pl.Series, texts: pl.Series) -> pl.Series:
 # Text that is meant as numbers or dates: in which forms all of it reads. Nothing is guessed.
 
 
-"""Texts that a form must fit before it is tried on all."""
 _FIRST = 8
 """Texts of which a form of dates must fit one before its parts are read."""
 _MOST_STRANGE = 0.2
 """Share of the distinct texts that may be no number or date where all others are."""
-_FEW_STRANGE = 5
+_FEW_STRANGE = 12
 """And how many distinct ones, at most."""
 _FEWEST_ALIKE = 5
 """Distinct numbers or dates that a column has before a few other texts count as strays."""
 
-_SIGNS = ("€", "$", "£", "¥", "%", "EUR", "USD", "GBP", "CHF", "JPY", "SEK", "NOK", "DKK", "PLN", "zł", "kr", "Fr.")
-_MEASURES = ("kg", "g", "mg", "km", "m", "cm", "mm", "l", "ml", "°C", "mmHg", "h", "min")
-_UNITS = (*_SIGNS, *_MEASURES)
-"""Units that a message may show: they stand in every value, and are known before any is read."""
-_HAS_UNIT = r"^[^0-9]*[^0-9.,+\-\s]|[^0-9.,\s][^0-9]*$"
-_NUMBER_LIKE = r"^[^0-9]{0,6}[0-9][0-9.,'’\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,6}$"
+_UNITS = frozenset(
+    """€ $ £ ¥ ₹ ₽ ₺ ₩ % ‰ ° eur usd gbp chf jpy sek nok dkk pln czk huf inr brl zł kr fr. r$ us$ rs. kč ft lei kg g mg
+    µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj""".split()  # noqa: SIM905
+)
+"""Units that a message may show: they are known before any value is read. In small letters."""
+_NUMBER_LIKE = r"^[^0-9]{0,12}[0-9][0-9.,'’\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,16}$"
+_WRITTEN = r"[0-9]\s*-\s*$|^\(|^[+-]\s|[^\x00-\x7f]"
+"""Signs behind a number or apart from it, brackets, and digits and signs of other scripts."""
 _DATE_LIKE = (
-    r"^[0-9]{1,4}[./\-, ].*[0-9]|^[0-9]{1,2}:[0-9]{2}|[0-9]\p{L}{3}[0-9]"
-    r"|^\p{L}{3,9}\.? [0-9]{1,2},? [0-9]{4}|^[0-9]{8}[ T]"
+    r"^[0-9]{1,4}[./\-, ].*[0-9]|^[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年]|^[0-9]{1,2}\p{L}+ "
+    r"|^\p{L}{2,}[., ].*[0-9]{4}|^[0-9]{8}[ T]|^p[0-9t]|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
 )
 _GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
 _UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
@@ -246,10 +279,13 @@ _DAYS = (
         for form in ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
     ),
     *(f"dd{mark}mon{mark}{year}" for mark in " -/." for year in ("yyyy", "yy")),
-    *("dd. mon yyyy", "mon dd, yyyy", "mon dd yyyy", "ddmonyyyy", "yyyymmdd"),
+    *("dd. mon yyyy", "mon dd, yyyy", "mon dd yyyy", "ddmonyyyy", "yyyymmdd", "yyyy. mon dd", "yyyy mon dd"),
 )
 _CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
-_DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4])
+_MONTHS = ("yyyy-mm", "mm/yyyy", "mm.yyyy", "mm-yyyy", "yyyy/mm", "mon yyyy", "mon-yyyy", "mon-yy", "yyyy mon")
+_DATES = (*_DAYS, *(f"{day} {clock}" for day in _DAYS for clock in _CLOCKS), *_CLOCKS[:4], *_MONTHS)
+_LAST_YEAR = 2300
+"""Later years are of another era, such as that of Buddha."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +294,7 @@ class Proposal:
 
     kind: Kind
     form: WrittenForm
+    sure: bool = True  # whether nothing else can be meant
 
     @property
     def way(self) -> NumberStyle:
@@ -271,12 +308,15 @@ def proposals(known: pl.Series, share: float = 1.0) -> list[Proposal]:
     `known`: string: the texts, each at least once, none of them missing. `share`: of the distinct texts that must fit,
     > 0. Cost that of a sample for each form, and O(d) for those that fit it.
     """
-    sample = known.head(_SAMPLE)
+    if known.is_empty():
+        return []
+    sample = plain_signs(known.head(_SAMPLE))
     found: list[Proposal] = []
-    if len(sample) and _fits(sample.str.contains(_NUMBER_LIKE), share):
+    if _fits(sample.str.contains(_NUMBER_LIKE), share):
         found += _numbers(known, sample, share)
-    if len(sample) and _fits(sample.str.contains(_DATE_LIKE), share):
+    if _fits(sample.str.contains(_DATE_LIKE), share):
         found += _dates(known, sample, share)
+        found += [] if found else _spans(known, sample, share)
     return found
 
 
@@ -296,9 +336,13 @@ def strays(known: pl.Series) -> Proposal | None:
     likely = [proposal for proposal in usual if _fits(proposal.way.read(sample).is_not_null(), share)]
     likely += proposals(known, share)
     distinct = known.unique() if likely else known
-    found = []
+    found, past = [], list[pl.Series]()
     for proposal in likely:
-        strange = proposal.way.read(distinct).null_count()
+        read = proposal.way.read(distinct)
+        strange = read.null_count()
+        if any(read.equals(other) for other in past):
+            continue
+        past.append(read)
         if 0 < strange <= _FEW_STRANGE and len(distinct) - strange >= _FEWEST_ALIKE:
             found.append((strange, proposal))
     fewest = min((strange for strange, _ in found), default=0)
@@ -314,22 +358,77 @@ def _fits(fitting: pl.Series, share: float) -> bool:
     return bool(fitting.all()) if share == 1.0 else float(fitting.mean() or 0.0) >= share  # type: ignore[arg-type]
 
 
-def _numbers(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
-    units = _UNITS if _fits(sample.str.contains(_HAS_UNIT), share) else (None,)
+def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+    known = plain_signs(texts)
+    unit, is_before = _unit(sample, share)
     marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
-    if units == (None,) and not marks:
-        return
     past = set()
-    for unit, decimal, thousands in product(units, [".", *({","} & {*marks})], [None, *marks]):
+    for decimal, thousands in product([".", *({","} & {*marks})], [None, *marks]):
         if decimal == thousands:
             continue
         form = WrittenForm(decimal, thousands, unit)
         if not _reads(sample, form, share) or not _reads(known, form, share):
             continue
         used = _used(known, form)
-        if used.is_numeric and used not in past:
+        fraction = used.decimal is not None or known.str.contains(r"[0-9][.][0-9]").any()
+        sure = (unit is None or unit in _UNITS or (bool(fraction) and unit not in _CLOCK_WORDS)) and not (
+            _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$").all()
+        )
+        if not sure and (is_before or known.n_unique() < _FEWEST_CODES):
+            continue
+        is_written = used.is_numeric or texts.str.contains(_WRITTEN).any()
+        if is_written and used not in past:
             past.add(used)
-            yield Proposal(Kind.NUMERIC, used)
+            yield Proposal(Kind.NUMERIC, used, sure)
+
+
+_CLOCK_WORDS = ("uhr", "am", "pm", "a.m.", "p.m.", "o'clock")
+_LONG_CODE_IN_GROUPS = 9
+
+
+def _may_be_grouped_codes(known: pl.Series, form: WrittenForm, fraction: bool) -> bool:
+    """Tell whether whole numbers in groups may be codes, as telephone numbers are: all are long, and of one length."""
+    if form.thousands is None or fraction:
+        return False
+    digits = known.str.replace_all(r"[^0-9]", "").str.len_bytes()
+    return bool(digits.min() == digits.max() and (digits >= _LONG_CODE_IN_GROUPS).all())
+
+
+_BESIDE = (
+    r"[0-9.,][\s\u00a0\u202f]*([^0-9.,\s][^0-9]*)$",
+    r"^([^0-9+\-.,]*?[^0-9+\-,\s])[\s\u00a0\u202f]*[+\-]?[.,]?[0-9]",
+)
+"""What stands behind and before a number."""
+_SIGNS = ((r"^\((.*)\)$", "$1"), (r"(.*[0-9.,])\s*-\s*$", "$1"), (r"^[+-]\s*", ""))
+
+
+def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
+    """Return what stands beside the numbers, in all or most texts, and whether before them."""
+    bare = sample
+    for pattern, plain in _SIGNS:
+        bare = bare.str.replace(pattern, plain)
+    for place, pattern in enumerate(_BESIDE):
+        counts = bare.str.extract(pattern).drop_nulls().value_counts(sort=True)
+        if len(counts) and counts["count"][0] >= share * len(sample):
+            unit = str(counts.row(0)[0])
+            # Letters without a blank before the digits are a part of a code.
+            if not (place and unit.isalpha() and unit not in _UNITS and bare.str.contains("[a-z][0-9]").any()):
+                return unit, bool(place)
+    return None, False
+
+
+def has_several_units(known: pl.Series) -> int:
+    """Count the units of a column of numbers, where they are two or more, some perhaps without one; else zero."""
+    sample = plain_signs(known.head(_SAMPLE))
+    parts = sample.str.extract_groups(
+        r"^([^0-9+\-.,]{0,4}?)\s*([+\-]?[0-9][0-9.,' ]*?)\s*([^0-9.,\s][^0-9]{0,9})?$"
+    ).struct.unnest()
+    if parts.to_series(1).has_nulls() or parts.to_series(1).n_unique() < _FEWEST_CODES:
+        return 0
+    units = parts.select(pl.concat_str(pl.nth(0).fill_null(""), pl.nth(2).fill_null(""))).to_series()
+    sure = units.is_in([*_UNITS, ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
+    count = units.n_unique()
+    return count if 2 <= count <= _FEWEST_ALIKE and sure else 0
 
 
 def _reads(texts: pl.Series, form: WrittenForm, share: float) -> bool:
@@ -351,13 +450,40 @@ def _used(known: pl.Series, form: WrittenForm) -> WrittenForm:
 
 
 def _dates(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
-    first = sample.head(_FIRST).to_list()
+    first, past = plain_days(sample.head(_FIRST)).to_list(), list[pl.Series]()
     for form in _DATES:
         date = date_form(form)
         if not any(date.fits(text) for text in first):
             continue
-        if all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
-            yield Proposal(Kind.DATE if date.has_day else Kind.NUMERIC, WrittenForm(dates=form))
+        if not all(_fits(date.read(texts).is_not_null(), share) for texts in (sample, known)):
+            continue
+        kind, read = Kind.DATE if date.has_day else Kind.NUMERIC, date.read(known)
+        if any(read.equals(other) for other in past) or (form in _MONTHS and known.n_unique() < _FEWEST_CODES):
+            continue
+        past.append(read)
+        late = date.has_day and _is_late(read)
+        centuries = (
+            [form.replace("yy", f"{century}yy") for century in ("19", "20")] if "<short>" in date.pattern else []
+        )
+        for each in (*centuries, form, *([form.replace("yyyy", "bbbb")] if late else [])):
+            sure = date.is_whole and not late and form != "yyyymmdd" and not (date.has_day and _is_early(read))
+            yield Proposal(kind, WrittenForm(dates=each), sure)
+
+
+def _is_early(days: pl.Series) -> bool:
+    """Tell whether a day is of a year in which nobody of a table lived; what looks like a day may be a number."""
+    return bool((days.dt.year() < _FIRST_DAY.year).any())
+
+
+def _is_late(days: pl.Series) -> bool:
+    return bool((days.dt.year() > _LAST_YEAR).any())
+
+
+def _spans(known: pl.Series, sample: pl.Series, share: float) -> Iterator[Proposal]:
+    for form in SPANS:
+        fits = all(_fits(date_form(form).read(texts).is_not_null(), share) for texts in (sample, known))
+        if fits and (form != "duration" or known.str.contains("(?i)^p|[0-9][^0-9]+[0-9]").any()):
+            yield Proposal(Kind.NUMERIC, WrittenForm(dates=form))
 
 
 _FEWEST_CODES = 10
@@ -379,24 +505,57 @@ _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 def question_of_text(
     name: str, parsed: Parsed, general: WrittenForm, mask: Callable[[NumberStyle], pl.Series]
-) -> InputError | None:
-    """Ask about a column of which no kind was declared.
+) -> InputError | Proposal | None:
+    """Say how a column is read of which no kind was declared, or ask where several ways are possible.
 
     `parsed`: as it was read without being told more. `general`: what was said about the whole file. `mask`: tells which
     records do not fit a way of reading; for the row of the first.
     """
     if parsed.kind is Kind.NUMERIC:
         is_plain = parsed.way == NumberStyle(Kind.NUMERIC) and general.decimal is None
-        return _thousands(name, general) if is_plain and grouped_thousands(parsed.known) else None
+        return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
+    if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_late(parsed.values.drop_nulls()):
+        return ask(name, [Proposal(Kind.DATE, WrittenForm(dates=form), False) for form in ("bbbb-mm-dd", "yyyy-mm-dd")])
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
     if parsed.known.head(_SAMPLE).str.contains(_DIGITS).all() and parsed.known.str.contains(_DIGITS).all():
         has_zeros = parsed.known.str.contains("^0[0-9]").any()
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
-        return ask(name, found, general)
+        return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
     stray = strays(parsed.known)
-    return None if stray is None else _about_strays(name, stray, mask(stray.way), general)
+    if stray is not None:
+        return _about_strays(name, stray, mask(stray.way))
+    several = has_several_units(parsed.known)
+    if several:
+        return InputError(
+            f"column {name!r} holds numbers with several units ({several} different ones); write all in one unit, or "
+            f"read it as text: --categorical {_quoted(name)}"
+        )
+    return _about_forms(name, parsed.known)
+
+
+def _about_forms(name: str, known: pl.Series) -> InputError | None:
+    """Ask about a column of days that are written in two or three forms, each of which reads in one way."""
+    usual, rest, forms = NumberStyle(Kind.DATE), known, list[str]()
+    while len(rest) and len(forms) < 3:
+        if usual.read(rest.head(1)).is_not_null().all():
+            form, way = "yyyy-mm-dd", usual
+        else:
+            read = [one for one in proposals(rest.head(1)) if one.kind is Kind.DATE and one.form.forms]
+            counts = [int(one.way.read(rest).is_not_null().sum()) for one in read]
+            if not counts or counts.count(max(counts)) > 1:
+                return None
+            best = read[counts.index(max(counts))]
+            form, way = best.form.forms[0], best.way
+        forms.append(form)
+        rest = rest.filter(way.read(rest).is_null())
+    if len(rest) or len(known) < _FEWEST_ALIKE or len(forms) < 2:
+        return None
+    return InputError(
+        f"every value of column {name!r} reads as a date, in {len(forms)} forms; declare them, in this order: "
+        f"{set_word('dates', json.dumps(forms), name)}; or read it as text: --categorical {_quoted(name)}"
+    )
 
 
 def question_of_codes(name: str, known: pl.Series) -> InputError | None:
@@ -447,33 +606,33 @@ def _read_as_days(known: pl.Series) -> bool:
     return bool(not days.has_nulls() and ((days >= _FIRST_DAY) & (days < _LAST_DAY)).all())
 
 
-def ask(name: str, found: Sequence[Proposal], general: WrittenForm) -> InputError:
+def ask(name: str, found: Sequence[Proposal]) -> InputError:
     """Write the question for a column that reads as numbers or dates throughout: what to declare.
 
-    `found`: one proposal, or several of which only the steward knows the right one. `general`: what was said about the
-    whole file: where that is not true of this column, the column alone is named.
+    `found`: one proposal that is not sure, or several of which only the steward knows the right one.
     """
     kinds = " or ".join(dict.fromkeys(_what(proposal) for proposal in found))
-    options = [option_words(name, proposal.form, general) for proposal in found]
+    options = list(dict.fromkeys(option_words(name, proposal) for proposal in found))
     sentence = f"every value of column {name!r} reads as a {kinds}"
-    if len(found) == 1:
-        advice = f"; declare it: {options[0]} ({policy_words(name, found[0].form, general)})"
+    if len(options) == 1:
+        advice = f"; declare it: {options[0]}"
     else:
-        forms = " and ".join(_spelled(proposal.form) for proposal in found)
+        forms = ", ".join(dict.fromkeys(_spelled(proposal.form) for proposal in found))
         advice = f", as {forms}, and only you know which: {' or '.join(options)}"
     return InputError(f"{sentence}{advice}; or read it as text: --categorical {_quoted(name)}")
 
 
-def option_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
-    """Write what to declare as options of the command line."""
-    numbers, dates = (name if is_needed else None for is_needed in (general.is_numeric, general.forms))
-    is_needed = (
-        ("decimal", form.decimal, numbers),
-        ("thousands", form.thousands, numbers),
-        ("dates", next(iter(form.forms), None), dates),
-        ("unit", form.unit, name),
+def option_words(name: str, proposal: Proposal) -> str:
+    """Write what to declare as options of the command line; a unit that nobody knows is found by itself."""
+    form = proposal.form
+    needed = (
+        ("decimal", form.decimal),
+        ("thousands", form.thousands),
+        ("dates", next(iter(form.forms), None)),
+        ("unit", form.unit if form.unit in _UNITS else None),
     )
-    return " ".join(set_word(key, value, column) for key, value, column in is_needed if value)
+    words = [set_word(key, value, name) for key, value in needed if value]
+    return " ".join(words) or set_word("kind", str(proposal.kind), name)
 
 
 def set_word(key: str, value: str, column: str | None = None) -> str:
@@ -484,23 +643,11 @@ def set_word(key: str, value: str, column: str | None = None) -> str:
     return f"--set {_quoted(f'{place}.{key}={shown}')}"
 
 
-def policy_words(name: str, form: WrittenForm, general: WrittenForm) -> str:
-    """Write what to declare as a policy does."""
-    of_column = general.is_numeric if form.is_numeric else bool(general.forms)
-    settings = {"decimal": form.decimal, "thousands": form.thousands, "dates": next(iter(form.forms), None)}
-    words = [f'{key} = "{value}"' for key, value in settings.items() if value]
-    place = f"of column {name!r}" if of_column or form.unit else "in [source]"
-    if form.unit:
-        words.append(f'unit = "{form.unit}"')
-    return f"in a policy {' and '.join(words)} {place}"
-
-
-def _thousands(name: str, general: WrittenForm) -> InputError:
-    column = name if general.is_numeric else None
+def _thousands(name: str) -> InputError:
     return InputError(
         f"column {name!r} holds numbers in which every point has three digits behind it; say what points are: marks "
-        f"between thousands ({set_word('thousands', '.', column)}) or before fractions "
-        f"({set_word('decimal', '.', column)})"
+        f"between thousands ({set_word('thousands', '.', name)}) or before fractions "
+        f"({set_word('decimal', '.', name)})"
     )
 
 
@@ -511,11 +658,11 @@ def _about_zeros(name: str) -> InputError:
     )
 
 
-def _about_strays(name: str, stray: Proposal, strange: pl.Series, general: WrittenForm) -> InputError:
+def _about_strays(name: str, stray: Proposal, strange: pl.Series) -> InputError:
     count, row = int(strange.sum()), int(strange.arg_max() or 0) + 1
-    written = f" (as {option_words(name, stray.form, general)} reads it)" if stray.form != PLAIN else ""
+    names = " (if it is a second row of names, or of units, delete it)" if (count, row) == (1, 1) else ""
     return InputError(
-        f"column {name!r} holds a {_what(stray)}{written} in all records but {count:,}, first in row {row}; correct "
+        f"column {name!r} holds a {_what(stray)} in all records but {count:,}, first in row {row}{names}; correct "
         f"them, give their text with --set source.missing=TEXT, make such texts missing values "
         f"({set_word('strays', 'missing', name)}), or keep all as text: --categorical {_quoted(name)}"
     )
@@ -530,8 +677,10 @@ def _what(proposal: Proposal) -> str:
 def _spelled(form: WrittenForm) -> str:
     if form.forms:
         return form.forms[0]
-    settings = {"decimal": form.decimal, "thousands": form.thousands, "unit": form.unit}
-    return "numbers with " + ", ".join(f"{what} {value!r}" for what, value in settings.items() if value)
+    unit = form.unit if form.unit in _UNITS else None
+    settings = {"decimal": form.decimal, "thousands": form.thousands, "unit": unit}
+    words = ", ".join(f"{what} {value!r}" for what, value in settings.items() if value)
+    return f"numbers with {words}" if words else "numbers with a unit" if form.unit else "numbers"
 
 
 def _one_length(texts: pl.Series) -> int | None:
@@ -622,8 +771,19 @@ def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReadin
     ``InputError``: counting the values that are not of the declared kind, with the row of the first; or saying what to
     declare.
     """
+    if attribute.missing:
+        reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)
-    return typed._replace(values=_canonical(typed.values)) if typed.values.dtype.is_float() else typed
+    values = _canonical(typed.values) if typed.values.dtype.is_float() else typed.values
+    return typed._replace(values=_without_marks(values, attribute.missing) if attribute.missing else values)
+
+
+def _without_marks(values: pl.Series, marks: Sequence[str]) -> pl.Series:
+    """Count numbers as missing that are written as a mark, however a typed source or a file writes them."""
+    if not values.dtype.is_numeric():
+        return values
+    numbers = pl.Series(marks, dtype=pl.String).cast(pl.Float64, strict=False).drop_nulls()
+    return values.set(values.cast(pl.Float64).is_in(numbers.to_list()).fill_null(False), None)
 
 
 def _canonical(values: pl.Series) -> pl.Series:
@@ -632,6 +792,7 @@ def _canonical(values: pl.Series) -> pl.Series:
 
 
 def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
+    column = _plain(column)
     refuse_nested(column)
     kind = _declared_kind(attribute)
     if is_text(column):
@@ -657,8 +818,21 @@ def _typed(column: pl.Series, attribute: Attribute, reading: ValueReading) -> Ty
     return _parsed(_as_text(plain), kind, attribute, reading)
 
 
+def _plain(column: pl.Series) -> pl.Series:
+    """Return spans of time as their seconds, and bytes that are text as text."""
+    if column.dtype == pl.Duration:
+        seconds = column.dt.total_microseconds() / 1e6
+        return seconds.cast(pl.Int64) if (seconds == seconds.round()).all() else seconds
+    if column.dtype == pl.Binary:
+        try:
+            return column.cast(pl.String)
+        except pl.exceptions.PolarsError:
+            return column
+    return column
+
+
 def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueReading) -> TypedColumn:
-    """Read text of a source that has types: as text, which it was made, unless it has a form that was declared."""
+    """Read text of a source that has types: as text, which it was made, unless it has a form of numbers or dates."""
     typed = _parsed(column, Kind.CATEGORICAL, replace(attribute, strays=None), reading)
     if not reading.asks or attribute.hierarchy is not None:
         return typed
@@ -668,9 +842,21 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
     if form != PLAIN and way_of(known, form) not in (way_of(known, PLAIN), NumberStyle(Kind.CATEGORICAL)):
         return _parsed(column, None, attribute, reading)
     found = [] if NumberStyle(Kind.DATE).read(known.head(1)).is_not_null().any() else proposals(known)
+    if len(found) == 1 and found[0].sure:
+        return _proposed(column, found[0], reading)
     if found:
-        raise ask(column.name, found, reading.form)
+        raise ask(column.name, found)
     return typed
+
+
+def _proposed(column: pl.Series, proposal: Proposal, reading: ValueReading) -> TypedColumn:
+    """Read a column in the only way in which all of it reads, and say so."""
+    parsed = parse_texts(column, None, reading.missing, strip=reading.strip, way=proposal.way)
+    remarks = _remarks(column.name, parsed, 0)
+    if not remarks:
+        words = _spelled(proposal.form)
+        remarks = (f"Column {column.name!r}: every value was read as a {_what(proposal)}, written as {words}.",)
+    return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
 def _declared_kind(attribute: Attribute) -> Kind | None:
@@ -687,13 +873,21 @@ def _declared_kind(attribute: Attribute) -> Kind | None:
 
 def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading: ValueReading) -> TypedColumn:
     form = attribute.form.over(reading.form)
+    column = _unwrapped(column) if reading.asks else column
     parsed = parse_texts(column, kind, reading.missing, strip=reading.strip, form=form)
     strangers = int(parsed.strangers.sum())
     if strangers and form.strays is None:
-        raise _refused(column.name, parsed, reading.form)
+        found = [
+            one for one in proposals(parsed.known) if one.kind is parsed.kind and _agrees(one.form, attribute.form)
+        ]
+        if len(found) == 1 and reading.asks:
+            return _proposed(column, found[0], reading)
+        raise _refused(column.name, parsed, found)
     if _merges_codes(parsed):
         raise _too_long(column.name)
     question = None if kind is not None or form.strays else _question(column, parsed, attribute, reading)
+    if isinstance(question, Proposal):
+        return _proposed(column, question, reading)
     if question is not None:
         raise question
     remarks = _remarks(column.name, parsed, strangers)
@@ -702,7 +896,32 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
-def _question(column: pl.Series, parsed: Parsed, attribute: Attribute, reading: ValueReading) -> InputError | None:
+_WRAPPED = (r'^="(.*)"$', r"^'([0-9].*)$")
+"""Codes as spreadsheets are told to keep them: as a formula, or behind an apostrophe."""
+
+
+def _unwrapped(column: pl.Series) -> pl.Series:
+    """Take codes out of what keeps a spreadsheet from counting with them."""
+    first = column.drop_nulls().head(1).cast(pl.String)
+    for pattern in _WRAPPED:
+        if first.str.contains(pattern).any():
+            texts = column.cast(pl.String)
+            if texts.filter(texts != "").str.contains(pattern).all():
+                return texts.str.replace(pattern, "$1").cast(private_categorical())
+    return column
+
+
+def _agrees(form: WrittenForm, said: WrittenForm) -> bool:
+    """Tell whether a form is as far as was said what was said."""
+    pairs = ((form.decimal, said.decimal), (form.thousands, said.thousands), (form.unit, said.unit))
+    return all(wanted is None or found is None or found == wanted for found, wanted in pairs) and (
+        not said.forms or form.forms[:1] == said.forms[:1]
+    )
+
+
+def _question(
+    column: pl.Series, parsed: Parsed, attribute: Attribute, reading: ValueReading
+) -> InputError | Proposal | None:
     """Ask about a column of which nothing was declared, unless its hierarchy says what its values are."""
     if not reading.asks or attribute.hierarchy is not None:
         return None
@@ -738,11 +957,10 @@ def _remarks(name: str, parsed: Parsed, strangers: int) -> tuple[str, ...]:
     return tuple(remarks)
 
 
-def _refused(name: str, parsed: Parsed, general: WrittenForm) -> InputError:
+def _refused(name: str, parsed: Parsed, found: Sequence[Proposal]) -> InputError:
     """Count the records that are not of the declared kind; where all are, written otherwise, say what to declare."""
-    found = [one for one in proposals(parsed.known) if one.kind is parsed.kind]
     if found:
-        return ask(name, found, general)
+        return ask(name, found)
     return strange_values(name, parsed, int(parsed.strangers.sum()), int(parsed.strangers.arg_max() or 0) + 1)
 
 

@@ -99,10 +99,13 @@ def checked_header(names: Sequence[str], schema: Schema, given: Collection[str] 
     wanted = schema.roles.keys()
     found = wanted & set(names)
     nearest = nearest_names(sorted(wanted - found), [name for name in names if name not in found])
-    is_certain = len(found) + len(nearest) > max(1, len(wanted) / 2) or (
+    # A name that differs in more than case and signs may be a cell of a record.
+    same = {name: other for name, other in nearest.items() if _plain(name) == _plain(other)}
+    is_certain = len(found) + len(same) > max(1, len(wanted) / 2) or (
         # One name that is written otherwise, among names and not among the values of a record.
-        len(wanted) == len(nearest) == 1 and not any(map(_is_a_value, names))
+        len(wanted) == len(same) == 1 and not any(map(_is_a_value, names))
     )
+    nearest = nearest if is_certain else same
     header = Header(
         tuple(names), frozenset(names) if is_certain else frozenset((*wanted, *given, *nearest.values())), nearest
     )
@@ -148,7 +151,8 @@ def _nothing_found(header: Header, missing: Sequence[str]) -> str:
         return f"{nothing}: {header.missing(missing)}; available are {header.listed(range(len(header.names)))}"
     return (
         f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
-        "file without one needs header=False, on the command line --set source.header=false)"
+        "file without one needs header=False and columns, on the command line --set source.header=false --set "
+        "source.columns=NAMES)"
     )
 
 

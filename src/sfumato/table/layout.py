@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
+from typing import Literal
 
 from sfumato.errors import InputError, SfumatoError, raise_all, raise_together
-from sfumato.table.databases.address import is_database
 from sfumato.table.sources.protocol import CsvFormat, Place
 from sfumato.table.written_forms import WrittenForm
 
@@ -39,6 +39,11 @@ class Reading:
         first row, such as ``"B3:H500"``, ``"B3:H"`` (as far down as there is something) or ``"B3"``.
     codes
         Columns of an SPSS, Stata or SAS file that are read as codes, though the file has labels for them.
+    header_line, footer_lines
+        The line of a CSV file that names the columns, from 1, and how many lines below the records are left out, blank
+        ones not counted. None looks for titles above the names, and asks about what looks like a footer.
+    hidden
+        What becomes of rows and columns that a workbook hides: ``"keep"`` or ``"drop"``; None asks.
 
     Raises
     ------
@@ -67,11 +72,14 @@ class Reading:
     sheet: str | None = None
     range: str | None = None
     codes: Sequence[str] = ()
+    header_line: int | None = None
+    footer_lines: int | None = None
+    hidden: Literal["keep", "drop"] | None = None
 
     def __post_init__(self) -> None:
         """Settle lists as tuples, and check every setting."""
         errors: list[SfumatoError] = []
-        for check in (self.layout, self.form, self._place, self.tokens):
+        for check in (self.layout, self.form, self.place, self.tokens):
             try:
                 check()
             except SfumatoError as error:
@@ -85,7 +93,17 @@ class Reading:
     def layout(self) -> CsvFormat:
         """Return the layout of a text file; columns in which blanks are dropped are no part of it."""
         everywhere = False if isinstance(self.strip, (list, tuple)) else self.strip
-        return CsvFormat(self.separator, self.encoding, self.quote, self.header, self.columns, everywhere)
+        return CsvFormat(
+            self.separator,
+            self.encoding,
+            self.quote,
+            self.header,
+            self.columns,
+            everywhere,
+            self.header_line,
+            self.footer_lines,
+            foreign=True,
+        )
 
     def form(self) -> WrittenForm:
         """Return how numbers and dates are written."""
@@ -95,14 +113,9 @@ class Reading:
         """Return the texts that stand for a missing value."""
         return missing_texts(self.missing)
 
-    def place(self, source: object) -> Place:
-        """Return where a table lies inside of a source, raising InputError where the source has no inside."""
-        if (self.table is not None or self.query is not None) and not is_database(source):
-            raise InputError("table and query say what is read of a database, and the source is none; leave them out")
-        return self._place()
-
-    def _place(self) -> Place:
-        return Place(self.sheet, self.range, tuple(self.codes), self.table, self.query)
+    def place(self) -> Place:
+        """Return where a table lies inside of a source."""
+        return Place(self.sheet, self.range, tuple(self.codes), self.table, self.query, self.hidden)
 
     def changed(self) -> list[str]:
         """Return the names of the settings that are not as they are by default."""

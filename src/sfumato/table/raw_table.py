@@ -116,6 +116,11 @@ class RawTable:
         return found
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a steward should hear of how the file was read, as far as it was."""
+        return tuple(getattr(self._opened, "remarks", ()))
+
+    @property
     def reads_roles_alone(self) -> bool:
         """Whether columns to which nobody gave a role are never read, as of a database."""
         return bool(getattr(self._opened, "reads_roles_alone", False))
@@ -179,9 +184,13 @@ class RawTable:
         InputError
             When there is no such column, or its values are not of the declared kind.
         """
-        # A preview asks nothing; giving roles does.
-        reading = replace(self._values.of(name), asks=False)
-        read = typed_column(self._column(name), None if kind is None else Kind(kind), reading)
+        column, reading = self._column(name), self._values.of(name)
+        wanted = None if kind is None else Kind(kind)
+        try:
+            read = typed_column(column, wanted, reading)
+        except InputError:
+            # A preview asks nothing; giving roles does.
+            read = typed_column(column, wanted, replace(reading, asks=False))
         return read.values.alias(name), read.kind
 
     def with_schema(self, schema: Schema) -> Table:

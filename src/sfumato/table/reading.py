@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -109,12 +108,11 @@ def read_table(
     """
     if isinstance(schema, ReadingPolicy):
         _refuse_two_layouts([*former, *([] if reading is None else reading.changed())])
-        meant = Reading(**reading_of(schema, source))
+        meant = Reading(**schema.reading())
         return read_table(source, schema.to_schema(), reading=meant, progress=progress)
     with named_source(source, former.get("table") if reading is None else reading.table) as label:
         _refuse_no_schema(schema)
         how = reading_of_call("read_table", reading, former)
-        how.place(source)
 
         def work(tell: Progress) -> Table:
             tell("opening", 0, 2)
@@ -131,7 +129,7 @@ def open_table_as(source: object, reading: Reading) -> tuple[TableSource, ValueR
     """Open a source, and say how its values are read; see :func:`read_table`."""
     layout, strip = reading.layout(), reading.strip
     somewhere = strip if isinstance(strip, (list, tuple)) else ()
-    opened = open_source(source, layout, reading.place(source))
+    opened = open_source(source, layout, reading.place())
     return opened, ValueReading(reading.tokens(), layout.strip, opened.is_text, somewhere, reading.form(), asks=True)
 
 
@@ -161,12 +159,6 @@ def read_written(source: object, schema: Schema) -> Table:
         opened = open_source(source, CsvFormat(strip=False))
         header_row = checked_header(opened.names, schema)
         return _table(opened, header_row, schema, ValueReading(missing_texts(""), False, opened.is_text), label)
-
-
-def reading_of(policy: ReadingPolicy, source: object) -> dict[str, Any]:
-    """Return how a policy reads one source: which table of a database is nothing to a file."""
-    of_databases = () if is_database(source) else ("table", "query")
-    return {name: value for name, value in policy.reading().items() if name not in of_databases}
 
 
 @contextmanager
@@ -264,7 +256,7 @@ def _table(
         wished_l,
         from_text & {*kinds},
         keyless,
-        remarks,
+        (*getattr(source, "remarks", ()), *remarks),
         assignment.passing,
         orders,
         getattr(source, "value_codes", {}),
@@ -314,7 +306,7 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
     with everything that is wrong: columns that are not there, values of another kind.
     """
     attributes = {
-        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy)
+        name: Attribute(kind=table.kinds[name], hierarchy=attribute.hierarchy, missing=attribute.missing)
         for name, attribute in table.schema.quasi_identifying.items()
     }
     try:
@@ -322,22 +314,9 @@ def read_population(source: object, table: Table, reading: Mapping[str, Any] = M
             missing = [name for name in attributes if name not in source.frame.columns]
             raise_all(InputError, [f"column {name!r} is not in it; give it a role" for name in missing])
             source = columns_of(source.frame, list(attributes))
-        refuse_unending(source)
         return read_table(source, Schema(quasi_identifying=attributes, others="drop"), reading=Reading(**reading))
     except SfumatoError as error:
         raise population_problems(error) from None
-
-
-def refuse_unending(source: object) -> None:
-    """Raise InputError for a path that is a device, a pipe or a socket: these may never end."""
-    if not isinstance(source, (str, os.PathLike)) or is_database(source):
-        return
-    try:
-        mode = os.stat(source).st_mode
-    except (OSError, ValueError):
-        return
-    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise InputError("it is a pipe, a device or a socket; save its content to a file, and name that")
 
 
 class PopulationError(InputError):

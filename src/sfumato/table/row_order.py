@@ -16,7 +16,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from sfumato.hashing import GOLDEN, hashed
+from sfumato.randomness import GOLDEN, hashed
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.table import Table
 

@@ -64,6 +64,8 @@ class Attribute:
         How the values are written where they come as text: ``decimal=","``, ``thousands="."``, ``unit="€"``,
         ``dates="dd.mm.yyyy"`` (or several forms); ``strays="missing"`` makes every text that is no number or date a
         missing value. See :class:`~sfumato.table.written_forms.WrittenForm`.
+    missing
+        Values that stand for a missing one in this column, as text, such as ``["999"]``.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class Attribute:
     unit: str | None = None
     dates: str | tuple[str, ...] | None = None
     strays: Strays | None = None
+    missing: Sequence[str] | None = field(default=None, repr=False)  # as with the answers of a schema
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -105,6 +108,9 @@ class Attribute:
             else:
                 problems.extend(_domain_problems(self))
         problems.extend(_form_problems(self))
+        if self.missing is not None:
+            listed = [self.missing] if isinstance(self.missing, str) else self.missing
+            object.__setattr__(self, "missing", _names(listed, "missing", problems, "texts"))
         raise_all(SchemaError, problems)
 
     @property
@@ -188,6 +194,10 @@ class Schema:
     publish
         Columns that somebody has looked at, and that are published although they look as if they identified people.
         Those of them that have no other role are insensitive.
+    accept
+        Findings that somebody has answered, such as ``{"spellings:disease": "they are two diseases"}``: a finding and a
+        column, and why it may be published so; a list gives no reasons. All others that are severe then stop a release.
+        None is the way of the last version: they are told, and stop nothing.
 
     Raises
     ------
@@ -205,6 +215,7 @@ class Schema:
     wished_l: str | None = None
     publish: tuple[str, ...] = ()
     key_form: str | None = None
+    accept: Mapping[str, str] | None = field(default=None, repr=False)  # stored comparisons know a schema by its repr
 
     def __init__(
         self,
@@ -219,6 +230,7 @@ class Schema:
         wished_l: str | None = None,
         publish: Sequence[str] = (),
         key_form: str | None = None,
+        accept: Mapping[str, str] | Sequence[str] | None = None,
     ) -> None:
         problems: list[str] = []
         quasi = _attributes(quasi_identifying, "quasi_identifying", problems)
@@ -236,6 +248,7 @@ class Schema:
             ("wished_l", wished_l),
             ("publish", _names(publish, "publish", problems)),
             ("key_form", key_form),
+            ("accept", _answers(accept, problems)),
         ):
             object.__setattr__(self, name, value)
         if others not in ("error", "drop", "keep"):
@@ -279,6 +292,11 @@ class Schema:
             **dict.fromkeys(self.insensitive, Role.INSENSITIVE),
         }
 
+    def answers(self, finding: str, name: str) -> bool:
+        """Tell whether somebody has said that what was found in a column may stay so."""
+        looks = finding in ("identifier", "free-text") and name in self.publish
+        return looks or f"{finding}:{name}" in (self.accept or {})
+
     def _without_role(self) -> Iterable[str]:
         """Return the columns that are only said to be published."""
         roles = self.roles
@@ -312,12 +330,23 @@ class Schema:
         ]
 
 
-def _names(names: object, what: str, problems: list[str]) -> tuple[str, ...]:
+def _names(names: object, what: str, problems: list[str], of: str = "column names") -> tuple[str, ...]:
     listed = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (None,)
     if not all(isinstance(name, str) for name in listed):
-        problems.append(f"{what} must be a list of column names")
+        problems.append(f"{what} must be a list of {of}")
         return ()
     return listed
+
+
+def _answers(given: object, problems: list[str]) -> dict[str, str] | None:
+    """Return the reason of each answer, empty where a list gives none; None where nobody was asked."""
+    if given is None:
+        return None
+    reasons = dict(given) if isinstance(given, Mapping) else dict.fromkeys(_names(given, "accept", problems), "")
+    if not all(isinstance(key, str) and all(key.partition(":")) for key in reasons):
+        problems.append("accept must name findings and columns, such as identifier:name")
+        return {}
+    return {key: str(reason) for key, reason in reasons.items()}
 
 
 def _person_key(given: object, problems: list[str]) -> PersonKey:

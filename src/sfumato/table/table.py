@@ -115,6 +115,15 @@ class Table:
         """Return the values of a column, and which of them each record has."""
         return distinct_of(self.frame[name])
 
+    def counted(self, name: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Return the values of a column, rising, and how many records have each. Cost O(n)."""
+        distinct = self.distinct(name)
+        return distinct.values, distinct.counts
+
+    def unchanged(self, name: str) -> pl.Series:
+        """Return an insensitive column."""
+        return self.frame[name]
+
     def look(self, name: str) -> Look:
         """Return what a column looks like, by its name and its distinct values. Cost O(n) once, O(d) for categories."""
         if name not in self._looks:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
@@ -176,14 +177,18 @@ class Workbook:
         return texts
 
 
+class OtherWorkbook(InputError):
+    """A workbook that is not of Excel's usual form: its cells are read, but nothing else is known of it."""
+
+
 def open_workbook(path: Path) -> Workbook:
     """Read which sheets a workbook has; ``InputError`` when it is none, is damaged, or unpacks to a lot more."""
     with damage_told(), zipfile.ZipFile(path) as archive:
         names = {name.lower(): name for name in archive.namelist()}
         if "xl/workbook.bin" in names:
-            raise InputError("this is a binary workbook (.xlsb); save it as .xlsx")
+            raise OtherWorkbook("this is a binary workbook (.xlsb); save it as .xlsx")
         if "mimetype" in names and b"opendocument" in archive.read(names["mimetype"])[:99]:
-            raise InputError("this is an OpenDocument file; save its table as .xlsx or CSV")
+            raise OtherWorkbook("this is an OpenDocument file; save its table as .xlsx or CSV")
         if "xl/workbook.xml" not in names:
             raise InputError("this is a zip archive; unpack it, and give the path of the table in it")
         unpacked, limit = sum(part.file_size for part in archive.infolist()), unpack_limit(path.stat().st_size)
@@ -304,6 +309,9 @@ class Signs:
     # by column: how many numbers are filled up with zeros to how many digits
     padded: dict[int, dict[int, int]] = field(default_factory=dict)
     merged: list[str] = field(default_factory=list)  # groups of merged cells that meet the range
+    # rows and columns that are hidden, also by a filter
+    hidden_rows: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
 
 
 def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
@@ -322,12 +330,27 @@ def find_signs(book: Workbook, sheet: Sheet, cells: CellRange) -> Signs:
             # A formula may well result in the empty text.
             tags = (tag for tag in _tags(_UNCALCULATED, block) if b't="str"' not in tag)
             _count(signs.uncalculated, tags, cells)
+        if b'hidden="' in block:
+            _note_hidden(signs, block, cells)
         if b"mergeCell" in block:
             found = (text.decode() for text in _MERGED.findall(block))
             signs.merged += [text for text in found if cells.meets(CellRange.of(text))]
         for digits, style in styles:
             _count_padded(signs.padded, digits, _tags(style, block), cells)
     return signs
+
+
+_HIDDEN = re.compile(rb'<(?:\w+:)?(row|col)\b[^>]*\bhidden="(?:1|true)"[^>]*>')
+_NUMBER = re.compile(rb'\b(r|min|max)="([0-9]+)"')
+
+
+def _note_hidden(signs: Signs, block: bytes, cells: CellRange) -> None:
+    for match in _HIDDEN.finditer(block):
+        numbers = {name: int(number) - 1 for name, number in _NUMBER.findall(match[0])}
+        if match[1] == b"col":
+            signs.hidden_columns |= {*range(numbers.get(b"min", 0), min(numbers.get(b"max", 0), _MOST_COLUMNS) + 1)}
+        elif cells.has(cells.left, numbers.get(b"r", -1)):
+            signs.hidden_rows.add(numbers[b"r"])
 
 
 def _end_of_formula(block: bytes) -> bytes:
@@ -482,6 +505,7 @@ class WorkbookSource:
     cells: CellRange  # of the records, without the names; the last column and row may be open
     columns: dict[str, int]  # where each named column stands in the sheet
     names: tuple[str, ...]
+    hidden: str | None = None  # what becomes of hidden rows and columns
 
     is_text = True
     """Numbers may be stored as text."""
@@ -497,8 +521,9 @@ class WorkbookSource:
             announce(f"reading sheet {self.sheet.name!r} takes about {seconds:.0f} seconds")
         with ThreadPoolExecutor(1, thread_name_prefix="sfumato") as pool:
             looking = pool.submit(find_signs, self.book, self.sheet, self._with_names())
-            frame = self._load()
+            frame = self._load(looking.result().hidden_rows if self.hidden == "drop" else set())
             signs = looking.result()
+        raise_all(InputError, self._hidden(signs, names))
         raise_all(InputError, self._merged(signs))
         raise_all(InputError, self._nameless(frame))
         empty = pl.Series([], dtype=pl.Null).extend_constant(None, max(map(len, frame.values()), default=0))
@@ -515,8 +540,8 @@ class WorkbookSource:
         top = max(0, (self.cells.top or 0) - 1)
         return replace(self.cells, top=top, right=max(self.columns.values()) if self.columns else self.cells.right)
 
-    def _load(self) -> dict[int, pl.Series]:
-        """Return the columns by their place in the sheet, without rows in which nothing stands."""
+    def _load(self, dropped: set[int]) -> dict[int, pl.Series]:
+        """Return the columns by their place in the sheet, without rows in which nothing stands, and some others."""
         reader = library("fastexcel", extra="excel", what="Excel workbooks")
         logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)
         top, bottom = self.cells.top or 0, self.cells.bottom
@@ -534,8 +559,22 @@ class WorkbookSource:
             filled = kept.select(pl.sum_horizontal(pl.all().is_not_null())).to_series()
             if bottom is None:
                 raise_all(InputError, _below(filled, kept.width, top))
-            kept = kept.filter(filled > 0)
+            shown = ~pl.int_range(top, top + kept.height, eager=True).is_in(list(dropped))
+            kept = kept.filter((filled > 0) & shown)
         return {int(column.name): column for column in kept}
+
+    def _hidden(self, signs: Signs, names: Sequence[str]) -> list[str]:
+        """Ask about rows and columns that nobody sees."""
+        columns = [name for name in names if self.columns[name] in signs.hidden_columns]
+        if self.hidden is not None or not (columns or signs.hidden_rows):
+            return []
+        what = " and ".join(
+            counted(count, noun) for count, noun in ((len(signs.hidden_rows), "row"), (len(columns), "column")) if count
+        )
+        return [
+            f"sheet {self.sheet.name!r} hides {what} of the table; publish them all the same: "
+            "--set source.hidden=keep, or leave them out: --set source.hidden=drop"
+        ]
 
     def _merged(self, signs: Signs) -> list[str]:
         if not signs.merged:
@@ -591,7 +630,13 @@ def open_sheet(given: Given) -> TableSource:
 
     Raises ``InputError`` when there is no such sheet, when it is not said which, or when no row of names can be told.
     """
-    book = open_workbook(given.file)
+    try:
+        book = open_workbook(given.file)
+    except OtherWorkbook as other:
+        try:
+            return open_other_sheet(given)
+        except InputError as error:
+            raise InputError(f"{other}: {error}") from None
     sheet = _sheet_of(book, given.place.sheet)
     range_of_cells = CellRange() if given.place.range is None else CellRange.of(given.place.range)
     rows = [
@@ -604,11 +649,90 @@ def open_sheet(given: Given) -> TableSource:
     if not given.layout.header:
         return _without_names(book, sheet, range_of_cells, rows, given.layout.columns or ())
     first = rows[0] if range_of_cells.top in (None, rows[0].number) else Row(range_of_cells.top, {})
-    _refuse_title(book, sheet, range_of_cells, first, rows)
+    first = _without_title(first, rows) if range_of_cells.top is None else first
+    below = [row for row in rows if row.number >= first.number]
+    left = _index(first, below) if given.place.range is None else None
+    if left is None:
+        _refuse_title(book, sheet, range_of_cells, first, below)
     columns = {column: name for column, name in sorted(first.cells.items()) if name}
+    if given.place.hidden == "drop":
+        unseen = find_signs(book, sheet, range_of_cells).hidden_columns
+        columns = {column: name for column, name in columns.items() if column not in unseen}
     places = {name: column for column, name in columns.items()}
-    cells = replace(range_of_cells, top=first.number + 1)
-    return WorkbookSource(book, sheet, cells, places, tuple(columns.values()))
+    cells = replace(range_of_cells, top=first.number + 1, left=range_of_cells.left if left is None else left + 1)
+    return WorkbookSource(book, sheet, cells, places, tuple(columns.values()), given.place.hidden)
+
+
+def _without_title(first: Row, rows: Sequence[Row]) -> Row:
+    """Return the row of the names, where a title of one cell stands above it, and the row below holds numbers."""
+    for row, below in pairwise(rows):
+        if len(row.cells) > 1:
+            plain = row.cells and not any(map(_looks_like_a_number, row.cells.values()))
+            is_named = (
+                plain and any(map(_looks_like_a_number, below.cells.values())) and len(below.cells) >= len(row.cells)
+            )
+            return row if is_named else first
+    return first
+
+
+def _looks_like_a_number(text: str) -> bool:
+    return text[:1].isdigit() or text[1:2].isdigit()
+
+
+def _index(first: Row, rows: Sequence[Row]) -> int | None:
+    """Return the first column where it alone has no name, as the numbers of rows have none."""
+    nameless = {column for row in rows for column in row.cells} - first.cells.keys()
+    leftmost = min((column for row in rows for column in row.cells), default=0)
+    return leftmost if nameless == {leftmost} and len(first.cells) > 1 else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellTexts:
+    """The cells of a sheet as texts: of workbooks of which nothing else is known."""
+
+    frame: pl.DataFrame
+
+    is_text = True
+    """Numbers and dates are written out."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Return columns."""
+        return as_categories_where_few([self.frame.get_column(name) for name in names])
+
+
+def open_other_sheet(given: Given) -> TableSource:
+    """Open a workbook of OpenDocument, of the old or the binary Excel; ``InputError`` where it cannot be read so."""
+    reader = library("fastexcel", extra="excel", what="workbooks")
+    logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)
+    try:
+        book = reader.read_excel(given.file)
+        sheet = given.place.sheet or book.sheet_names[0]
+        if len(book.sheet_names) > 1 and given.place.sheet is None:
+            listed = ", ".join(map(repr, book.sheet_names))
+            raise InputError(f"it has several sheets; say which is meant with --set source.sheet=NAME: {listed}")
+        texts = book.load_sheet(sheet, header_row=None, dtypes="string").to_polars()
+    except (reader.FastExcelError, IndexError):
+        raise InputError("it is damaged, or has no such sheet") from None
+    said = CellRange() if given.place.range is None else CellRange.of(given.place.range)
+    last = None if said.bottom is None else said.bottom - (said.top or 0) + 1
+    texts = texts[:, said.left : None if said.right is None else said.right + 1].slice(said.top or 0, last)
+    rows = [
+        Row(number, {column: text for column, text in enumerate(cells) if text})
+        for number, cells in enumerate(texts.head(_ROWS_LOOKED_AT).iter_rows())
+    ]
+    filled = [row for row in rows if row.cells]
+    if not filled:
+        raise InputError("there is nothing in the sheet, or in its range; name another with sheet and range")
+    first = _without_title(filled[0], filled) if said.top is None else filled[0]
+    index = _index(first, filled)
+    texts = texts.slice(first.number + 1).filter(pl.any_horizontal(pl.all().is_not_null()))
+    kept = [column for column in range(texts.width) if column in first.cells and column != index]
+    return CellTexts(pl.DataFrame([texts.to_series(column).alias(first.cells[column]) for column in kept]))
 
 
 def _sheet_of(book: Workbook, name: str | None) -> Sheet:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 
@@ -16,7 +18,7 @@ from sfumato.errors import InputError, raise_all
 # Dates, timestamps and times as people write them: ``dd.mm.yyyy``, ``mm/dd/yyyy hh:mm``, ``hh:mm:ss``.
 
 
-_TOKEN = re.compile(r"[0-9]{2}yy(?!yy)|yyyy|yy|mon|mm|dd|hh:mm:ss|hh:mm| ?am| ?z|t(?=hh)|[./\-, ]+")
+_TOKEN = re.compile(r"[0-9]{2}yy(?!yy)|yyyy|bbbb|yy|mon|mm|dd|hh:mm:ss|hh:mm| ?am| ?z|t(?=hh)|[./\-, ]+")
 _LETTERS = re.compile(r"[a-z]")
 _CLOCKS = {
     "hh:mm": r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})",
@@ -24,21 +26,84 @@ _CLOCKS = {
 }
 _HALF = r" ?(?P<half>[ap])\.?m\.?"
 _ZONE = r" ?(?:z|utc|gmt|[+\-][0-9]{2}(?::?[0-9]{2})?|[a-z]{3,4})"
-_MONTHS = (
-    ("jan", "january", "januar", "jän", "jänner"),
-    ("feb", "february", "februar"),
-    ("mar", "march", "mär", "märz", "mrz"),
-    ("apr", "april"),
-    ("may", "mai"),
-    ("jun", "june", "juni"),
-    ("jul", "july", "juli"),
-    ("aug", "august"),
-    ("sep", "sept", "september"),
-    ("oct", "october", "okt", "oktober"),
-    ("nov", "november"),
-    ("dec", "december", "dez", "dezember"),
-)
-_NUMBERS = {name: str(number) for number, names in enumerate(_MONTHS, 1) for name in names}
+_BUDDHA = 543
+"""Years of the Buddhist era are that many more."""
+_ORDER = ("days", "hours", "minutes", "seconds")
+_SECONDS = (86_400, 3_600, 60, 1)
+_D, _H, _M, _S = (rf"(?P<{name}>[0-9]+(?:[.,][0-9]+)?)" for name in _ORDER)
+SPANS = {
+    "hhh:mm": (rf"^{_H}:(?P<minutes>[0-5][0-9])$",),
+    "mmm:ss": (rf"^{_M}:(?P<seconds>[0-5][0-9])$",),
+    "hhh:mm:ss": (rf"^{_H}:(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9](?:[.,][0-9]+)?)$",),
+    "duration": (
+        rf"^p(?:{_D}d)?(?:t(?:{_H}h)?(?:{_M}m)?(?:{_S}s)?)?$",
+        rf"^{_D} ?d\p{{L}}*,? ?{_H}:(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9](?:\.[0-9]+)?))?$",
+        rf"^(?:{_D} ?(?:d|days?|tage?n?|j|jours?|d[ií]as?|giorni|dagar)\.?,? ?)?"
+        rf"(?:{_H} ?(?:h|hrs?|hours?|std|stunden?|heures?|horas?|ore|timmar)\.?,? ?)?"
+        rf"(?:{_M} ?(?:m|mins?|minutes?|minuten?|mn|minutos?|minuti|minuter)\.?,? ?)?"
+        rf"(?:{_S} ?(?:s|secs?|sek|seconds?|sekunden?|secondes?|segundos?|secondi|sekunder)\.?)?$",
+    ),
+}
+"""Forms of spans of time: of hours and minutes, and in words or as ISO has them."""
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("sfumato.table").joinpath("written_forms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _months() -> tuple[dict[str, str], ...]:
+    """Return by language the number of each name of a month."""
+    languages = (enumerate(months.split(), 1) for months in _tables()["months"].values())
+    return tuple({name: str(number) for number, names in months for name in names.split("|")} for months in languages)
+
+
+def month_numbers(names: Sequence[str]) -> dict[str, str]:
+    """Return the number of each name, in the languages that have all of them, unless these mean different months."""
+    fitting = [months for months in _months() if all(name in months for name in names)] or _months()
+    found = {name: {months[name] for months in fitting if name in months} for name in names}
+    return {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}
+
+
+_DIGITS = {
+    chr(first + digit): str(digit) for first in (0xFF10, 0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for digit in range(10)
+}
+_SIGNS = dict(zip("\u2212\u2013\uff0d\ufe63\uff0e\uff0c\u066b\u066c\uff0f\uff1a\u3000", "----.,.,/: ", strict=True))
+_ASCII = {**_DIGITS, **_SIGNS}
+
+
+def plain_signs(texts: pl.Series) -> pl.Series:
+    """Write digits and signs of all scripts as ASCII has them; in small letters."""
+    lowered = texts.str.to_lowercase()
+    if lowered.is_empty() or not lowered.str.contains(r"[^\x00-\x7f]").any():
+        return lowered
+    return lowered.str.replace_many(list(_ASCII), list(_ASCII.values()))
+
+
+_DAY_WORDS = (
+    (r"\s*[年년]\s*", "-"), (r"\s*[月월]\s*", "-"), (r"\s*[日일]", ""), (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"),
+    (r"\s+(?:de|del|of|den)\s+", " "), (r"\s*г\.?$", ""), (r"^\p{L}{2,}\.?,?\s+(.*\p{L}{3}.*)$", "$1"),
+    (r"^(\d{1,2}[\p{L}]{3}\d{4}):", "$1 "), (r"(\d)\.$", "$1"),
+)  # fmt: skip
+"""Words and signs of days that say nothing, and what stands in their place."""
+_ERA = r"^(令和|平成|昭和|大正|明治|民國|民国|[rhstm])(元|\d{1,3})[-.](\d{1,2})[-.](\d{1,2})$"
+
+
+def plain_days(texts: pl.Series) -> pl.Series:
+    """Drop from days what says nothing, and count the years of eras."""
+    texts = plain_signs(texts)
+    if not texts.str.contains(r"[^0-9.:/\- ]").any() and not texts.str.contains(r"\.$").any():
+        return texts
+    for pattern, plain in _DAY_WORDS:
+        texts = texts.str.replace_all(pattern, plain)
+    era = texts.str.extract_groups(_ERA).struct.unnest()
+    first = era.to_series(0).replace_strict(_tables()["eras"], default=None, return_dtype=pl.Int64)
+    year = first + era.to_series(1).str.replace("元", "1").cast(pl.Int64)
+    days = era.select(pl.concat_str(year.cast(pl.String), pl.nth(2), pl.nth(3), separator="-")).to_series()
+    return days.zip_with(days.is_not_null(), texts)
+
+
 _FIRST_OF_19 = 30
 """Years of two digits are 1930 to 2029, whenever the file is read: the rule that spreadsheets have."""
 
@@ -50,11 +115,17 @@ class DateForm:
     text: str  # as it is declared
     pattern: str  # regular expression with a named group for each part
     century: str | None = None  # before years of two digits, where the form says it
+    others: tuple[DateForm, ...] = ()  # forms that are tried where this one does not fit
 
     @property
     def has_day(self) -> bool:
         """Whether values are days, with or without a time, and not times of day."""
-        return "<day>" in self.pattern
+        return "<year>" in self.pattern or "<short>" in self.pattern
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether values say all of a day, or are no days."""
+        return not self.has_day or ("<day>" in self.pattern and ("<year>" in self.pattern or self.century is not None))
 
     @property
     def has_clock(self) -> bool:
@@ -67,15 +138,22 @@ class DateForm:
 
     def fits(self, text: str) -> bool:
         """Tell whether one text looks like it; quick, as many forms are tried."""
-        return self._python.match(text.lower()) is not None
+        return self._python.match(text) is not None
 
     def read(self, texts: pl.Series) -> pl.Series:
         """Read days as dates, and times of day as whole minutes or seconds after midnight; null where none is.
 
         The day is the one that is written, whatever the zone.
         """
-        lowered = texts.str.to_lowercase()
-        parts = lowered.str.extract_groups(self.pattern).struct.unnest()
+        read = self._read(texts)
+        for other in self.others:
+            read = read.zip_with(read.is_not_null(), other.read(texts))
+        return read
+
+    def _read(self, texts: pl.Series) -> pl.Series:
+        if self.text in SPANS:
+            return _spans(plain_signs(texts), SPANS[self.text])
+        parts = plain_days(texts).str.extract_groups(self.pattern).struct.unnest()
         clock = _clock(parts) if self.has_clock else None
         if not self.has_day:
             return pl.Series(texts.name, clock, dtype=pl.Int64)
@@ -84,7 +162,8 @@ class DateForm:
 
     def _days(self, parts: pl.DataFrame) -> pl.Series:
         if "name" in parts.columns:
-            month = pl.col("name").replace_strict(_NUMBERS, default=None, return_dtype=pl.String)
+            numbers = month_numbers(parts["name"].drop_nulls().unique().to_list())
+            month = pl.col("name").replace_strict(numbers, default=None, return_dtype=pl.String)
         else:
             month = pl.col("month")
         year = pl.col("year")
@@ -92,8 +171,25 @@ class DateForm:
             short = pl.col("short")
             early = pl.when(short.cast(pl.Int64) < _FIRST_OF_19).then(pl.lit("20")).otherwise(pl.lit("19"))
             year = pl.concat_str(early if self.century is None else pl.lit(self.century), short)
-        iso = pl.concat_str(year, month.str.zfill(2), pl.col("day").str.zfill(2), separator="-")
+        if "bbbb" in self.text:
+            year = (year.cast(pl.Int64) - _BUDDHA).cast(pl.String)
+        day = pl.col("day").str.zfill(2) if "day" in parts.columns else pl.when(year.is_not_null()).then(pl.lit("01"))
+        iso = pl.concat_str(year, month.str.zfill(2), day, separator="-")
         return parts.select(iso.str.to_date("%Y-%m-%d", strict=False)).to_series()
+
+
+def _spans(texts: pl.Series, patterns: Sequence[str]) -> pl.Series:
+    """Return spans of time in seconds, or in minutes where only hours and minutes are written; null for other texts."""
+    found = pl.repeat(None, len(texts), dtype=pl.Float64, eager=True)
+    for pattern in patterns:
+        parts = texts.str.extract_groups(pattern).struct.unnest()
+        units = [(name, size) for name, size in zip(_ORDER, _SECONDS, strict=True) if name in parts.columns]
+        # What is not there counts nothing, but something has to be there.
+        cells = [pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) * size for name, size in units]
+        total = pl.when(pl.any_horizontal(pl.all().is_not_null())).then(pl.sum_horizontal(cells))
+        found = found.zip_with(found.is_not_null(), parts.select(total).to_series())
+    found = (found / 60 if "seconds" not in patterns[0] else found).alias(texts.name)
+    return found.cast(pl.Int64) if (found.drop_nulls() == found.drop_nulls().round()).all() else found
 
 
 def _clock(parts: pl.DataFrame) -> pl.Series:
@@ -115,17 +211,21 @@ def date_form(text: str) -> DateForm:
     """Read the declaration of a form.
 
     `text`: made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the
-    name of a month, English or German), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve hours), ``z`` (a zone), and
-    ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where something stands between.
-    Raises ``InputError`` when it is no such form, or has no whole day and no time.
+    name of a month, in one of 27 languages), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve hours), ``z`` (a zone),
+    and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where something stands
+    between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist era. ``hhh:mm``,
+    ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time. Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
+    if lowered in SPANS:
+        return DateForm(lowered, "|".join(SPANS[lowered]))
     tokens = _TOKEN.findall(lowered)
     pattern = _pattern(tokens)
     if "".join(tokens) != lowered or not _is_whole(pattern):
         raise InputError(
             "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm, made of dd, mm (or "
-            "mon), yyyy (or yy, 19yy, 20yy), hh:mm, hh:mm:ss, am, z and . / - , or blanks between"
+            "mon), yyyy (or yy, 19yy, 20yy, bbbb), hh:mm, hh:mm:ss, am, z and . / - , or blanks between; or a span of "
+            "time: hhh:mm, hhh:mm:ss, mmm:ss or duration"
         )
     century = next((token[:2] for token in tokens if token.endswith("yy") and token[0].isdigit()), None)
     return DateForm(lowered, pattern, century)
@@ -148,12 +248,18 @@ def _part(token: str, width: str, *, before_clock: bool) -> str:
         return "[ t]+"
     return {
         "yyyy": "(?P<year>[0-9]{4})",
+        "bbbb": "(?P<year>[0-9]{4})",
         "mon": r"(?P<name>\p{L}{3,})\.?",
         "mm": f"(?P<month>[0-9]{width})",
         "dd": f"(?P<day>[0-9]{width})",
         "am": _HALF,
         "z": _ZONE,
-    }.get(token.strip() or token, "(?P<short>[0-9]{2})" if token.endswith("yy") else re.escape(token))
+    }.get(token.strip() or token, "(?P<short>[0-9]{2})" if token.endswith("yy") else _between(token))
+
+
+def _between(token: str) -> str:
+    """Return what stands between parts: blanks behind a sign are as one likes."""
+    return re.escape(token.strip()).replace(r"\ ", "") + r"\s*" if token.strip() else r"\s+"
 
 
 def _is_whole(pattern: str) -> bool:
@@ -163,7 +269,7 @@ def _is_whole(pattern: str) -> bool:
         return False
     of_day = (("day",), ("month", "name"), ("year", "short"))
     counts = [sum(name in groups for name in names) for names in of_day]
-    return counts == [1, 1, 1] or (counts == [0, 0, 0] and "hour" in groups)
+    return counts in ([1, 1, 1], [0, 1, 1]) or (counts == [0, 0, 0] and "hour" in groups)
 
 
 # Numbers as people write them: decimal commas, thousands separators, currency and percent signs.
@@ -172,7 +278,8 @@ def _is_whole(pattern: str) -> bool:
 _BLANKS = "[ \u00a0\u202f\u2009]"
 MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019]"}
 """Marks between groups of digits and before fractions, and regular expressions of all that they are written as."""
-_MINUS = "\u2212"
+_BEHIND, _BRACKETS, _APART = r"^([^-]*[0-9.,][^-]*?)\s*-$", r"^\((.*)\)$", r"^([+-])\s+"
+"""Minus signs behind a number, brackets around a negative one, and signs that stand apart."""
 
 
 @dataclass(frozen=True)
@@ -188,12 +295,17 @@ class NumberForm:
         decimal = MARKS[self.decimal]
         whole = "[0-9]+"
         if self.thousands:
-            whole = f"(?:[0-9]{{1,3}}(?:{MARKS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
+            mark = MARKS[self.thousands]
+            # In India all groups but the last have two digits.
+            pairs = f"|[0-9]{{1,2}}(?:{mark}[0-9]{{2}})+{mark}[0-9]{{3}}" if self.thousands == "," else ""
+            whole = f"(?:[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+{pairs}|[0-9]+)"
         return rf"^[+\-]?(?:{whole}(?:{decimal}[0-9]*)?|{decimal}[0-9]+)(?:e[+\-]?[0-9]+)?$"
 
     def plain(self, texts: pl.Series) -> pl.Series:
         """Rewrite numbers with a decimal point and nothing else; null where a text is no number of this form."""
-        bare = texts.str.to_lowercase().str.replace(_MINUS, "-", literal=True)
+        bare = plain_signs(texts)
+        if bare.str.contains("[-(+]").any():
+            bare = bare.str.replace(_BRACKETS, "-$1").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
         if self.unit is not None:
             bare = _without_unit(bare, self.unit.lower())
         bare = bare.set(~bare.str.contains(self._pattern), None)
@@ -249,7 +361,7 @@ class WrittenForm:
         if self.thousands is not None and self.thousands == self.decimal:
             yield "thousands must differ from decimal"
         unit = self.unit
-        if unit is not None and (not isinstance(unit, str) or not unit.strip() or any(map(str.isdigit, unit))):
+        if unit is not None and (not isinstance(unit, str) or not unit.strip() or any(map(str.isdecimal, unit))):
             yield "unit must be a text without digits, for example '€'"
         if self.strays not in (None, "missing"):
             yield "strays must be 'missing'"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from naive import buckets as naive
-from sfumato.anonymizers.buckets.search import (
+from sfumato.anonymizers.bucketization import (
     BucketAssignment,
     BucketGroups,
     SortedRecords,

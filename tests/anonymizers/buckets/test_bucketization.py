@@ -18,7 +18,7 @@ from examples import examples
 from naive import buckets as naive
 from sfumato.anonymizers import Publisher
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.release.kind_report import KindReport
+from sfumato.release.reports import KindReport
 
 ILLNESSES = ["dyspepsia", "flu", "flu", "bronchitis", "flu", "dyspepsia", "dyspepsia", "gastritis"]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import buckets as naive
-from sfumato.anonymizers.buckets.bucketization import least_reconstruction_error, reconstruction_error
+from sfumato.anonymizers.bucketization import least_reconstruction_error, reconstruction_error
 from sfumato.classes.statistics import class_statistics
 from sfumato.table.encoding import encode
 

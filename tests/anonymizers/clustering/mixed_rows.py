@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from anonymizers.clustering.clustering_tables import PATHS, Row, encoded, problem
 from naive.mixed import Category, Kind, Number, Tree, sort_key
-from sfumato.anonymizers.clustering.distances import Distance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
+from sfumato.anonymizers.clustering.distinct import Distance, DistinctRecords, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.models import KAnonymity
 

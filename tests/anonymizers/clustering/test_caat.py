@@ -17,9 +17,8 @@ from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_
 from examples import examples
 from naive.caat import caat
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
-from sfumato.anonymizers.clustering.caat import CAAT, caat_classes, distances_to_class
-from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, HeightDistance, collapse_records
+from sfumato.anonymizers.clustering.greedy import CAAT, caat_classes, distances_to_class
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import EncodedTable, encode
 

@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.anonymizers.clustering import caat, kaca
-from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering import greedy, kaca
+from sfumato.anonymizers.clustering.distinct import HeightDistance, collapse_records
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem
 from sfumato.table.encoding import EncodedTable, encode
@@ -42,6 +41,6 @@ def test_caat_looks_at_fewer_distances_where_classes_are_many(count):
         (start,) = feasible(Problem(table, [sf.KAnonymity(6)], seed=seed))
         records = collapse_records(start, HeightDistance())
         first = int(np.random.default_rng(seed).integers(len(records.weights)))
-        looked["caat"].append(caat.caat_classes(records, first, "widen", "all", frozen=False).looked)
+        looked["caat"].append(greedy.caat_classes(records, first, "widen", "all", frozen=False).looked)
         looked["kaca"].append(kaca.kaca_classes(collapse_records(start, sf.KACA().distance), stub=True).looked)
     assert mean(looked["caat"]) < mean(looked["kaca"])

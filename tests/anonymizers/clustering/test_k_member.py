@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-import sfumato.anonymizers.clustering.k_member as module
+import sfumato.anonymizers.clustering.greedy as module
 from anonymizers.clustering.clustering_tables import class_loss, encoded, many_codes, problem, tables
 from examples import examples
 from naive.k_member import k_member, leftovers
-from sfumato.anonymizers.clustering.distances import DISTANCES
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
-from sfumato.anonymizers.clustering.k_member import KMember, grown_classes
+from sfumato.anonymizers.clustering.distinct import DISTANCES, DistinctRecords, collapse_records, neighbours_of
+from sfumato.anonymizers.clustering.greedy import KMember, grown_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import encode
 

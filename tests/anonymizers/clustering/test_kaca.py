@@ -18,8 +18,7 @@ from anonymizers.clustering.clustering_tables import PATHS, encoded, many, many_
 from examples import examples
 from naive.kaca import kaca
 from naive.mixed import Category, Kind, Number, Tree, kinds_of
-from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering.distinct import WeightedHierarchyDistance, collapse_records
 from sfumato.anonymizers.clustering.kaca import KACA, class_distance, kaca_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.hierarchy import Hierarchy

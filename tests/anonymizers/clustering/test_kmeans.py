@@ -13,8 +13,7 @@ import sfumato as sf
 from anonymizers.clustering.numbers_tables import encoded, people, solve
 from examples import examples
 from naive.kmeans import kmeans as twin
-from sfumato.anonymizers.clustering.kmeans import classes_from
-from sfumato.anonymizers.clustering.numeric import Scale, numeric_records, numeric_space
+from sfumato.anonymizers.clustering.numeric import Scale, classes_from, numeric_records, numeric_space
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.statistics import class_statistics

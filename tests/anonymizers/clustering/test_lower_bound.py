@@ -16,7 +16,7 @@ import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, rows, tables
 from examples import examples
 from naive.lower_bound import cheapest_company, least_loss
-from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.distinct import lower_bound
 from sfumato.table.encoding import encode
 
 few = st.lists(rows, min_size=2, max_size=7)
@@ -46,7 +46,7 @@ def test_it_is_at_least_the_mean_of_what_every_record_has_to_pay(data, k, measur
     total = sum(cheapest_company(data, one, k, per_attribute) for one in range(len(data)))
     found = lower_bound(encoded(data, weight=weight), k, loss=measure)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
         alone = lower_bound(encoded(data, weight=weight), k, loss=measure)
     assert alone == pytest.approx(total / (len(data) * (2 + weight)), abs=1e-9)
     assert found >= alone
@@ -81,7 +81,7 @@ def test_who_is_hard_to_place_is_charged_for_their_company():
     data = [(0.0, "aa", "red"), (0.0, "aa", "red"), (0.0, "aa", "blue")]
     assert lower_bound(encoded(data), 2) == pytest.approx(2 / 9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
         assert lower_bound(encoded(data), 2) == pytest.approx(1 / 9)
 
 
@@ -92,9 +92,9 @@ def test_with_little_patience_it_is_lower_and_threads_do_not_matter(data, k, mea
     found = lower_bound(table, k, loss=measure)
     assert lower_bound(table, k, loss=measure, threads=3) == found
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.anonymizers.clustering.lower_bound.FACTOR", 1.0)
+        patch.setattr("sfumato.anonymizers.clustering.distinct.FACTOR", 1.0)
         alone = lower_bound(table, k, loss=measure)
-        patch.setattr("sfumato.anonymizers.clustering.lower_bound.PATIENCE", patience)
+        patch.setattr("sfumato.anonymizers.clustering.distinct.PATIENCE", patience)
         assert lower_bound(table, k, loss=measure) <= alone + 1e-12
 
 

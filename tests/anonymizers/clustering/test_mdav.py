@@ -16,7 +16,7 @@ import sfumato as sf
 from anonymizers.clustering.numbers_tables import classes_of, encoded, people, solve
 from examples import examples
 from sfumato.classes.statistics import class_statistics
-from sfumato.kernels.points.mdav import mdav, v_mdav
+from sfumato.kernels.point_clusters import mdav, v_mdav
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.metrics.cell_losses import squared_error
 from sfumato.recoding import recode

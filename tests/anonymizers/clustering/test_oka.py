@@ -15,9 +15,8 @@ from anonymizers.clustering.clustering_tables import Row, encoded, problem, tabl
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
 from examples import examples
 from naive.oka import oka
-from sfumato.anonymizers.clustering.distances import HeightDistance
-from sfumato.anonymizers.clustering.distinct import collapse_records
-from sfumato.anonymizers.clustering.oka import OKA, one_pass_classes
+from sfumato.anonymizers.clustering.distinct import HeightDistance, collapse_records
+from sfumato.anonymizers.clustering.greedy import OKA, one_pass_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.table.encoding import encode
 

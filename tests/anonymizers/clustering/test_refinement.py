@@ -15,8 +15,7 @@ import sfumato as sf
 from anonymizers.clustering.clustering_tables import class_loss, encoded, problem, tables
 from examples import examples
 from naive.lower_bound import least_loss
-from sfumato.anonymizers.clustering.distances import DISTANCES
-from sfumato.anonymizers.clustering.lower_bound import lower_bound
+from sfumato.anonymizers.clustering.distinct import DISTANCES, lower_bound
 from sfumato.anonymizers.clustering.refinement import RefinementLimit, refine
 from sfumato.classes.partition import Partition
 from sfumato.classes.statistics import class_statistics

@@ -16,9 +16,8 @@ from anonymizers.clustering.clustering_tables import encoded, problem, tables
 from anonymizers.clustering.mixed_rows import contents, laid_out, members
 from examples import examples
 from naive.mixed import Kind
-from sfumato.anonymizers.clustering.distances import PenaltyDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
-from sfumato.anonymizers.clustering.utility_recoding import UtilityRecoding, bottom_up_classes, top_down_classes
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, PenaltyDistance, collapse_records
+from sfumato.anonymizers.clustering.greedy import UtilityRecoding, bottom_up_classes, top_down_classes
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.recoding import recode

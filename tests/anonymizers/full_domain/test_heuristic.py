@@ -9,8 +9,7 @@ import pytest
 import sfumato as sf
 from anonymizers.full_domain.lattice_tables import FLAT, SHARES, TREE, Case, k_anonymity
 from naive import full_domain as naive
-from sfumato.anonymizers.full_domain.heuristic import Heuristic
-from sfumato.anonymizers.full_domain.optimal import Optimal
+from sfumato.anonymizers.full_domain.optimal import Heuristic, Optimal
 
 STRATEGIES = ("top-down", "bottom-up", "genetic")
 

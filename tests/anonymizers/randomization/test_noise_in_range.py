@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.randomization.noise import _turned_back
+from sfumato.anonymizers.randomization.numbers import _turned_back
 from sfumato.errors import PolicyError
 
 

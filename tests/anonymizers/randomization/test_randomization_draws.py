@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.anonymizers.randomization.columns import draw_normal, draw_uniform
-from sfumato.anonymizers.randomization.noise import correlated_noise, plain_noise
-from sfumato.anonymizers.randomization.pram import original_counts, post_randomized, transition_matrix
-from sfumato.anonymizers.randomization.rounding import code_bounds, rounded
-from sfumato.anonymizers.randomization.swapping import rank_swapped, swapped_records
+from sfumato.anonymizers.randomization.numbers import code_bounds, correlated_noise, plain_noise, rounded
+from sfumato.anonymizers.randomization.records import (
+    original_counts,
+    post_randomized,
+    rank_swapped,
+    swapped_records,
+    transition_matrix,
+)
 
 MANY = 40_000
 SEEDS = st.integers(0, 1000)

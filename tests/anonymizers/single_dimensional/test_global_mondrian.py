@@ -20,7 +20,7 @@ from anonymizers.single_dimensional.single_dimensional_checks import (
 )
 from examples import examples
 from naive.mondrian import mondrian_single_dimensional
-from sfumato.anonymizers.single_dimensional.global_mondrian import GlobalMondrian
+from sfumato.anonymizers.single_dimensional import GlobalMondrian
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.metrics import measure_losses
 from sfumato.models import DistinctLDiversity, KAnonymity, ProbabilisticLDiversity, TCloseness

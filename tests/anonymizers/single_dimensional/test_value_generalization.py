@@ -23,8 +23,8 @@ from examples import examples
 from naive.full_domain import Problem as Plain
 from naive.full_domain import arithmetic, collapse, model
 from naive.single_dimensional import best_cuts
-from sfumato.anonymizers.single_dimensional import value_generalization as subtree_forest
-from sfumato.anonymizers.single_dimensional.value_generalization import ValueGeneralization
+from sfumato.anonymizers import single_dimensional as subtree_forest
+from sfumato.anonymizers.single_dimensional import ValueGeneralization
 from sfumato.errors import PolicyError, UnsatisfiableError
 from sfumato.metrics import measure_losses
 from sfumato.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, TCloseness

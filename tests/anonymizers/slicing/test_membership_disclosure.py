@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive.slicing import fakes, matching_buckets
 from published.checks.slices.eight_records import AGE, DISEASE, SEX, ZIP, eight_records
 from sfumato.anonymizers.slicing.membership import area_under_curve, membership_disclosure
-from sfumato.published.checks.slices.layout import layout_of
+from sfumato.published.checks.slice_layout import layout_of
 from sfumato.table.encoding import encode
 
 EIGHT = list(zip(AGE, SEX, ZIP, DISEASE, strict=True))

@@ -23,9 +23,9 @@ from sfumato.anonymizers.slicing.overlapping import (
     OverlappingColumns,
     settle_columns,
 )
-from sfumato.published.checks.slices.layout import overlap_ratio, places_of
-from sfumato.published.checks.slices.slices import column_frames
-from sfumato.published.sliced import BUCKET
+from sfumato.published.apart import BUCKET
+from sfumato.published.checks.slice_layout import overlap_ratio, places_of
+from sfumato.published.checks.slices import column_frames
 
 REAL = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")
 NAMES = ("a", "b", "c", "s")

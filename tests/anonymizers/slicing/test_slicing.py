@@ -20,7 +20,7 @@ from naive.slicing import candidates, disclosed, is_diverse, matching_buckets
 from sfumato.anonymizers.protocol import Problem
 from sfumato.anonymizers.slicing.membership import disclosure_of
 from sfumato.anonymizers.slicing.partitioning import partition_records
-from sfumato.published.checks.slices.layout import layout_of
+from sfumato.published.checks.slice_layout import layout_of
 from sfumato.table.encoding import encode
 
 ADULT = pytest.mark.skipif("SFUMATO_DATA" not in os.environ, reason="needs the real tables: set SFUMATO_DATA")

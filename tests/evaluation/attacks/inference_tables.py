@@ -7,7 +7,7 @@ import polars as pl
 
 from sfumato.evaluation.attacks.protocol import Target
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table

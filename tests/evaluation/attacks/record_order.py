@@ -22,9 +22,9 @@ from sfumato.evaluation.attacks.placement import (
 )
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Counted, Target
-from sfumato.kernels.linking.linkage import covering_classes, fitting_pairs
+from sfumato.kernels.linking import covering_classes, fitting_pairs
 from sfumato.published import SlicedTable
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, labels_of
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.header import columns_of, exactly

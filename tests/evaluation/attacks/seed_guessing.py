@@ -24,7 +24,7 @@ from sfumato.evaluation.attacks.posterior import posteriors_of_target
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
-from sfumato.published.sliced import BUCKET, SlicedTable, labels_of
+from sfumato.published.apart import BUCKET, SlicedTable, labels_of
 from sfumato.randomness import another, permutation
 from sfumato.rates import Rate
 from sfumato.table.encoding import encode

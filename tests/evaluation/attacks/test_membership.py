@@ -32,7 +32,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.attacks.membership import Discrimination, MembershipInference, accepted, lift
 from sfumato.evaluation.attacks.protocol import AttackResult
 from sfumato.published import BucketizedTables, PublishedTable, RandomizedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.recoding.choice import Recoding
 
 KINDS = ["generalized", "bucketized", "sliced", "marginal", "randomized"]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.anonymizers.buckets import search as making
+from sfumato.anonymizers import bucketization as making
 from sfumato.anonymizers.protocol import Problem
 from sfumato.evaluation.attacks.minimality import Minimality
 from sfumato.evaluation.attacks.worlds import SliceGame, open_slice_game, random_worlds, same_slices

@@ -23,7 +23,7 @@ from naive import posterior as naive
 from sfumato.errors import InputError
 from sfumato.evaluation.attacks.posterior import Posterior, posterior, posterior_blocks
 from sfumato.published import BucketizedTables, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.recoding import Recoding
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema

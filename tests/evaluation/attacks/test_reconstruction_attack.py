@@ -19,7 +19,7 @@ from naive.tables import possible
 from sfumato.errors import PolicyError
 from sfumato.evaluation.attacks import Reconstruction, reconstruction
 from sfumato.published import BucketizedTables, MarginalTables, Published, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 
 SCHEMA = sf.Schema(quasi_identifying=["x", "y"], sensitive=["s"])
 RECORDS = st.lists(

@@ -11,8 +11,8 @@ import pytest
 import sfumato as sf
 from sfumato.anonymizers.slicing.correlation import correlation
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers, relative_errors, summarize
-from sfumato.evaluation.utility.correlations import correlations
 from sfumato.evaluation.utility.joint import original_joint, read_joint
+from sfumato.evaluation.utility.measure import correlations
 from sfumato.evaluation.utility.queries import domains_of
 from sfumato.table.encoding import encode
 

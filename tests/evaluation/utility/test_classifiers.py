@@ -18,7 +18,7 @@ from sfumato.evaluation.utility.classifiers import LEARNERS, Accuracy, accuracie
 from sfumato.evaluation.utility.joint import Joint, JointPart, drawn_records, original_joint, read_joint
 from sfumato.evaluation.utility.queries import domains_of
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.table.encoding import encode
 
 NAMES = ("age", "town", "illness")

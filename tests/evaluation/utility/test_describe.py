@@ -261,7 +261,8 @@ def files(tmp_path):
 
 
 def test_the_command(files):
-    words = ["describe", *files, "--weights", "weight", "--regress", "pay=age,town", "--contingency", "town,ill"]
+    words = ["measure", "--what", "columns", *files, "--weights", "weight", "--regress", "pay=age,town"]
+    words += ["--contingency", "town,ill"]
     told = CliRunner().invoke(app, words)
     assert told.exit_code == 0, told.output
     for part in ("by weights 'weight'", "standard deviation", "town by ill, before > after", "pay on age, town"):
@@ -271,10 +272,11 @@ def test_the_command(files):
     assert found["regressions"][0]["coefficients"][0]["name"] == "(intercept)"
     assert found["tables"][0]["columns"] == ["town", "ill"]
     assert "kernels" in found
-    one = CliRunner().invoke(app, ["describe", *files, "--column", "ill"])
+    one = CliRunner().invoke(app, ["measure", "--what", "columns", *files, "--column", "ill"])
     assert "most frequent" in one.stdout
     assert "pay" not in one.stdout
-    weighed = CliRunner().invoke(app, ["utility", *files, "--weights", "weight", "--queries", "20", "--json"])
+    useful = ["measure", "--what", "utility", *files, "--weights", "weight", "--queries", "20", "--json"]
+    weighed = CliRunner().invoke(app, useful)
     assert json.loads(weighed.stdout)["weights"] == "weight"
 
 
@@ -288,7 +290,7 @@ def test_the_command(files):
     ],
 )
 def test_mistakes_on_the_command_line(files, words, problem):
-    told = CliRunner().invoke(app, ["describe", *files, *words])
+    told = CliRunner().invoke(app, ["measure", "--what", "columns", *files, *words])
     assert told.exit_code == 2
     assert problem in told.stderr
 

@@ -16,7 +16,17 @@ from examples import examples
 from naive import correlations as naive
 from sfumato.errors import InputError
 from sfumato.evaluation.utility.answers import large_populations
-from sfumato.evaluation.utility.correlations import (
+from sfumato.evaluation.utility.joint import (
+    Original,
+    contingency_table,
+    estimate,
+    estimate_histogram,
+    expected_by_label,
+    factors_of,
+    original_joint,
+    read_joint,
+)
+from sfumato.evaluation.utility.measure import (
     DirectComparison,
     TradeOff,
     correlations,
@@ -29,16 +39,6 @@ from sfumato.evaluation.utility.correlations import (
     privacy_losses,
     total_variation,
     utility_loss,
-)
-from sfumato.evaluation.utility.joint import (
-    Original,
-    contingency_table,
-    estimate,
-    estimate_histogram,
-    expected_by_label,
-    factors_of,
-    original_joint,
-    read_joint,
 )
 from sfumato.evaluation.utility.queries import (
     Among,

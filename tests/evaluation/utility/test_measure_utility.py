@@ -165,7 +165,7 @@ def test_the_command_names_its_options(folder):
     assert (code, text) == (2, "")
     assert "--selectivity: must be" in err
     assert "--aggregate: must be" in err
-    code, _, err = run("utility", folder / "people.csv", folder / "people.csv")
+    code, _, err = run("measure", "--what", "utility", folder / "people.csv", folder / "people.csv")
     assert code == 2
     assert "release" in err
 

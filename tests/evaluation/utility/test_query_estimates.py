@@ -19,7 +19,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.answers import estimated_answers, exact_answers
 from sfumato.evaluation.utility.queries import Among, Predicate, Query, Range, Workload
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
 from sfumato.recoding import Recoding
 
 ROWS = [

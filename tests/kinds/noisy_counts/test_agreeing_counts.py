@@ -19,7 +19,7 @@ from sfumato.kinds.noisy_counts.make import (
     sum_over,
     total_of,
 )
-from sfumato.published.checks.marginals.marginals import is_acyclic
+from sfumato.published.checks.marginals import is_acyclic
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2}
 TREE = (("a",), ("a", "b"), ("b", "c"))

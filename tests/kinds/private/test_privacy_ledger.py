@@ -115,7 +115,7 @@ def test_a_ledger_is_not_started_over_another(file: Path, tmp_path: Path):
 
 def test_the_command_shows_and_starts(file: Path, tmp_path: Path):
     def run(*words: str) -> Any:
-        return CliRunner().invoke(app, ["private", "ledger", *words])
+        return CliRunner().invoke(app, ["budget", *words])
 
     PrivacyLedger.spend(file, sf.DifferentialPrivacy(0.5))
     assert "1 release has spent ε = 0.5 of 1" in run(str(file)).output

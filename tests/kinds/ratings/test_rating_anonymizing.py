@@ -20,7 +20,7 @@ from naive import rating_plan
 from naive.surveys import records_of, surveys
 from sfumato.kinds.ratings.make import shuffle_ratings
 from sfumato.kinds.ratings.policy import Method
-from sfumato.models.k_epsilon_l_anonymity import Group, Nulls
+from sfumato.models.of_kinds import Group, Nulls
 
 DATA = pytest.mark.skipif(
     "SFUMATO_DATA" not in os.environ, reason="SFUMATO_DATA does not name the folder of public data"

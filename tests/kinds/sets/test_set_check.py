@@ -12,7 +12,7 @@ import sfumato as sf
 from examples import examples
 from naive.sets import supports
 from sfumato.errors import InputError, PolicyError
-from sfumato.kernels.sets.rare import rare_combinations
+from sfumato.kernels.sets import rare_combinations
 from sfumato.kinds.sets import check as set_check
 from sfumato.kinds.sets.check import SizeCount, count_combinations
 

@@ -11,7 +11,7 @@ import sfumato as sf
 from sfumato.models import MODELS, promisable
 from sfumato.models.checks import Outcome
 from sfumato.published import BucketizedTables
-from sfumato.published.checks.buckets import bucket_statistics, check_buckets
+from sfumato.published.checks.parts import bucket_statistics, check_buckets
 from sfumato.table.schema import Attribute, Kind
 
 

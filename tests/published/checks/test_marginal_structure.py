@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from examples import examples
 from naive import marginals as naive
-from sfumato.anonymizers.marginals.marginals import discovered_sets
+from sfumato.anonymizers.marginals import discovered_sets
 from sfumato.errors import InputError
 from sfumato.kinds.noisy_counts.make import fit, inferred_joint
 from sfumato.published import MarginalTables
-from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets, repeated_sets
+from sfumato.published.checks.marginals import is_acyclic, ordered_sets, repeated_sets
 
 
 def test_trees_and_circles():

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from examples import examples
-from sfumato.published.checks import rows as module
-from sfumato.published.checks.generalized import verify_table
-from sfumato.published.checks.rows import group_rows
+from sfumato.published.checks import generalized as module
+from sfumato.published.checks.generalized import group_rows, verify_table
 from sfumato.table.distinct import as_categories
 
 # Many of one length, some that begin or end alike, and the missing value beside the empty text.

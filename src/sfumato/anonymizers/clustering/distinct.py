@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.distances import Distance, class_loss
-from sfumato.anonymizers.feasibility import FeasibleProblem
+from sfumato.anonymizers.feasibility import FeasibleProblem, feasible
+from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition, distinct_records
-from sfumato.kernels.clustering.class_loss import ClassLoss
-from sfumato.kernels.clustering.class_members import complete, nearest_member_classes
+from sfumato.errors import PolicyError, raise_all
+from sfumato.hierarchy.tree import Hierarchy
+from sfumato.kernels.clustering.class_members import ClassLoss, complete, doubled_gaps, nearest_member_classes
 from sfumato.kernels.clustering.record_tree import RecordTree, near_records, plant
+from sfumato.kernels.clustering.region_bound import charged_to_few, cheapest_regions
+from sfumato.kernels.types import NUMERIC, SET, TREE
+from sfumato.models.k_anonymity import KAnonymity
+from sfumato.options import Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
-from sfumato.table.encoding import EncodedTable
+from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
+from sfumato.table.table import Table
 
 _LONGEST = 64
 """Neighbours that are looked for at most."""
@@ -177,3 +185,254 @@ def neighbours_of(records: DistinctRecords, size: int, k: int) -> _Neighbours:
 
     parts = each(search, range(0, total, _BLOCK), records.start.problem.threads)
     return _Neighbours(np.concatenate([near for near, _ in parts]), np.concatenate([reach for _, reach in parts]))
+
+
+Loss = Literal["ncp", "loss", "height"]
+
+
+class Distance(Protocol):
+    """How much each step of generalization costs, between 0 (nothing) and 1 (the whole domain)."""
+
+    def tree_steps(
+        self, hierarchy: Hierarchy, levels: NDArray[np.int32], leaves: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return what nodes of a hierarchy cost, given their level and how many leaves they have; float64."""
+        ...
+
+    def set_cost(self, size: int) -> tuple[float, float]:
+        """Return unit and base: m > 1 of the domain's `size` values without a hierarchy cost ``m unit - base``."""
+        ...
+
+
+@dataclass(frozen=True)
+class PenaltyDistance:
+    """The normalized certainty penalty (NCP): leaves or values over those of the domain, ranges over its width."""
+
+    def tree_steps(
+        self, hierarchy: Hierarchy, levels: NDArray[np.int32], leaves: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return leaves / domain; 0 for one leaf."""
+        return np.where(leaves > 1, leaves / hierarchy.size, 0.0)
+
+    def set_cost(self, size: int) -> tuple[float, float]:
+        """Return 1 / domain for every value."""
+        return 1.0 / max(size, 1), 0.0
+
+
+@dataclass(frozen=True)
+class _LossDistance:
+    """The loss metric (LM): leaves or values but one, over those of the domain but one; ranges over its width."""
+
+    def tree_steps(
+        self, hierarchy: Hierarchy, levels: NDArray[np.int32], leaves: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return (leaves − 1) / (domain − 1)."""
+        return (leaves - 1) / max(hierarchy.size - 1, 1)
+
+    def set_cost(self, size: int) -> tuple[float, float]:
+        """Return 1 / (domain − 1) for every value but one."""
+        unit = 1.0 / max(size - 1, 1)
+        return unit, unit
+
+
+@dataclass(frozen=True)
+class HeightDistance:
+    """Height of the common ancestor over that of the hierarchy: k-member, OKA and, between records, CAAT.
+
+    Two different values without a hierarchy are as far apart as the whole domain.
+    """
+
+    def tree_steps(
+        self, hierarchy: Hierarchy, levels: NDArray[np.int32], leaves: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return level / height; 0 in a hierarchy without steps."""
+        return levels / max(hierarchy.height, 1)
+
+    def set_cost(self, size: int) -> tuple[float, float]:
+        """Return 1 for any set of several values."""
+        return 0.0, -1.0
+
+
+@dataclass(frozen=True)
+class WeightedHierarchyDistance:
+    """Weighted hierarchical distance (KACA): the steps from a leaf up to the common ancestor, near the root dearer.
+
+    `beta`: the step that ends on depth j (1 is the root's) weighs ``1 / j**beta``; 0 makes all steps equal. At least 0.
+    Li, Wong, Fu and Pei 2006. The distance from a node up to an ancestor is the difference of their costs here. Two
+    records are each generalized to their common ancestor, so that KACA's distance between them is twice this one.
+    """
+
+    beta: Annotated[float, Limit(0)] = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the weight."""
+        if not 0 <= self.beta < np.inf:
+            raise PolicyError("distance: beta must be a finite number, 0 or above")
+
+    def tree_steps(
+        self, hierarchy: Hierarchy, levels: NDArray[np.int32], leaves: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Return the weights of the steps up to each level over those of all steps."""
+        # The step from level i to i + 1 ends on depth height - i.
+        depths = np.arange(hierarchy.height, 0, -1, dtype=np.float64)
+        climbed = np.concatenate([[0.0], np.cumsum(depths**-self.beta)])
+        shares: NDArray[np.float64] = climbed[levels] / max(climbed[-1], 1e-300)
+        return shares
+
+    def set_cost(self, size: int) -> tuple[float, float]:
+        """Return 1 for any set of several values: one step from a value to ``*``."""
+        return 0.0, -1.0
+
+
+DISTANCES: dict[str, Distance] = {"ncp": PenaltyDistance(), "loss": _LossDistance(), "height": HeightDistance()}
+"""Name of a loss in options → distance."""
+
+
+def class_loss(
+    attributes: Sequence[EncodedAttribute], distance: Distance, occurring: Sequence[NDArray[np.int64]] | None = None
+) -> ClassLoss:
+    """Compile a distance for the attributes of a table; attribute weights come from the schema.
+
+    `attributes`: length q. `distance`: what each step costs. `occurring`: int64, rising, for each attribute: the codes
+    that occur, which are numbered anew from 0. None: all codes keep their numbers. A class that mixes missing and
+    present numbers, or such values of a hierarchy, costs as much as the whole domain. Without a hierarchy the missing
+    value is one of the values. Cost O(codes · log codes) time and memory.
+    """
+    if occurring is None:
+        occurring = [np.arange(attribute.cardinality) for attribute in attributes]
+    pairs = list(zip(attributes, occurring, strict=True))
+    sizes = [len(codes) for codes in occurring]
+    offsets = np.cumsum([0, *sizes], dtype=np.int64)
+    weights = np.array([attribute.weight for attribute in attributes], dtype=np.float64)
+    sets = [distance.set_cost(attribute.domain_size) for attribute in attributes]
+    largest = max(sizes, default=1)
+    gaps = np.concatenate([np.zeros(0), *(_gaps(attribute, distance, codes) for attribute, codes in pairs)])
+    return ClassLoss(
+        offsets=offsets,
+        kinds=np.array([_kind(attribute) for attribute in attributes], dtype=np.int64),
+        places=np.concatenate([np.zeros(0), *(_places(attribute, codes) for attribute, codes in pairs)]),
+        gaps=doubled_gaps(gaps, offsets, max(largest, 1).bit_length()),
+        powers=np.array([max(length, 1).bit_length() - 1 for length in range(largest + 1)], dtype=np.int64),
+        tops=weights,
+        units=weights * np.array([unit for unit, _ in sets], dtype=np.float64),
+        bases=weights * np.array([base for _, base in sets], dtype=np.float64),
+    )
+
+
+def _kind(attribute: EncodedAttribute) -> int:
+    if attribute.hierarchy is not None:
+        return TREE
+    return NUMERIC if attribute.is_numeric else SET
+
+
+def _places(attribute: EncodedAttribute, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    if not attribute.is_numeric:
+        return np.zeros(len(codes))
+    assert attribute.numbers is not None
+    places = (attribute.numbers - attribute.domain_low) * (attribute.weight / (attribute.domain_width or 1.0))
+    return np.append(places, np.inf)[codes]
+
+
+def _gaps(attribute: EncodedAttribute, distance: Distance, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cost of the common ancestor of each code and the next, float64 of the same length."""
+    gaps = np.full(len(codes), attribute.weight)
+    hierarchy = attribute.hierarchy
+    if hierarchy is not None:
+        known = codes[codes < attribute.size]
+        low, high = known[:-1], known[1:]
+        levels = hierarchy.common_ancestor(low, high)
+        gaps[: len(low)] = attribute.weight * distance.tree_steps(hierarchy, levels, hierarchy.leaf_counts[levels, low])
+    return gaps
+
+
+PATIENCE = 2000
+"""Choices of limits that are looked at for one record before what is left counts with its own bound."""
+
+FACTOR, _PATIENCE_CHARGING = 3.0, 300
+"""A record is charged up to so many times its cheapest region; choices of limits that are looked at for that."""
+
+_REGIONS_AT_ONCE = 256
+
+
+def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", threads: int = 1) -> float:
+    """Return a loss that no k-anonymous local recoding of the table can stay below.
+
+    Parameters
+    ----------
+    table
+        n records, encoded or not; attribute weights count.
+    k
+        Size of the smallest class, at least 1.
+    loss
+        ``"ncp"``: comparable with :attr:`~sfumato.metrics.Losses.normalized_ncp`. ``"loss"``: with the loss metric LM
+        over n times the sum of the weights.
+    threads
+        Upper bound on threads; never changes the result.
+
+    Returns
+    -------
+    float
+        Mean over all cells, in [0, 1]; 1 for fewer than k records, which can only be suppressed.
+
+    Raises
+    ------
+    PolicyError
+        When k is no whole number of at least 1, or for another loss.
+
+    Notes
+    -----
+    *Guarantee.* Never above the optimum, whether records are suppressed or not, as long as suppressed ones are charged
+    in full. Every record loses at least as much as the cheapest region with it that holds k records: one limit per
+    attribute on how far others may be. With a hierarchy that is the cheapest common ancestor; without one a range or
+    set costs at least what its furthest member does, so the bound is a little lower than what the region would cost.
+    Records that are hard to place are charged more: their classes have k - 1 others, which lose as much as they do,
+    however cheap their own regions are, and no class holds two that are charged unless it costs what either is charged.
+    The bound is the mean over all records. Regions of different records may well exclude each other, so the optimum
+    lies above it, in general.
+
+    *Complexity.* Branch and bound for each distinct record, among the records nearer than a class grown around it; at
+    most `PATIENCE` choices each. O(q n) memory.
+    """
+    raise_all(PolicyError, _mistakes(k, loss))
+    if isinstance(table, Table):
+        table = encode(table)
+    if table.height < k:
+        return 1.0
+    weight = sum(attribute.weight for attribute in table.attributes)
+    (start,) = feasible(Problem(table, [KAnonymity(k)], threads=threads))
+    records = collapse_records(start, DISTANCES[loss])
+    total = len(records.weights)
+
+    def search(low: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = cheapest_regions(
+            records.codes,
+            records.weights,
+            records.tree,
+            records.loss,
+            low,
+            min(total, low + _REGIONS_AT_ONCE),
+            k,
+            PATIENCE,
+        )
+        return found
+
+    bounds = np.concatenate(each(search, range(0, total, _REGIONS_AT_ONCE), threads))
+    # Cheap ones gain little, and dear ones keep many others from being charged: the usual ones first. No rounding may
+    # decide the order.
+    costs = records.weights * (bounds > 0)
+    usual = round(float((bounds * costs).sum()) / max(1, int(costs.sum())), 6)
+    order = np.argsort(np.round(np.abs(bounds - usual), 9), kind="stable")
+    extra = charged_to_few(
+        records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
+    )
+    # Sums of the same costs in another order may differ in the last digits.
+    return max(0.0, float(bounds @ records.weights + extra.sum()) / (table.height * weight) - 1e-12)
+
+
+def _mistakes(k: int, loss: str) -> list[str]:
+    problems = []
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        problems.append("lower bound: k must be a whole number of at least 1")
+    if loss not in ("ncp", "loss"):
+        problems.append("lower bound: loss must be 'ncp' or 'loss'")
+    return problems

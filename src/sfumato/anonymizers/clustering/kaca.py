@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.distances import WeightedHierarchyDistance
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records
+from sfumato.anonymizers.clustering.distinct import DistinctRecords, WeightedHierarchyDistance, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.classes.partition import Partition
@@ -117,7 +116,7 @@ class _KacaClasses:
 def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
     """Cluster records so that every class satisfies the rules; the seed is that of their problem.
 
-    `records`: made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`. `stub`: see
+    `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.WeightedHierarchyDistance`. `stub`: see
     :class:`KACA`.
     """
     start, k, loss = records.start, records.start.smallest, records.loss
@@ -147,7 +146,7 @@ def kaca_classes(records: DistinctRecords, *, stub: bool) -> _KacaClasses:
 def class_distance(records: DistinctRecords, members: NDArray[np.int64], others: NDArray[np.int64]) -> float:
     """Return the distance of two classes: the distortion of all their records when they come to publish the same.
 
-    `records`: made with :class:`~sfumato.anonymizers.clustering.distances.WeightedHierarchyDistance`. `members`,
+    `records`: made with :class:`~sfumato.anonymizers.clustering.distinct.WeightedHierarchyDistance`. `members`,
     `others`: int64: distinct records of the classes, at least one each; one record may occur several times. Returns:
     summed over the attributes by weight and over the records of both classes.
     """

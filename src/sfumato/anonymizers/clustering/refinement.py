@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.distances import DISTANCES, Loss
-from sfumato.anonymizers.clustering.distinct import DistinctRecords, collapse_records, neighbours_of
+from sfumato.anonymizers.clustering.distinct import DISTANCES, DistinctRecords, Loss, collapse_records, neighbours_of
 from sfumato.anonymizers.clustering.numeric import NumericSpace
 from sfumato.anonymizers.feasibility import feasible
 from sfumato.anonymizers.protocol import Problem

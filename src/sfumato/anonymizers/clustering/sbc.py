@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.clustering.distances import DISTANCES
-from sfumato.anonymizers.clustering.distinct import collapse_records
+from sfumato.anonymizers.clustering.distinct import DISTANCES, collapse_records
 from sfumato.anonymizers.feasibility import FeasibleProblem
 from sfumato.anonymizers.parts import BlockSize, Partwise
 from sfumato.anonymizers.protocol import Problem

@@ -29,7 +29,7 @@ from sfumato.classes.partition import Partition, Regions, distinct_records, grou
 from sfumato.classes.people import statistics_of
 from sfumato.errors import PolicyError, UnsatisfiableError, raise_all
 from sfumato.hierarchy.lattice_search import Lattice, LatticeSearch, Levels, States
-from sfumato.kernels.full_domain.full_domain import judge_sets, records_of_nodes, rolled_up
+from sfumato.kernels.full_domain import judge_sets, records_of_nodes, rolled_up
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.rule_traits import lasting

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sfumato.classes.partition import Partition, Regions, distinct_records, group_records
 from sfumato.hierarchy.lattice_search import Lattice, Levels
 from sfumato.hierarchy.tree import ROOT
-from sfumato.kernels.full_domain.full_domain import classes_at
+from sfumato.kernels.full_domain import classes_at
 from sfumato.kernels.grouping import KEY_BITS
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 

@@ -24,9 +24,9 @@ from sfumato.anonymizers.full_domain.suppression import CountedNode
 from sfumato.classes.partition import group_records
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import Levels
-from sfumato.kernels.full_domain.full_domain import cell_sums, lost_sums
-from sfumato.models.profitability import Profitability
+from sfumato.kernels.full_domain import cell_sums, lost_sums
 from sfumato.models.protocol import PrivacyModel
+from sfumato.models.record_risk import Profitability
 from sfumato.numbers import figure
 from sfumato.recoding.notation import STAR
 from sfumato.table.encoding import EncodedTable

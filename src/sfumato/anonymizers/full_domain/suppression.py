@@ -30,14 +30,14 @@ from sfumato.classes.population import people_of_regions
 from sfumato.classes.statistics import ClassStatistics, SensitiveCounts
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import Levels
-from sfumato.kernels.full_domain.full_domain import judged, smallest_class, value_totals
+from sfumato.kernels.full_domain import judged, smallest_class, value_totals
 from sfumato.kernels.predicates import RuleArrays
 from sfumato.models.compiled import CompiledRules, rule_arrays
 from sfumato.models.protocol import TOLERANCE, PrivacyModel
 from sfumato.models.reference import is_fixed
 from sfumato.models.rule_traits import lasting, ruled, smallest
 from sfumato.models.says import of_population
-from sfumato.models.whole_table import WholeTableModel, left_after, whole_table_models
+from sfumato.models.sensitive import WholeTableModel, left_after, whole_table_models
 from sfumato.table.encoding import EncodedAttribute, PeopleOfPopulation
 from sfumato.table.reading import value_keys
 

@@ -21,9 +21,9 @@ from sfumato.models.says import says
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.numbers import counted
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import SliceLayout, models_of_rules, reached
-from sfumato.published.checks.slices.slices import group_measures
-from sfumato.published.sliced import Columns
+from sfumato.published.apart import Columns
+from sfumato.published.checks.slice_layout import SliceLayout, models_of_rules, reached
+from sfumato.published.checks.slices import group_measures
 from sfumato.table.encoding import EncodedTable
 
 # Ways to cluster attributes by their distances: k-medoids, fuzzy c-means and c-medoids, overlapping k-medoids.

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sfumato.models.rule_traits import shares
 from sfumato.progress import Progress, silent
-from sfumato.published.checks.slices.layout import SliceLayout, matching_cost, measure_vectors, number_rows, slice_index
-from sfumato.published.sliced import Columns
+from sfumato.published.apart import Columns
+from sfumato.published.checks.slice_layout import SliceLayout, matching_cost, measure_vectors, number_rows, slice_index
 from sfumato.randomness import another, permutation
 from sfumato.table.encoding import EncodedTable
 
@@ -126,7 +126,7 @@ def membership_disclosure(
 ) -> _MembershipDisclosure:
     """Compare records with fakes: people whose values can be put together from a bucket, and who are in no record.
 
-    * `layout`: columns of the original table, from :func:`sfumato.published.checks.slices.layout.layout_of`.
+    * `layout`: columns of the original table, from :func:`sfumato.published.checks.slice_layout.layout_of`.
     * `table`, `columns`: the same table and columns.
     * `bucket_of`, `count`, int64 (n,): bucket of each record, ``0 .. count-1``.
     * `seed`: for drawing; None draws from the operating system.

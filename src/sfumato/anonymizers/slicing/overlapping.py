@@ -55,7 +55,8 @@ from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says, speak_of
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import (
+from sfumato.published.apart import BUCKET, Columns
+from sfumato.published.checks.slice_layout import (
     joined_shares,
     layout_of,
     linked_columns,
@@ -63,7 +64,6 @@ from sfumato.published.checks.slices.layout import (
     places_of,
     shared_attributes,
 )
-from sfumato.published.sliced import BUCKET, Columns
 from sfumato.randomness import another
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.header import exactly

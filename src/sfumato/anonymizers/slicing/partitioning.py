@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.anonymizers.buckets.search import largest_l, telling_little
+from sfumato.anonymizers.bucketization import largest_l, telling_little
 from sfumato.anonymizers.dealt import DealtColumn, DealtTable
 from sfumato.anonymizers.layout import space_of
 from sfumato.anonymizers.protocol import Problem
@@ -23,17 +23,17 @@ from sfumato.kernels.predicates import SLACK
 from sfumato.kernels.slices.cuts import CutSpace
 from sfumato.kernels.slices.search import VectorSums, cut_level, cut_level_globally, starting_mass
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import (
+from sfumato.published.apart import BUCKET, Columns, labels_of
+from sfumato.published.checks.slice_layout import (
     SliceLayout,
     joined_shares,
     largest_shares,
     models_of_rules,
     number_rows,
 )
-from sfumato.published.checks.slices.slices import judge_slices
-from sfumato.published.sliced import BUCKET, Columns, labels_of
+from sfumato.published.checks.slices import judge_slices
 from sfumato.randomness import another, permutation
-from sfumato.recoding.publish import carried_over, publish
+from sfumato.recoding.recode import carried_over, publish
 from sfumato.table.encoding import EncodedTable
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import Schema, is_measured
@@ -92,7 +92,7 @@ def partition_records(
 def guarded_size(problem: Problem) -> int:
     """Return how many records a bucket has for each half that it is cut into, so that comparing buckets teaches little.
 
-    As for dealt buckets, see :func:`sfumato.anonymizers.buckets.search.telling_little`; of several attributes the
+    As for dealt buckets, see :func:`sfumato.anonymizers.bucketization.telling_little`; of several attributes the
     largest.
     """
     asked, table = largest_l(problem.models), problem.table
@@ -329,7 +329,7 @@ def cut_joined(problem: Problem, columns: Columns, bounds: Mapping[str, float], 
     Each bucket is cut inside each combination of sensitive values: the lower half of its records in the widest
     attribute goes to one half. Where that breaks a bound in one of the halves, the next attribute is tried. All buckets
     are cut at once; each round costs what joining their columns costs, see
-    :func:`sfumato.published.checks.slices.layout.joined_shares`.
+    :func:`sfumato.published.checks.slice_layout.joined_shares`.
     """
     table = problem.table
     order = _canonical_order(table, problem.seed)

@@ -48,8 +48,8 @@ from sfumato.models.says import Subject
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.layout import SliceLayout, layout_of, number_rows
-from sfumato.published.sliced import Columns
+from sfumato.published.apart import Columns
+from sfumato.published.checks.slice_layout import SliceLayout, layout_of, number_rows
 from sfumato.randomness import another
 from sfumato.recoding import recode
 from sfumato.table.encoding import EncodedTable

@@ -30,8 +30,7 @@ from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
 from sfumato.options import Checked, Share
 from sfumato.published import BucketizedTables, PublishedTable
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET
+from sfumato.published.apart import BUCKET, COUNT
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.schema import text_of

@@ -32,7 +32,7 @@ from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, allowed_guess, draw_curve
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.matchings import matching_chances
+from sfumato.kernels.linking import matching_chances
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
 from sfumato.table.table import Table
@@ -434,7 +434,7 @@ def learn_links(
     `bucket`: int64 (n,): bucket of each row; each bucket has as many rows as the stock has records. `codes`: int64 (n,)
     for each attribute: values from 0. `sizes`: Number of values of each attribute. `rounds`: Of expectation
     maximization; 0 leaves the chances that the buckets alone give (random worlds). `exact`: Buckets with at most this
-    many states are computed exactly, see :mod:`sfumato.kernels.linking.matchings`. Raises InputError when there are
+    many states are computed exactly, see :mod:`sfumato.kernels.linking`. Raises InputError when there are
     more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
 
     A row's own share in the counts is left out when its chances are computed, so that rare values do not confirm

@@ -29,7 +29,7 @@ from sfumato.evaluation.attacks.placement import (
 )
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.hierarchy.tree import Hierarchy
-from sfumato.kernels.linking.linkage import UNKNOWN
+from sfumato.kernels.linking import UNKNOWN
 from sfumato.models import known_models
 from sfumato.models.says import smallest_allowed, speak_of
 from sfumato.numbers import counted

@@ -47,7 +47,7 @@ from sfumato.evaluation.utility.queries import AttributeDomain, Floats, domains_
 from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
 from sfumato.published import MarginalTables, Published, PublishedTable, RandomizedTable
-from sfumato.published.bucketized import COUNT
+from sfumato.published.apart import COUNT
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.encoding import encode

@@ -50,7 +50,7 @@ from sfumato.evaluation.attacks.placement import (
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Certainty
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import (
+from sfumato.kernels.linking import (
     UNKNOWN,
     ClassValues,
     count_own,

@@ -25,7 +25,7 @@ from sfumato.evaluation.attacks.placement import (
     read_register,
     register_attributes,
 )
-from sfumato.kernels.linking.linkage import ClassCoverage, ClassValues, count_candidates, covering_classes
+from sfumato.kernels.linking import ClassCoverage, ClassValues, count_candidates, covering_classes
 from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding

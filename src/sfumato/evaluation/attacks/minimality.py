@@ -39,7 +39,7 @@ from sfumato.kernels import choice
 from sfumato.models import known_model
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says
-from sfumato.models.whole_table import whole_table_models
+from sfumato.models.sensitive import whole_table_models
 from sfumato.numbers import counted
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import BucketizedTables, PublishedTable, SlicedTable

@@ -33,7 +33,7 @@ from sfumato.evaluation.attacks.people import Victims, key_columns, key_of, rank
 from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute, join_entries
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import Blocks, LabelCodes, nearest_classes
+from sfumato.kernels.linking import Blocks, LabelCodes, nearest_classes
 from sfumato.options import Checked
 from sfumato.parallel import each
 from sfumato.recoding.choice import Recoding

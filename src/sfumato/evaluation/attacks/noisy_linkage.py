@@ -31,7 +31,7 @@ from sfumato.evaluation.attacks.people import Victims, generator_of, key_columns
 from sfumato.evaluation.attacks.placement import PublishedClasses, RegisterAttribute
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
-from sfumato.kernels.linking.linkage import UNKNOWN
+from sfumato.kernels.linking import UNKNOWN
 from sfumato.options import Checked, Limit
 from sfumato.rates import Rate
 

@@ -30,7 +30,7 @@ from sfumato.evaluation.attacks.placement import (
     sum_by_code,
 )
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import (
+from sfumato.kernels.linking import (
     covering_classes,
     fitting_pairs,
     fitting_weight,
@@ -43,8 +43,7 @@ from sfumato.published import (
     RandomizedTable,
     SlicedTable,
 )
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
 from sfumato.table.schema import text_of

@@ -20,7 +20,7 @@ from sfumato.evaluation.attacks.verdicts import SURE
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.grouping import count_values, first_records
-from sfumato.kernels.linking.linkage import UNKNOWN, ClassCoverage, covering_classes, fitting_pairs, fitting_weight
+from sfumato.kernels.linking import UNKNOWN, ClassCoverage, covering_classes, fitting_pairs, fitting_weight
 from sfumato.published import Published, PublishedTable
 from sfumato.recoding.choice import Recoding
 from sfumato.recoding.parsing import Coverage as LabelCoverage

@@ -50,7 +50,7 @@ from sfumato.release.verify import OpenedRelease, open_release
 from sfumato.table.columns import clean
 from sfumato.table.header import repeated
 from sfumato.table.person_keys import PersonKey, key_in, number_people, person_keys
-from sfumato.table.reading import read_table, refuse_unending
+from sfumato.table.reading import read_table
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.row_order import settled_rows
 from sfumato.table.schema import Schema
@@ -558,7 +558,7 @@ def _people_in(table: Table) -> int:
     return int(table.person_of.max()) + 1
 
 
-_ELSEWHERE = "needs the other releases of the series: sfumato series attack plays it"
+_ELSEWHERE = "needs the other releases of the series: sfumato attack plays it"
 
 
 NAMES = ("forward, cross and backward attack", "record tracing")
@@ -641,7 +641,6 @@ def rows_of_people(opened: OpenedRelease | None) -> RowsOfPeople:
 
 def read_frame(source: object) -> pl.DataFrame:
     """Read a file, cells of a CSV file as text, or take a frame of polars, pandas or Arrow; InputError if it cannot."""
-    refuse_unending(source)
     opened = open_source(source, CsvFormat())
     if repeated(opened.names):
         raise InputError("several columns have the same name; rename them")

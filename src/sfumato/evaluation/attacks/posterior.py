@@ -42,11 +42,10 @@ from sfumato.evaluation.attacks.placement import (
 )
 from sfumato.evaluation.attacks.protocol import Target
 from sfumato.kernels.grouping import first_records
-from sfumato.kernels.linking.linkage import ClassValues, covering_classes, fitting_weight, tally_candidates
-from sfumato.kernels.slices.beliefs import BucketLists, fill_rows, sum_beliefs
+from sfumato.kernels.linking import ClassValues, covering_classes, fitting_weight, tally_candidates
+from sfumato.kernels.slices.groups import BucketLists, fill_rows, sum_beliefs
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, SlicedTable
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.schema import text_of
 from sfumato.table.table import Table

@@ -23,9 +23,9 @@ from sfumato.evaluation.attacks.original_values import (
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
 from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.hashing import hashed
 from sfumato.options import Checked, Limit
 from sfumato.published import Published, PublishedTable
+from sfumato.randomness import hashed
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of

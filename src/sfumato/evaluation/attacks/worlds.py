@@ -32,7 +32,7 @@ from sfumato.errors import InputError, PolicyError, UnsatisfiableError
 from sfumato.evaluation.attacks.original_values import exact_parts, number_alike
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.slices.cuts import UNEVEN, CutSpace, EvenCuts, Exchanging, attributes_cut, exchange, place_borders
-from sfumato.published.sliced import SlicedTable, column_of
+from sfumato.published.apart import SlicedTable, column_of
 from sfumato.table.folding import distinct_numbers
 from sfumato.table.row_order import content_hash
 from sfumato.table.table import Table

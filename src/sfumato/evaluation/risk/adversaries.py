@@ -118,7 +118,7 @@ DIGITS = 3
 
 UNNUMBERED = (
     "The promises of this release are about people with several records. The risks above count records: the release "
-    "does not say which are of one person. sfumato verify --audit counts people, and sfumato series verify --ledger "
+    "does not say which are of one person. sfumato verify --audit counts people, and sfumato verify --ledger "
     "those of a series."
 )
 """What is said of a release whose people only the steward's audit file tells, or the ledger of its series."""

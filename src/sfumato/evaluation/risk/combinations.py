@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.evaluation.risk.adversaries import Keys
-from sfumato.hashing import GOLDEN, hashed
 from sfumato.kernels.risk import combination_counts, minimal_uniques
 from sfumato.numbers import counted, percent
 from sfumato.parallel import each
+from sfumato.randomness import GOLDEN, hashed
 
 # Special uniques: records that a few columns single out (SUDA2), and their scores.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.population_uniqueness import population_uniqueness
 from sfumato.errors import InputError, PolicyError, SfumatoError, raise_all, raise_together
-from sfumato.evaluation.inputs import generalized_file, generalized_table, positive_weights, quasi_identifying_of
+from sfumato.evaluation.inputs import generalized_file, generalized_table, quasi_identifying_of
 from sfumato.evaluation.risk.adversaries import (
     DEFAULT,
     Adversary,
@@ -43,6 +43,7 @@ from sfumato.evaluation.risk.combinations import (
 )
 from sfumato.evaluation.risk.log_linear import Estimate, LogLinearRisk, Terms, log_linear_risk, order_problems
 from sfumato.evaluation.risk.report import RiskReport
+from sfumato.evaluation.utility.queries import positive_weights
 from sfumato.former import FormerRisk, refuse_others, value_of_call
 from sfumato.models.starred_k_anonymity import WildcardKAnonymity
 from sfumato.numbers import counted

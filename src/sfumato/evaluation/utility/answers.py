@@ -12,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.inputs import weights_in
 from sfumato.evaluation.utility.joint import Joint, Original, estimate, original_joint, read_joint
 from sfumato.evaluation.utility.queries import (
     AGGREGATES,
@@ -25,6 +24,7 @@ from sfumato.evaluation.utility.queries import (
     Workload,
     domains_of,
     query_problems,
+    weights_in,
 )
 from sfumato.published import Published
 from sfumato.randomness import seed_problems

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import Form
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError, raise_all
-from sfumato.evaluation.inputs import weights_in
-from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Predicate, Query, domains_of
+from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, Predicate, Query, domains_of, weights_in
 from sfumato.evaluation.utility.spreads import (
     AttributeSpread,
     LabelReading,
@@ -29,8 +28,7 @@ from sfumato.evaluation.utility.spreads import (
 from sfumato.kernels.grouping import first_records
 from sfumato.numbers import counted
 from sfumato.published import BucketizedTables, MarginalTables, Published, PublishedTable, RandomizedTable, SlicedTable
-from sfumato.published.bucketized import COUNT
-from sfumato.published.sliced import BUCKET, labels_of
+from sfumato.published.apart import BUCKET, COUNT, labels_of
 from sfumato.recoding.choice import Recoding
 from sfumato.table.encoding import EncodedTable, encode
 from sfumato.table.row_order import settled_order

@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import PolicyError, raise_all
+from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.hierarchy.specification import number_of
+from sfumato.numbers import counted
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, is_measured
 
@@ -400,3 +401,27 @@ def _frequent(domain: AttributeDomain, bins: Bins, most: int) -> Bins:
 
 def _bin_of(numbers: Floats, uppers: Floats) -> NDArray[np.int64]:
     return np.append(np.searchsorted(uppers, numbers), len(uppers)).astype(np.int64)
+
+
+def positive_weights(column: pl.Series) -> NDArray[np.float64]:
+    """Read a column of sampling weights, float64 (n,); InputError unless each is a finite number above 0."""
+    values = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = values.fill_null(math.nan).to_numpy()
+    problems = []
+    for wrong, what, advice in (
+        (np.isnan(numbers), "no number", "give every record its weight"),
+        (np.isfinite(numbers) & (numbers <= 0), "a weight that is not above 0", "weights count people"),
+        (np.isinf(numbers), "an infinite weight", "weights count people"),
+    ):
+        if wrong.any():
+            count, first = counted(int(wrong.sum()), "record"), int(wrong.argmax()) + 1
+            problems.append(f"weights: column {column.name!r} has {count} with {what}, first in row {first}; {advice}")
+    raise_all(InputError, problems)
+    return numbers
+
+
+def weights_in(frame: pl.DataFrame, name: str, where: str) -> NDArray[np.float64]:
+    """Read the weights of a frame's records; InputError without the column, or a weight above 0 for every record."""
+    if name not in frame.columns:
+        raise InputError(f"weights: column {name!r} is not in {where}; give it a role, such as insensitive")
+    return positive_weights(frame[name])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
+from sfumato.kernels.clustering.class_members import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree, count_alive, use_up
 from sfumato.kernels.jit import borrowing, inlined, kernel
 from sfumato.kernels.predicates import RuleArrays, holds
@@ -293,7 +293,7 @@ def begin_caat(weights: Int64s, first: int, k: int, tree: RecordTree, loss: Clas
 
 
 @kernel
-def grow_classes(
+def grow_from_far(
     codes: Codes, values: Codes, k: int, ruled: bool, rule: int, first_only: bool, most: int, tree: RecordTree,
     loss: ClassLoss, rules: RuleArrays, growth: Growth,
 ) -> None:  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss
+from sfumato.kernels.clustering.class_members import TABLED, ClassLoss, range_loss
 from sfumato.kernels.clustering.record_tree import NONE, RecordTree
 from sfumato.kernels.jit import borrowing, inlined, kernel, linear
 from sfumato.kernels.predicates import RuleArrays, holds

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import TABLED, ClassLoss, range_loss, set_loss
+from sfumato.kernels.clustering.class_members import TABLED, ClassLoss, range_loss, set_loss
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel
 from sfumato.kernels.types import NUMERIC, SET, Codes, Flags, Floats, Int32s, Int64s, float64, int64
 

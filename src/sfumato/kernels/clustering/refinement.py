@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import ClassLoss
 from sfumato.kernels.clustering.class_members import (
     NOBODY,
+    ClassLoss,
     Members,
     changed_loss,
     class_holds,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import ClassLoss, pair_loss, range_loss
+from sfumato.kernels.clustering.class_members import ClassLoss, pair_loss, range_loss
 from sfumato.kernels.clustering.record_tree import (
     NONE,
     Grown,

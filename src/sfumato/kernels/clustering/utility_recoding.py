@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.kernels.clustering.class_loss import ClassLoss, cell, pair_loss, range_loss, set_loss, upper_edge
+from sfumato.kernels.clustering.class_members import ClassLoss, cell, pair_loss, range_loss, set_loss, upper_edge
 from sfumato.kernels.jit import inlined, kernel
 from sfumato.kernels.types import SET, Codes, Flags, Int32s, Int64s, float64, int64
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from sfumato.kernels.bits import EMPTY, ONE, has
 from sfumato.kernels.jit import borrowing, inlined, interpreted_as, kernel, sized
 from sfumato.kernels.mondrian.cuts import (
+    NOT_KEPT,
+    LaidRecords,
     Options,
     Workspace,
     clear_histogram,
@@ -21,10 +23,15 @@ from sfumato.kernels.mondrian.cuts import (
     count_range,
     count_whole,
     counts_sides,
+    halve_by_order,
+    keep_cut,
     measure_range,
     median_code,
+    move_to_parts,
     new_workspace,
+    room_at_median,
     sides_hold,
+    spare_for,
     total_weight,
     widest_cut,
     widest_first,
@@ -40,15 +47,6 @@ from sfumato.kernels.mondrian.items import (
     Items,
     find_items,
     new_items,
-)
-from sfumato.kernels.mondrian.ranges import (
-    NOT_KEPT,
-    LaidRecords,
-    halve_by_order,
-    keep_cut,
-    move_to_parts,
-    room_at_median,
-    spare_for,
 )
 from sfumato.kernels.mondrian.scores import (
     ATTRIBUTE,

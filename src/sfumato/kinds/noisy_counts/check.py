@@ -29,11 +29,11 @@ from sfumato.kinds.private.check import (
     series_checks,
 )
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure
-from sfumato.published.bucketized import COUNT
+from sfumato.published.apart import COUNT
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import Roles
+from sfumato.published.protocol import Roles
 from sfumato.release.agreement import Difference
 from sfumato.release.description import (
     listed_names,

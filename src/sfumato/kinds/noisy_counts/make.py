@@ -38,12 +38,12 @@ from sfumato.kinds.private.make import (
     smallest_scale,
 )
 from sfumato.kinds.private.policy import Bins
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.progress import Progress, shown, silent
 from sfumato.published import MarginalTables
-from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.marginals.marginals import is_acyclic, ordered_sets
+from sfumato.published.apart import COUNT
+from sfumato.published.checks.marginals import is_acyclic, ordered_sets
 from sfumato.release.problem import repeated_notes
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.schema import Attribute, Kind, Schema

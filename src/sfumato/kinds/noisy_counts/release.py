@@ -22,16 +22,15 @@ from sfumato.kinds.noisy_counts.check import (
 from sfumato.kinds.noisy_counts.policy import PrivatePolicy
 from sfumato.kinds.private.check import NOISY, Domain, SeriesSpent
 from sfumato.kinds.private.release import DeclaredRelease
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure
-from sfumato.published.bucketized import COUNT
+from sfumato.published.apart import COUNT, MarginalTables
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.marginal import MarginalTables
-from sfumato.published.randomized import RandomizedTable
-from sfumato.published.roles import named
+from sfumato.published.generalized import RandomizedTable
+from sfumato.published.protocol import named
 from sfumato.release.formulas import Formulas
-from sfumato.release.kind_report import section
 from sfumato.release.own_kinds import save_own
+from sfumato.release.reports import section
 from sfumato.table.table import Table
 from sfumato.table.writing import Format
 

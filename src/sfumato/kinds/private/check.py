@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.models.checks import Check, Outcome
-from sfumato.models.differential_privacy import DifferentialPrivacy
-from sfumato.published.roles import named
+from sfumato.models.of_kinds import DifferentialPrivacy
+from sfumato.published.protocol import named
 from sfumato.release.agreement import Difference, role_names
 from sfumato.release.description import build_own_model, listed_names
 

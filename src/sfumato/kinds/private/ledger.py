@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import InputError, PolicyError, SfumatoError, UnsatisfiableError, raise_all
 from sfumato.kinds.private.check import SeriesSpent
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.release.description import unambiguous
 from sfumato.release.transaction import SPENT, alone, settle

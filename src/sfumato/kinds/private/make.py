@@ -19,9 +19,9 @@ from sfumato.hierarchy import Groups, Hierarchy, HierarchyTable, Intervals
 from sfumato.hierarchy.specification import number_of, text_of, value_text
 from sfumato.kinds.private.check import MOST_CELLS, NOISY, Domain, Mechanism
 from sfumato.kinds.private.policy import Bins, DeclaredPolicy, part_of
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.policy.entries import PolicyPart
-from sfumato.published.bucketized import COUNT
+from sfumato.published.apart import COUNT
 from sfumato.randomness import permutation
 from sfumato.settings import is_finite_number
 from sfumato.table.schema import Attribute, Kind

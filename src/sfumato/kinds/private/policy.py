@@ -9,7 +9,7 @@ from typing import Any
 import tomli_w
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.policy.entries import PartType, checked, entry_for, hyphenated
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.parts import Column, Columns, Source

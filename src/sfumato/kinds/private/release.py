@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from sfumato.kinds.private.check import Domain, SeriesSpent
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.kind_report import occasion_lines, promise_lines, section
 from sfumato.release.own_kinds import OwnRelease, Written
+from sfumato.release.reports import occasion_lines, promise_lines, section
 
 LIMITS = (
     "It hides whether any one person is in the table, up to ε. It does not hide what the table says about people in "

@@ -24,10 +24,10 @@ from sfumato.kinds.private.check import (
     series_checks,
 )
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import Roles
+from sfumato.published.protocol import Roles
 from sfumato.release.agreement import Difference
 from sfumato.release.own_kinds import OwnDescription, OwnKind
 from sfumato.settings import is_finite_number

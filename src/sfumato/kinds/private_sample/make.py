@@ -49,7 +49,7 @@ from sfumato.kinds.private_sample.check import (
 )
 from sfumato.kinds.private_sample.policy import Objective, PrivateSamplePolicy, SampleSettings, SamplingPart
 from sfumato.kinds.private_sample.release import PrivateSampleRelease
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted
 from sfumato.progress import Progress, shown, silent
 from sfumato.randomness import permutation

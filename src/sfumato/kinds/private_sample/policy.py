@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.kinds.private.policy import Bins, BinsSetting, DeclaredPolicy, ModelPart, part_of
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping
 from sfumato.policy.parts import Output

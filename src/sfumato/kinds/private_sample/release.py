@@ -19,11 +19,10 @@ from sfumato.kinds.private_sample.check import (
     sample_verification,
 )
 from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
-from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.models.of_kinds import DifferentialPrivacy
 from sfumato.numbers import counted, figure, percent
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.generalized import PublishedTable
-from sfumato.published.randomized import RandomizedTable
+from sfumato.published.generalized import PublishedTable, RandomizedTable
 from sfumato.release.formulas import Formulas
 from sfumato.release.own_kinds import save_own
 from sfumato.table.table import Table

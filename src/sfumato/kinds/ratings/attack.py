@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.ratings.scores import score_records
+from sfumato.kernels.ratings.rows import score_records
 from sfumato.kinds.ratings.ratings import Ratings, order_ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.numbers import counted, figure
@@ -151,7 +151,7 @@ class _Groups:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Scored:
-    """Results of scoring for each person; see :func:`sfumato.kernels.ratings.scores.score_records`."""
+    """Results of scoring for each person; see :func:`sfumato.kernels.ratings.rows.score_records`."""
 
     best: NDArray[np.int64]
     ties: NDArray[np.int64]

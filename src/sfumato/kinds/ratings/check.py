@@ -35,13 +35,13 @@ from sfumato.kernels.ratings.worth import DIVIDED_BY_ALL, LITERAL, SKIP, measure
 from sfumato.kinds.ratings.ratings import Ratings, Scale
 from sfumato.kinds.ratings.reading import read_ratings
 from sfumato.models.checks import Check, Outcome, promise_words
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
 from sfumato.options import check_arguments
 from sfumato.parallel import each
 from sfumato.progress import Progress, silent, thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import Roles
+from sfumato.published.protocol import Roles
 from sfumato.release.description import (
     listed_names,
     number_of_records,

@@ -1,4 +1,4 @@
-"""``sfumato ratings``: commands on survey ratings."""
+"""``--kind ratings``: what commands do with survey ratings."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ from sfumato.cli.options import (
     PolicyFile,
     Settings,
 )
-from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError, SfumatoError
 
 if TYPE_CHECKING:
     from sfumato.kinds.ratings.check import Satisfaction
     from sfumato.kinds.ratings.policy import RatingPolicy
     from sfumato.kinds.ratings.ratings import Ratings
-    from sfumato.kinds.ratings.release import RatingRelease
 
 
 # From the options of the commands on ratings to a policy. Options override a policy file.
@@ -149,14 +147,6 @@ L = Annotated[
     float | None,
     typer.Option("-l", help="Smallest deviation of each sensitive issue.", rich_help_panel=PRIVACY),
 ]
-GroupKind = Annotated[
-    Literal["ball", "trimmed"] | None,
-    typer.Option(metavar="KIND", help="Which records are around one: ball or trimmed.", rich_help_panel=PRIVACY),
-]
-NullsKind = Annotated[
-    Literal["skip", "g", "literal"] | None,
-    typer.Option(metavar="KIND", help="Deviation with missing ratings: skip, g or literal.", rich_help_panel=PRIVACY),
-]
 Suppression = Annotated[
     float | None,
     typer.Option(help="Fraction of the records that may be left out, e.g. 0.02.", rich_help_panel=PRIVACY),
@@ -179,15 +169,6 @@ FormOrNone = Annotated[
         metavar="FORM",
         help="long: a row per rating. wide: a column per issue. netflix: as Netflix did.",
         rich_help_panel=READING,
-    ),
-]
-DrawnOrNone = Annotated[
-    Literal["random", "most-rated"] | None,
-    typer.Option(
-        "--sensitive-drawn",
-        metavar="KIND",
-        help="How the share is drawn: random or most-rated.",
-        rich_help_panel=SENSITIVE,
     ),
 ]
 
@@ -244,33 +225,32 @@ def scale_of_text(text: str | None) -> tuple[float, ...] | None:
     return numbers
 
 
-HELP = "Survey ratings, sparse and identifying: sfumato ratings COMMAND --help"
 EXAMPLES = {
     "check": """\b
 Example:
-  sfumato ratings check ratings.csv -k 20 --epsilon 1 -l 1 \\
+  sfumato check ratings.csv --kind ratings -k 20 --epsilon 1 -l 1 \\
       --scale 0.5,5,0.5 --sensitive-share 0.1
-  sfumato ratings check survey.csv --form wide --user id \\
+  sfumato check survey.csv --kind ratings --form wide --user id \\
       --sensitive 'N*' --scale 1,6 -k 5 --epsilon 1 --how-far
 """,
     "anonymize": """\b
 Example:
-  sfumato ratings anonymize ratings.csv -k 3 --epsilon 1 \\
+  sfumato anonymize ratings.csv --kind ratings -k 3 --epsilon 1 \\
       --scale 0.5,5,0.5 --keep 50 --out ratings-release/
-  sfumato ratings anonymize ratings.csv --policy ratings.toml \\
+  sfumato anonymize ratings.csv --kind ratings --policy ratings.toml \\
       --out ratings-release/
 """,
     "attack": """\b
 Example:
-  sfumato ratings attack ratings.csv --scale 0.5,5,0.5 --known 8
-  sfumato ratings attack ratings.csv --scale 0.5,5,0.5 \\
+  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 --known 8
+  sfumato attack ratings.csv --kind ratings --scale 0.5,5,0.5 \\
       -k 3 --epsilon 1 --keep 50 --known 4 --error 1 --about rare
-  sfumato ratings attack ratings.csv --policy ratings.toml --hold-out 0.1
+  sfumato attack ratings.csv --kind ratings --policy ratings.toml --hold-out 0.1
 """,
 }
-"""Command of the group → what its help shows."""
+"""Command → what its help shows."""
 
-# ``sfumato ratings anonymize``: from ratings and a policy to a verified release.
+# ``anonymize``: from ratings and a policy to a verified release.
 
 
 @dataclass(frozen=True)
@@ -329,27 +309,20 @@ def anonymize(
     Ratings are removed and moved, and invented only with --invent; those of sensitive issues stay unchanged. The result
     is verified before it is written. With --save-policy and without --out, only the policy is written.
     """
-    from sfumato.cli.anonymize import say_formulas
     from sfumato.kinds.ratings.make import anonymize_ratings
     from sfumato.kinds.ratings.reading import read_ratings
     from sfumato.kinds.ratings.release import save_ratings
 
-    bundles = (promise, chosen, change, columns)
     problems = [*seed_problem(seed), *written.problems()]
-    meant = rating_policy_of(words_of(policy, bundles, settings or (), problems, output={"format": written.format}))
-    out = written.out
-    if out is not None:
-        with progress_bar(quiet=written.quiet or written.as_json) as progress:
-            progress("reading", 0, 1)
-            release = anonymize_ratings(
-                read_ratings(ratings, **meant.reading(seed)), meant, seed=seed, progress=progress
-            )
-        save_ratings(release, out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas)
-        if meant.output.format == "csv":
-            say_formulas(release.cells_like_formulas(), written.formulas)
-        _report(release, release.report, out, quiet=written.quiet, as_json=written.as_json)
-    if written.save_policy is not None:
-        meant.to_file(written.save_policy)
+    options = (promise, chosen, change, columns)
+    own = rating_policy_of(words_of(policy, options, settings or (), problems, output={"format": written.format}))
+    written.publish(
+        own,
+        lambda progress: anonymize_ratings(
+            read_ratings(ratings, **own.reading(seed)), own, seed=seed, progress=progress
+        ),
+        save_ratings,
+    )
 
 
 def words_of(
@@ -389,15 +362,7 @@ def words_of(
     )
 
 
-def _report(release: RatingRelease, report: Any, out: Path, *, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        say_json(report.to_dict())
-    elif not quiet:
-        say(str(release))
-        complain([f"release written to {out}; check it with: sfumato verify {out}"])
-
-
-# ``sfumato ratings attack``: the scoring attack, on ratings as they are and on a release of them.
+# ``attack``: the scoring attack, on ratings as they are and on a release of them.
 
 
 @dataclass(frozen=True)
@@ -580,7 +545,7 @@ def check(
     they are not.
     """
     from sfumato.kinds.ratings.check import check_ratings
-    from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+    from sfumato.models.of_kinds import RatingAnonymity
 
     read = ratings_of(ratings, chosen, columns, settings or ())
     asked = RatingAnonymity(k, epsilon, model.l, model.group, model.nulls)

@@ -46,7 +46,7 @@ from sfumato.kinds.ratings.check import NULLS, ProximityQuery, Satisfaction, che
 from sfumato.kinds.ratings.policy import Change, Method, RatingPolicy
 from sfumato.kinds.ratings.ratings import Ratings, order_ratings
 from sfumato.kinds.ratings.release import RatingRelease
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.numbers import counted, figure, percent
 from sfumato.options import Count, Limit, Seed, check_arguments
 from sfumato.parallel import each

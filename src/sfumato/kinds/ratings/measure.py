@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
-from sfumato.kernels.ratings.scores import learn_deviations, predict_from_neighbours
+from sfumato.kernels.ratings.rows import learn_deviations, predict_from_neighbours
 from sfumato.kinds.ratings.ratings import Ratings
 from sfumato.kinds.ratings.release import RatingRelease
 from sfumato.numbers import counted, figure

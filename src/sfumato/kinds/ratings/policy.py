@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from sfumato.errors import PolicyError
 from sfumato.kinds.ratings.ratings import Ratings, SensitiveIssues, scale_of
 from sfumato.kinds.ratings.reading import Form
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.policy.entries import PolicyPart, as_json, described_as_mapping, describing, entry_for, problems_reported
 from sfumato.policy.parts import Layout, Output
 from sfumato.policy.whole_policy import WholePolicy

@@ -485,7 +485,7 @@ def read_ratings(
         known = scale_of(scale)
         how = reading_of_call("read_ratings", reading, former)
         refuse_of_tables("ratings", how)
-        opened = netflix_source(source) if form == "netflix" else open_source(source, how.layout(), how.place(source))
+        opened = netflix_source(source) if form == "netflix" else open_source(source, how.layout(), how.place())
         values = ValueReading(how.tokens(), True, opened.is_text or form == "netflix")
         given = [
             name

@@ -23,11 +23,11 @@ from sfumato.kinds.ratings.check import (
 )
 from sfumato.kinds.ratings.policy import RatingPolicy
 from sfumato.kinds.ratings.ratings import MOST_DECIMALS, Ratings, Scale, found_scale
-from sfumato.models.k_epsilon_l_anonymity import RatingAnonymity
+from sfumato.models.of_kinds import RatingAnonymity
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.kind_report import KindReport
 from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.reports import KindReport
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:

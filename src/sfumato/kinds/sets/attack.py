@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.kernels.sets.support import postings, support_of_known
+from sfumato.kernels.sets import postings, support_of_known
 from sfumato.kinds.sets.check import set_classes
 from sfumato.kinds.sets.release import SetRelease
 from sfumato.kinds.sets.sets import Sets, order_sets

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError, VerificationError, raise_all
 from sfumato.kernels.ratings.rows import rows_of
-from sfumato.kernels.sets.support import combination_keys, relabelled_rows
+from sfumato.kernels.sets import combination_keys, relabelled_rows
 from sfumato.kinds.sets.sets import Sets, named_items
 from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.models.protocol import Achieved
 from sfumato.numbers import counted, figure
 from sfumato.options import Count, check_arguments
 from sfumato.parallel import each
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.roles import Roles, named
+from sfumato.published.protocol import Roles, named
 from sfumato.release.agreement import (
     Difference,
     role_names,

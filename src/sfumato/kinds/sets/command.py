@@ -1,4 +1,4 @@
-"""``sfumato sets``: commands on sets of items."""
+"""``--kind sets``: what commands do with sets of items."""
 
 from __future__ import annotations
 
@@ -21,36 +21,34 @@ from sfumato.cli.options import (
     PolicyFile,
     Settings,
 )
-from sfumato.cli.outcome import complain, say
-from sfumato.cli.progress import progress_bar, say_json, say_result
+from sfumato.cli.progress import progress_bar, say_result
 from sfumato.errors import InputError
 
 if TYPE_CHECKING:
     from sfumato.kinds.sets.policy import SetPolicy
 
 
-HELP = "Sets of items, such as baskets or diagnoses: sfumato sets COMMAND --help"
 EXAMPLES = {
     "check": """\b
 Example:
-  sfumato sets check baskets.csv
-  sfumato sets check patients.csv --form wide --item diagnoses \\
+  sfumato check baskets.csv --kind sets
+  sfumato check patients.csv --kind sets --form wide --item diagnoses \\
       --quasi age,sex -m 2
 """,
     "anonymize": """\b
 Example:
-  sfumato sets anonymize baskets.csv --hierarchy goods.csv -k 5 -m 2 \\
+  sfumato anonymize baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2 \\
       --out baskets-release/
-  sfumato sets anonymize baskets.csv --policy baskets.toml \\
+  sfumato anonymize baskets.csv --kind sets --policy baskets.toml \\
       --out baskets-release/
 """,
     "attack": """\b
 Example:
-  sfumato sets attack baskets.csv --known 2 --about rare
-  sfumato sets attack baskets.csv --hierarchy goods.csv -k 5 -m 2
+  sfumato attack baskets.csv --kind sets --known 2 --about rare
+  sfumato attack baskets.csv --kind sets --hierarchy goods.csv -k 5 -m 2
 """,
 }
-"""Command of the group → what its help shows."""
+"""Command → what its help shows."""
 
 # Options that the commands on sets share, and the policy that they mean.
 
@@ -213,7 +211,7 @@ def _beside(read: SetReading, problems: list[str]) -> dict[str, Any]:
     return {"quasi-identifying": {name: {"hierarchy": str(files[name])} if name in files else {} for name in names}}
 
 
-# ``sfumato sets anonymize``: from sets and a policy to a verified release.
+# ``anonymize``: from sets and a policy to a verified release.
 
 
 def anonymize(
@@ -230,33 +228,21 @@ def anonymize(
 
     The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
     """
-    from sfumato.cli.anonymize import say_formulas
     from sfumato.cli.kind_words import seed_problem
     from sfumato.kinds.sets.make import anonymize_sets
     from sfumato.kinds.sets.release import save_sets
     from sfumato.kinds.sets.sets import read_sets
 
     problems = [*seed_problem(seed), *written.problems()]
-    meant = set_policy_of(policy, read, make, settings or (), problems, threads=threads, format=written.format)
-    if written.out is not None:
-        with progress_bar(quiet=written.quiet or written.as_json) as progress:
-            progress("reading", 0, 1)
-            release = anonymize_sets(read_sets(sets, **meant.reading()), meant, seed=seed, progress=progress)
-        save_sets(
-            release, written.out, format=meant.output.format, overwrite=written.overwrite, formulas=written.formulas
-        )
-        if meant.output.format == "csv":
-            say_formulas(release.cells_like_formulas(), written.formulas)
-        if written.as_json:
-            say_json(release.report.to_dict())
-        elif not written.quiet:
-            say(str(release))
-            complain([f"release written to {written.out}; check it with: sfumato verify {written.out}"])
-    if written.save_policy is not None:
-        meant.to_file(written.save_policy)
+    own = set_policy_of(policy, read, make, settings or (), problems, threads=threads, format=written.format)
+    written.publish(
+        own,
+        lambda progress: anonymize_sets(read_sets(sets, **own.reading()), own, seed=seed, progress=progress),
+        save_sets,
+    )
 
 
-# ``sfumato sets attack``: looking for people by a few of their items, before and after.
+# ``attack``: looking for people by a few of their items, before and after.
 
 
 def attack(

@@ -17,11 +17,11 @@ from sfumato.anonymizers.mondrian import Mondrian
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
 from sfumato.hierarchy.tree import Level
-from sfumato.kernels.sets.rare import rare_combinations
-from sfumato.kernels.sets.support import (
+from sfumato.kernels.sets import (
     common_records,
     covering_items,
     postings,
+    rare_combinations,
     relabelled_rows,
     rows_led_by,
     still_rare,
@@ -32,7 +32,7 @@ from sfumato.kinds.sets.release import SetRelease
 from sfumato.kinds.sets.sets import Sets, order_sets
 from sfumato.metrics import measure_losses
 from sfumato.models.k_anonymity import KAnonymity
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.numbers import counted, percent
 from sfumato.options import Count, Seed, check_arguments
 from sfumato.progress import Progress, shown, silent, thread_count

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from sfumato.anonymizers.protocol import Anonymizer
 from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.kinds.sets.sets import SetForm, Sets
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.entries import (
     HierarchyEntry,

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from sfumato.errors import VerificationError
 from sfumato.kinds.sets.check import ITEM, RECORDS, SETS, PublishedSets, set_verification
 from sfumato.kinds.sets.policy import SetPolicy
-from sfumato.models.km_anonymity import KmAnonymity
+from sfumato.models.of_kinds import KmAnonymity
 from sfumato.numbers import counted
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import Verification
 from sfumato.release.formulas import Formulas, frames_without_formulas
-from sfumato.release.kind_report import KindReport
 from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.reports import KindReport
 from sfumato.table.writing import Format
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from sfumato.former import FormerReading, reading_of_call
 from sfumato.hierarchy.specification import HierarchySpecification
 from sfumato.hierarchy.tree import Hierarchy
 from sfumato.kernels.ratings.rows import number_by_appearance, rows_of, rows_rise
-from sfumato.kernels.sets.support import relabelled_rows
+from sfumato.kernels.sets import relabelled_rows
 from sfumato.numbers import counted
 from sfumato.table.columns import ValueReading, keys_read, typed_column
 from sfumato.table.distinct import Distinct, distinct_of
@@ -239,7 +239,7 @@ def read_sets(
         _refuse_unknown(form, person, item_separator, schema)
         how = reading_of_call("read_sets", reading, former)
         refuse_of_tables("sets", how)
-        opened = open_source(source, how.layout(), how.place(source))
+        opened = open_source(source, how.layout(), how.place())
         values = ValueReading(how.tokens(), True, opened.is_text)
         given = [name for name in (*(person or ()), item, *(how.columns or ())) if name is not None]
         check_names(Header(opened.names, frozenset(given if opened.is_text else opened.names)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sfumato.classes.partition import group_records
 from sfumato.classes.people import counted_people, largest_of
 from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics
 from sfumato.errors import VerificationError, raise_all
@@ -20,21 +21,13 @@ from sfumato.models.checks import Outcome as Outcome
 from sfumato.models.checks import promise_words, unknown_original, unknown_population
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import of_population, says, speak_of
+from sfumato.models.sensitive import WholeTableModel
 from sfumato.models.starred_k_anonymity import STARRED
-from sfumato.models.whole_table import WholeTableModel
-from sfumato.numbers import counted, plural
-from sfumato.published.checks.coverage import Uncovered, uncovered_classes
-from sfumato.published.checks.people import (
-    ATTESTED,
-    NO_STEP,
-    PeopleFound,
-    WishesFound,
-    attested_checks,
-    wishes_found,
-)
+from sfumato.numbers import counted, percent, plural
+from sfumato.parallel import each, worth_starting
+from sfumato.published.checks.people import ATTESTED, NO_STEP, PeopleFound, WishesFound, attested_checks, wishes_found
 from sfumato.published.checks.population import Register
-from sfumato.published.checks.rows import group_rows
-from sfumato.published.roles import Roles
+from sfumato.published.protocol import Roles
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, as_categories, private_categorical, texts_of
 from sfumato.table.encoding import EncodedAttribute, encode
@@ -405,3 +398,148 @@ def _judged(model: PrivacyModel, statistics: ClassStatistics) -> Check:
         return Check(promise, Outcome.BROKEN, achieved, "the table as a whole breaks it")
     detail = f"{failing:,} of {counted(statistics.count, 'class')} with {whom} break it"
     return Check(promise, Outcome.BROKEN, achieved, detail)
+
+
+# The only promise that no recipient can recount: how many records were left out.
+
+
+SUPPRESSION_PROMISE = "record suppression limit"
+
+
+def suppression_check(limit: float) -> Check:
+    """Return what a release alone can say about its suppression limit."""
+    return Check(
+        f"{SUPPRESSION_PROMISE} ({percent(limit)})",
+        Outcome.UNDECIDABLE,
+        detail="the number of original records is not part of the published table",
+        required=False,
+    )
+
+
+_BLOCK = 1 << 15
+"""Rows whose numbers are written at a time."""
+
+_PIECE = 1 << 17
+"""Rows whose texts are compared by one thread at a time."""
+
+
+def group_rows(columns: Sequence[pl.Series]) -> tuple[NDArray[np.int32], int]:
+    """Give equal rows the same number, in order of first appearance.
+
+    Categories are compared by their numbers. Texts are first separated by length; then each is compared with that of
+    the first row of its group, and the texts of groups in which some differ are numbered. So every text is read, most
+    of them once, and the result is exact. `columns`: at least one: text, or anything whose values are numbers
+    underneath, such as categories. A missing value is a value of its own. Returns: `class_of`: int32 (n,): number of
+    each row's group. Cost O(n · q + bytes of text).
+    """
+    texts = [column for column in columns if column.dtype == pl.String]
+    class_of, count = group_records(_numbered(columns))
+    if not texts or not count:
+        return class_of, count
+    firsts = first_records(class_of, count)[class_of]
+    refined = [numbers for column in texts if (numbers := _told_apart(column, class_of, count, firsts)) is not None]
+    return group_records(np.column_stack([class_of, *refined])) if refined else (class_of, count)
+
+
+def _told_apart(
+    column: pl.Series, class_of: NDArray[np.int32], count: int, firsts: NDArray[np.integer]
+) -> NDArray[np.int32] | None:
+    """Give texts a number from 1 on in groups in which some differ, 0 elsewhere; None if none differ."""
+    different = _differing(column, firsts)
+    if not different.any():
+        return None
+    mixed = np.zeros(count, dtype=np.bool_)
+    mixed[class_of[different]] = True
+    rows = np.flatnonzero(mixed[class_of])
+    numbers = np.zeros(len(column), dtype=np.int32)
+    numbers[rows] = _numbers_by_text(as_categories([column[rows]])[0]) + np.uint32(1)
+    return numbers
+
+
+def _differing(column: pl.Series, firsts: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Tell which texts differ from the text of the row given for each, bool (n,)."""
+
+    def compared(start: int) -> NDArray[np.bool_]:
+        differs: NDArray[np.bool_] = (
+            column.slice(start, _PIECE).ne_missing(column[firsts[start : start + _PIECE]]).to_numpy()
+        )
+        return differs
+
+    starts = range(0, len(column), _PIECE)
+    return np.concatenate(each(compared, starts, worth_starting(pl.thread_pool_size(), len(column))))
+
+
+def _numbered(columns: Sequence[pl.Series]) -> NDArray[np.uint32]:
+    """Give equal values of a column one number, the missing value too, and texts of equal length; uint32 (n, q)."""
+    numbers = [_numbers_by_text(column) for column in columns]
+    codes = np.empty((len(numbers[0]), len(numbers)), dtype=np.uint32)
+    for start in range(0, len(codes), _BLOCK):
+        # Block by block the row-major target stays in the cache while its columns are filled one after the other.
+        for index, column in enumerate(numbers):
+            codes[start : start + _BLOCK, index] = column[start : start + _BLOCK]
+    return codes
+
+
+def _numbers_by_text(column: pl.Series) -> NDArray[np.unsignedinteger]:
+    numbers = column.str.len_bytes() if column.dtype == pl.String else column.to_physical()
+    if numbers.has_nulls():
+        highest = numbers.max()
+        numbers = numbers.cast(pl.UInt32).fill_null(0 if highest is None else int(highest) + 1)  # type: ignore[arg-type]
+    return numbers.to_numpy()
+
+
+FEWEST = 2
+"""Records from which on it means something that one class holds all of them."""
+
+
+@dataclass(frozen=True)
+class Uncovered:
+    """One thing that no promise covers; ``column`` is None for the whole table."""
+
+    name: str
+    column: str | None
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+    def without_counts(self) -> Uncovered:
+        """Return what somebody may read who is not told what was counted of people."""
+        return self if self.name != "sensitive" else _bare(str(self.column))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {"finding": self.name, "column": self.column, "sentence": self.sentence}
+
+
+def columns_without_promise(models: Sequence[PrivacyModel], sensitive: Collection[str]) -> list[str]:
+    """Return the sensitive columns that no model speaks of, in their order."""
+    promised = {rule.attribute for model in models for rule in model.rules(list(sensitive))}
+    return [name for name in sensitive if name not in promised]
+
+
+def uncovered_values(models: Sequence[PrivacyModel], sensitive: Collection[str]) -> Iterator[Uncovered]:
+    """Name the sensitive columns that no model speaks of."""
+    yield from map(_bare, columns_without_promise(models, sensitive))
+
+
+def _bare(name: str) -> Uncovered:
+    return Uncovered("sensitive", name, f"no promise covers the sensitive column {name!r}")
+
+
+def uncovered_classes(models: Sequence[PrivacyModel], statistics: ClassStatistics) -> Iterator[Uncovered]:
+    """Add in how many classes all records share one value of such a column, and whether one class holds everybody."""
+    noun = "record" if statistics.people is None else "person"
+    for one in uncovered_values(models, statistics.sensitive):
+        shared = np.diff(statistics.sensitive[str(one.column)].starts) == 1
+        classes, alike = int(shared.sum()), int(statistics.sizes[shared].sum())
+        if not classes:
+            yield one
+            continue
+        verb = "shares" if classes == 1 else "share"
+        told = f"{classes:,} of {counted(statistics.count, 'class')} {verb} one value ({counted(alike, noun)})"
+        yield Uncovered(one.name, one.column, f"{one.sentence}: {told}")
+    records = statistics.height if statistics.people is None else int(statistics.people.records.sum())
+    if statistics.count == 1 and records >= FEWEST:
+        yield Uncovered("one-class", None, "one class holds all records: nothing tells any two of them apart")

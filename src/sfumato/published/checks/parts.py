@@ -21,13 +21,22 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.classes.people import counted_people, largest_of, with_totals_of_all
-from sfumato.classes.statistics import ClassStatistics, class_statistics, counted_statistics, joined, occurrences_of
+from sfumato.classes.statistics import (
+    ClassStatistics,
+    SensitiveCounts,
+    class_statistics,
+    counted_statistics,
+    counts_of,
+    joined,
+    number_values,
+    occurrences_of,
+)
 from sfumato.errors import InputError, VerificationError
+from sfumato.models.checks import Check, Outcome, promise_words
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import speak_of
-from sfumato.published.bucketized import COUNT
-from sfumato.published.checks.buckets import check_of_buckets
-from sfumato.published.checks.coverage import uncovered_classes
+from sfumato.models.says import says, speak_of
+from sfumato.numbers import counted
+from sfumato.published.apart import BUCKET, COUNT, BucketizedTables, Columns
 from sfumato.published.checks.generalized import (
     STEPS_OF,
     Attested,
@@ -35,14 +44,17 @@ from sfumato.published.checks.generalized import (
     attested,
     check,
     promised_steps,
+    uncovered_classes,
 )
 from sfumato.published.checks.people import PeopleFound, wishes_found
-from sfumato.published.checks.slices.slices import check_encoded_slices, schema_of_slices
-from sfumato.published.sliced import BUCKET, Columns
+from sfumato.published.checks.slices import check_encoded_slices, schema_of_slices
 from sfumato.table.columns import ValueReading
+from sfumato.table.distinct import distinct_of
+from sfumato.table.encoding import EncodedAttribute, encode
 from sfumato.table.large.batches import BatchSource, CountedRows
 from sfumato.table.large.coding import Coding, LargeTable, coded_table
 from sfumato.table.large.memory import let_go, write_out
+from sfumato.table.reading import read_written
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute, Kind, Schema
 
@@ -226,7 +238,7 @@ def verify_bucket_parts(
     models: Sequence[PrivacyModel],
     folder: Path,
 ) -> Verification:
-    """Recount a bucketized table as :func:`~sfumato.published.checks.buckets.check_buckets` does.
+    """Recount a bucketized table as :func:`~sfumato.published.checks.parts.check_buckets` does.
 
     `rows`, `counts`: the quasi-identifying and the sensitive table. `models`: what was promised. `folder`: an empty
     one, for files. Raises ``InputError`` when numbers are none, or the two tables do not count the same records in
@@ -255,7 +267,7 @@ def verify_slice_parts(
     models: Sequence[PrivacyModel],
     folder: Path,
 ) -> Verification:
-    """Recount a sliced table as :func:`~sfumato.published.checks.slices.slices.check_slices` does.
+    """Recount a sliced table as :func:`~sfumato.published.checks.slices.check_slices` does.
 
     `columns`: attributes of each column, every one of them in one column. `hidden`: the sensitive and the insensitive
     among them. `sensitive`, `models`, `folder`: as :func:`verify_bucket_parts` takes them. Raises ``InputError`` when
@@ -320,3 +332,65 @@ def _with_counts(source: BatchSource, names: Sequence[str], records: int) -> Ite
 
 def _is_whole(counts: pl.Series) -> bool:
     return counts.dtype.is_integer() or counts.dtype == pl.String
+
+
+IntArray = NDArray[np.int64]
+
+
+def check_buckets(
+    published: BucketizedTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
+) -> list[Check]:
+    """Recount every model, one check each.
+
+    `published`: both tables; they count the same records in every bucket, or they could not have been built. `models`:
+    what was promised. Models of equivalence classes are undecidable: quasi-identifying values are published unchanged,
+    and nothing was promised about them. `sensitive`: kind and hierarchy of the sensitive attribute. Cost O(z log z) for
+    z pairs of a bucket and a value.
+    """
+    statistics = bucket_statistics(published, sensitive[published.sensitive])
+    return [check_of_buckets(model, statistics) for model in models]
+
+
+def bucket_statistics(published: BucketizedTables, attribute: Attribute) -> ClassStatistics:
+    """Return the sizes of the buckets and the counts of their sensitive values; a value named twice counts summed."""
+    schema = Schema(quasi_identifying={published.sensitive: attribute}, others="drop")
+    encoded = encode(read_written(published.counts, schema), order="name")
+    numbers = distinct_of(published.counts[BUCKET])
+    bucket_of, codes, counts = _pairs(
+        numbers.rank_of[numbers.raw], encoded.codes[:, 0].astype(np.int64), published.counts[COUNT].to_numpy()
+    )
+    sizes = np.bincount(bucket_of, weights=counts).astype(np.int64)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(bucket_of))]).astype(np.int64)
+    sensitive = _sensitive(encoded.attributes[0], starts, codes, counts)
+    return ClassStatistics(sizes, {published.sensitive: sensitive})
+
+
+def _pairs(buckets: IntArray, codes: IntArray, counts: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort pairs of a bucket and a value, and sum the counts of equal ones; most tables are sorted and summed."""
+    counts = counts.astype(np.int64)
+    keys = buckets * (codes.max(initial=0) + 1) + codes
+    if bool((np.diff(keys) > 0).all()):
+        return buckets, codes, counts
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    return buckets[order][first], codes[order][first], np.add.reduceat(counts[order], first)
+
+
+def _sensitive(attribute: EncodedAttribute, starts: IntArray, codes: IntArray, counts: IntArray) -> SensitiveCounts:
+    occurrences = np.bincount(codes, weights=counts, minlength=attribute.cardinality).astype(np.int64)
+    value_of, code_of = number_values(attribute, occurrences)
+    return counts_of(attribute, code_of, starts, value_of[codes], counts, occurrences[code_of])
+
+
+def check_of_buckets(model: PrivacyModel, statistics: ClassStatistics) -> Check:
+    """Judge a model by the counts of all buckets."""
+    if "buckets" not in says(model).speaks_of:
+        return Check(promise_words(model), Outcome.UNDECIDABLE, detail="buckets have no equivalence classes")
+    holds = model.holds(statistics)
+    achieved = tuple(model.achieved(statistics))
+    failing = int((~holds).sum())
+    if failing == 0:
+        return Check(promise_words(model), Outcome.HOLDS, achieved)
+    records = int(statistics.sizes[~holds].sum())
+    detail = f"{failing:,} of {counted(statistics.count, 'bucket')} with {counted(records, 'record')} break it"
+    return Check(promise_words(model), Outcome.BROKEN, achieved, detail)

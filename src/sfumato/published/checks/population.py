@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,14 +14,15 @@ from sfumato.classes.generalized import Form, GeneralizedColumn
 from sfumato.classes.partition import distinct_records
 from sfumato.classes.statistics import PresenceFound
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.kernels.linking.presence import covered_people, extremes, summed_shares
 from sfumato.numbers import counted
-from sfumato.recoding import Recoding
 from sfumato.table.encoding import encode
 from sfumato.table.header import columns_of
 from sfumato.table.reading import PopulationError, population_problems
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.recoding import Recoding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,8 +76,10 @@ def covered_population(
     value and by ``*``. Raises ``SfumatoError`` when the population lacks a column, or when labels cannot be read or
     cover nobody; also for class means, which cover nobody in particular.
 
-    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.presence.covered_people`.
+    Cost O(N · q) for N people, then that of :func:`sfumato.kernels.linking.covered_people`.
     """
+    from sfumato.kernels.linking import covered_people  # only models of a population need it
+
     ground = _coverage(published, names, population, recoding)
     return covered_people(ground.people, ground.weights, *ground.classes)
 
@@ -88,6 +91,8 @@ def presence(
 
     Parameters are those of :func:`covered_population`, and the records of each class, int64 (c,).
     """
+    from sfumato.kernels.linking import covered_people, extremes, summed_shares
+
     ground = _coverage(published, names, population, recoding)
     covered = covered_people(ground.people, ground.weights, *ground.classes)
     sums = summed_shares(ground.people, sizes / np.maximum(covered, 1), *ground.classes)
@@ -104,7 +109,7 @@ class _Coverage(NamedTuple):
 
 
 def _coverage(published: pl.DataFrame, names: Sequence[str], population: Table, recoding: Recoding) -> _Coverage:
-    from sfumato.recoding.published import generalize_published
+    from sfumato.recoding.parsing import generalize_published
 
     schema = population.schema.quasi_identifying
     absent = [name for name in names if name not in schema]

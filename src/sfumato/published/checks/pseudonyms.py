@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.classes.fingerprints import MOST_SUBSETS, Fingerprints, fingerprints
+from sfumato.classes.people import MOST_SUBSETS, Fingerprints, fingerprints
 from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import Achieved, PrivacyModel
 from sfumato.numbers import counted, percent

@@ -24,11 +24,9 @@ from sfumato.published import (
     SlicedTable,
     sensitive_names,
 )
-from sfumato.published.checks.coverage import uncovered_values
-from sfumato.published.checks.generalized import Attested, Verification, verify_table
+from sfumato.published.checks.generalized import Attested, Verification, uncovered_values, verify_table
 from sfumato.published.checks.population import Register
-from sfumato.published.checks.pseudonyms import recount_pseudonyms
-from sfumato.published.roles import roles_of
+from sfumato.published.protocol import roles_of
 from sfumato.table.schema import Attribute, Kind
 from sfumato.table.table import Table
 
@@ -58,6 +56,8 @@ def recount(
     good.
     """
     if isinstance(published, PublishedTable) and published.pseudonyms is not None and people is None:
+        from sfumato.published.checks.pseudonyms import recount_pseudonyms  # few releases have any
+
         found = recount_pseudonyms(published, published.pseudonyms, models, sensitive)
     elif isinstance(published, PublishedTable):
         found = verify_table(
@@ -96,14 +96,14 @@ def verified(
 def _buckets(
     published: BucketizedTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
-    from sfumato.published.checks.buckets import check_buckets
+    from sfumato.published.checks.parts import check_buckets
 
     checks = check_buckets(published, models, sensitive)
     return Verification(tuple(checks), published.records, published.buckets, "bucket")
 
 
 def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]) -> Verification:
-    from sfumato.published.checks.slices.slices import check_slices
+    from sfumato.published.checks.slices import check_slices
 
     checks = check_slices(published, models, sensitive)
     return Verification(tuple(checks), published.data.height, published.data["bucket"].n_unique(), "bucket")
@@ -112,7 +112,7 @@ def _slices(published: SlicedTable, models: Sequence[PrivacyModel], sensitive: M
 def _marginals(
     published: MarginalTables, models: Sequence[PrivacyModel], sensitive: Mapping[str, Attribute]
 ) -> Verification:
-    from sfumato.published.checks.marginals.marginals import check_marginals, records_of
+    from sfumato.published.checks.marginals import check_marginals, records_of
 
     checks = check_marginals(published, models, sensitive)
     return Verification(tuple(checks), records_of(published), len(published.marginals), "table")

@@ -15,7 +15,7 @@ from sfumato.evaluation.preview import ClassSizes
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import MOST_ROWS, Desk, TablePage, ordered
-from sfumato.studio.draft import KEY_FORM, WITH_SETTINGS, Draft
+from sfumato.studio.draft import ACCEPT, KEY_FORM, WITH_SETTINGS, Draft
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
@@ -56,6 +56,7 @@ def columns(request: Request) -> Response:
         sizes=shown,
         with_settings=WITH_SETTINGS,
         keys_asked=desk.keys_asked(),
+        findings=desk.findings(),
     )
 
 
@@ -135,9 +136,11 @@ def change_column(request: Request, sent: FormData) -> str:
             return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
         if what == KEY_FORM:
             return draft.with_setting(column, KEY_FORM, value or None)
+        if what == ACCEPT:
+            return draft.with_answer(column, value)
         if what == "level":
             return draft.with_level(column, whole(value, "level"))
-        raise InputError("what: is none of role, kind, weight, level and key-form")
+        raise InputError("what: is none of role, kind, weight, level, key-form and accept")
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
-from sfumato.release.transaction import MARK, folder_and_audit
+from sfumato.release.transaction import MARK, RECEIPT, folder_and_audit
 from sfumato.release.verify import open_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
@@ -208,7 +208,7 @@ def hand_over(request: Request, sent: FormData) -> str:
     if lack := lacking(desk, job):
         raise InputError(lack)
     target = desk.project.table.parent / name
-    proof = target.with_name(f"{name}-receipt.html")
+    proof = target.with_name(f"{name}{RECEIPT}")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
     copy_release(desk.release_folder(job), target, proof)
@@ -228,7 +228,7 @@ def copy_release(release: Path, target: Path, proof: Path) -> None:
 
 def _receipt(folder: Path, name: str) -> str:
     # Here: it loads reports and attacks, and no page needs them before.
-    from sfumato.dossier.receipt import receipt
+    from sfumato.dossier.release_report import receipt
 
     return receipt(folder, name)
 

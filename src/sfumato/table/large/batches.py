@@ -18,13 +18,15 @@ from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
 from sfumato.table.layout import Reading
-from sfumato.table.reading import ReadingPolicy, open_table_as, reading_of
+from sfumato.table.reading import ReadingPolicy, open_table_as
 from sfumato.table.repeated_keys import candidates
 from sfumato.table.schema import Schema
 from sfumato.table.sources import TableSource
 from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_column, named_part, typed_by_name
 from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
-from sfumato.table.sources.text_files import CsvSource, count_regular_rows, is_json_lines
+from sfumato.table.sources.json_files import is_json_lines
+from sfumato.table.sources.text_files import CsvSource, count_regular_rows
+from sfumato.table.sources.text_layout import SUM_QUESTION
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -74,7 +76,12 @@ def batch_source(source: TableSource) -> BatchSource:
     if not isinstance(source, CsvSource):
         raise InputError(WHOLE)
     if isinstance(source.file.given, bytes):
-        raise InputError("a file that is not in UTF-8 cannot be read a piece at a time; convert it to UTF-8")
+        raise InputError(
+            "a file that is not in UTF-8, or has lines above or below its table, cannot be read a piece at a time; "
+            "write it again in UTF-8 without them"
+        )
+    if source.sums:
+        raise InputError(SUM_QUESTION)
     return CsvBatches(source)
 
 
@@ -135,10 +142,17 @@ class CsvBatches:
         Raises ``InputError`` when rows are ragged or quotes stray: what can still be read of such a file is found by
         reading it whole.
         """
-        read = 0
+        read, layout, names_row = 0, self.source.layout, b""
+        looks = layout.foreign and layout.strip and self.source.width > 1
         for piece, rows in self._pieces():
-            skipped = int(self.source.layout.header) if not read else 0
+            skipped = int(layout.header) if not read else 0
+            names_row = piece.partition(b"\n")[0].rstrip(b"\r") if skipped else names_row
             read += rows
+            if looks and self._has_rows_to_drop(piece, names_row):
+                raise InputError(
+                    "the file has rows of nothing but separators, or with the names again; delete them, or have it "
+                    "read whole, which leaves them out: --engine memory"
+                )
             if rows > skipped:
                 yield self._parsed(piece, names, skipped, rows - skipped)
 
@@ -162,8 +176,14 @@ class CsvBatches:
                 yield from ([first] if first else [])
                 yield from pieces
 
+    def _has_rows_to_drop(self, piece: bytes, names_row: bytes) -> bool:
+        blank = self.source.layout.separator.encode() * (self.source.width - 1)
+        rows = [blank, names_row] if names_row else [blank]
+        ended = piece + b"\n"
+        return any(b"\n" + row + end in ended for row in rows for end in (b"\n", b"\r\n"))
+
     def _parsed(self, piece: bytes, names: Sequence[str], skipped: int, rows: int) -> list[pl.Series]:
-        layout, indices = self.source.layout, [self.source.names.index(name) for name in names]
+        layout, indices = self.source.layout, [*map(self.source.place, names)]
         # As texts: threads that parse would wait for each other at the register of a categorical type.
         types = {f"column_{index + 1}": pl.String() for index in range(self.source.width)}
         try:
@@ -390,7 +410,7 @@ def opened_file(path: Path, policy: ReadingPolicy) -> OpenedFile:
     if any(is_json_lines(file) for file in files_of(path)):
         # Opening them reads them whole, which may not be possible.
         raise InputError(WHOLE)
-    how = replace(Reading(**reading_of(policy, path)), table=None, query=None, sheet=None, range=None, codes=())
+    how = Reading(**policy.reading())
     schema, layout = policy.to_schema(), how.layout()
     opened, reading = open_table_as(path, how)
     header = checked_header(without_index(opened, schema.roles), schema, layout.columns or ())

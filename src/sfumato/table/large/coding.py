@@ -459,15 +459,30 @@ class LargeTable:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a steward should hear of how columns were read."""
-        return tuple(remark for column in (*self.quasi_identifying, *self.sensitive) for remark in column.remarks)
+        return tuple(remark for column in self.columns for remark in column.remarks)
 
     def look(self, name: str) -> Look:
         """Return what a column looks like; an insensitive one is judged by the first batch."""
-        for column in (*self.quasi_identifying, *self.sensitive):
-            if column.attribute.name == name:
-                return column.look
+        coded = next((each for each in self.columns if each.attribute.name == name), None)
+        return look_at(self.unchanged(name)) if coded is None else coded.look
+
+    def counted(self, name: str) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Return the values of a coded column, rising, and how many records have each."""
+        column = next(each for each in self.columns if each.attribute.name == name)
+        occurring = np.flatnonzero(column.values.is_not_null().to_numpy())
+        values = column.values.gather(occurring)
+        order = values.arg_sort()
+        return values.gather(order), column.occurrences[occurring[order.to_numpy()]]
+
+    def unchanged(self, name: str) -> pl.Series:
+        """Return the first batch of an insensitive column."""
         _, carried = next(self.batches())
-        return look_at(next(column for column in carried if column.name == name))
+        return next(column for column in carried if column.name == name)
+
+    @property
+    def columns(self) -> tuple[CodedColumn, ...]:
+        """The quasi-identifying and sensitive columns."""
+        return (*self.quasi_identifying, *self.sensitive)
 
     @property
     def height(self) -> int:
@@ -477,9 +492,7 @@ class LargeTable:
     @property
     def kinds(self) -> dict[str, Kind]:
         """Kind of every quasi-identifying and sensitive column."""
-        return {
-            column.attribute.name: column.attribute.kind for column in (*self.quasi_identifying, *self.sensitive)
-        }  # fmt: skip
+        return {column.attribute.name: column.attribute.kind for column in self.columns}
 
     @property
     def encoded(self) -> EncodedTable:

@@ -5,12 +5,11 @@ A new source is a file with a :class:`~sfumato.table.sources.protocol.Family` an
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from sfumato.errors import InputError, raise_all
 from sfumato.table.databases.address import is_database
-from sfumato.table.sources import folders, frames, other_files, spark, standard_input, statistical, text_files
+from sfumato.table.sources import folders, frames, json_files, other_files, spark, standard_input, statistical
 from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource
+from sfumato.table.sources.text_files import CSV
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
 
@@ -21,7 +20,13 @@ def _open_database(given: Given) -> TableSource:
     return database_source(str(given.value), table=given.place.table, query=given.place.query)
 
 
-DATABASES = Family(recognizes=lambda given: is_database(given.value), open=_open_database)
+DATABASES = Family(
+    recognizes=lambda given: is_database(given.value),
+    open=_open_database,
+    settings=frozenset({"table", "query"}),
+    layout=frozenset(),
+    said_of="databases",
+)
 SOURCES: tuple[Family, ...] = (
     standard_input.FAMILY,
     DATABASES,
@@ -37,9 +42,8 @@ SOURCES: tuple[Family, ...] = (
     other_files.FAMILY,
     other_files.OLD,
     *statistical.FAMILIES,
-    text_files.JSON_LINES,
-    text_files.JSON_DOCUMENT,
-    text_files.CSV,
+    json_files.JSON,
+    CSV,
 )
 """In this order the families are asked; the last one takes every file."""
 
@@ -52,11 +56,10 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
     it.
     """
     try:
-        given = Given.of(source, layout, place or Place())
-        family = next(family for family in SOURCES if family.recognizes(given))
-        if family is text_files.CSV and not given.file.exists():
+        family, given = _family_of(source, layout, place)
+        if family is CSV and not given.file.exists():
             raise FileNotFoundError
-        raise_all(InputError, _meaningless(given.place.given - family.settings))
+        raise_all(InputError, [f"{name} is only for {_HAVE[name]}; leave it out" for name in _unused(family, given)])
         return family.open(given)
     except FileNotFoundError:
         raise InputError("there is no such file; check the path") from None
@@ -64,7 +67,26 @@ def open_source(source: object, layout: CsvFormat, place: Place | None = None) -
         raise InputError("the file cannot be read; check the path and its permissions") from None
 
 
-def _meaningless(names: Collection[str]) -> list[str]:
-    advice = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of}
-    # What is asked of a database means nothing to a file that is read with the same policy.
-    return [f"{name} is only for {advice[name]}; leave it out" for name in sorted(names) if name in advice]
+def meaningless(source: object, layout: CsvFormat, place: Place) -> list[str]:
+    """Return the settings that :func:`open_source` would refuse; none where the source cannot be looked at."""
+    try:
+        return _unused(*_family_of(source, layout, place))
+    except (InputError, OSError, ValueError):
+        return []
+
+
+def _family_of(source: object, layout: CsvFormat, place: Place | None) -> tuple[Family, Given]:
+    given = Given.of(source, layout, place or Place())
+    return next(family for family in SOURCES if family.recognizes(given)), given
+
+
+def _unused(family: Family, given: Given) -> list[str]:
+    return sorted((given.place.given - family.settings) | (given.layout.given - family.layout))
+
+
+_HAVE = {name: family.said_of for family in SOURCES for name in family.settings if family.said_of} | {
+    **dict.fromkeys(("separator", "quote"), "CSV files"),
+    **dict.fromkeys(("header", "columns"), "CSV files and Excel workbooks"),
+    "encoding": "text files",
+}
+"""Setting → what has it."""

@@ -204,7 +204,7 @@ def _is_list(value: object) -> bool:
 
 def _of(test: Callable[[Given], bool], open_them: Callable[[Given], TableSource]) -> Family:
     # Every part refuses what means nothing to it.
-    return Family(test, open_them, settings=frozenset({"sheet", "range", "codes"}))
+    return Family(test, open_them, settings=frozenset({"sheet", "range", "codes", "hidden"}))
 
 
 LIST = _of(lambda given: _is_list(given.value), _open_list)

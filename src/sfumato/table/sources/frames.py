@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_together
@@ -89,8 +90,7 @@ class FrameSource:
 
 def frame_source(frame: object) -> FrameSource:
     """Accept a frame that narwhals knows; ``InputError`` when it is none, or names of columns are not text."""
-    if isinstance(frame, pl.LazyFrame):
-        raise InputError("a lazy frame holds no records yet; call .collect() on it")
+    frame = _collected(frame)
     names = list(getattr(frame, "column_names", getattr(frame, "columns", [])))
     if not all(isinstance(name, str) for name in names):
         raise InputError("the names of the columns must be text; rename the columns")
@@ -103,6 +103,10 @@ def frame_source(frame: object) -> FrameSource:
         return FrameSource(frame.get_column, tuple(names))
     import narwhals as nw  # only where it is needed: importing it takes as long as importing half of numpy
 
+    named = _index_names(frame)
+    if named:
+        frame = frame.reset_index()  # type: ignore[attr-defined]
+        names = [*named, *names]
     try:
         native = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
     except TypeError:
@@ -112,9 +116,57 @@ def frame_source(frame: object) -> FrameSource:
 
     def column(name: str) -> pl.Series:
         values = native.get_column(name)
-        return with_declared_order(values.to_polars(), values.to_native())
+        plain = _plain_pandas(values.to_native())
+        return with_declared_order(values.to_polars(), values.to_native()) if plain is None else plain.alias(name)
 
-    return FrameSource(column, tuple(names), index_columns(getattr(getattr(frame, "schema", None), "metadata", None)))
+    index = index_columns(getattr(getattr(frame, "schema", None), "metadata", None))
+    return FrameSource(column, tuple(names), index | {name for name in named if name in names})
+
+
+def _collected(frame: Any) -> Any:
+    """Return a frame of what holds its records otherwise: a lazy frame, an array of NumPy, columns or records."""
+    if isinstance(frame, pl.LazyFrame):
+        try:
+            return frame.collect()
+        except Exception:
+            # A query may fail in many ways, and messages may show values.
+            raise InputError("the query of the lazy frame failed; run its .collect() by itself") from None
+    fields = getattr(getattr(frame, "dtype", None), "names", None)
+    try:
+        if fields and isinstance(frame, np.ndarray):
+            return pl.DataFrame({str(name): np.asarray(frame[name]) for name in fields})
+        if (isinstance(frame, Mapping) and frame) or _are_records(frame):
+            return pl.DataFrame(frame, infer_schema_length=None)
+    except Exception:
+        raise InputError(
+            "columns have values of mixed types, or are not equally long; make each column one type"
+        ) from None
+    return pl.from_arrow(frame) if type(frame).__name__ == "RecordBatch" else frame
+
+
+def _are_records(frame: object) -> bool:
+    return isinstance(frame, list) and bool(frame) and all(isinstance(record, Mapping) for record in frame)
+
+
+def _index_names(frame: object) -> list[str]:
+    """Return the names of the index of a pandas frame, none where a part of it has no name or that of a column."""
+    index = getattr(frame, "index", None)
+    names = list(getattr(index, "names", ()))
+    columns = list(getattr(frame, "columns", ()))
+    return names if all(isinstance(name, str) and name not in columns for name in names) else []
+
+
+def _plain_pandas(values: Any) -> pl.Series | None:
+    """Return intervals of pandas as their text, and periods as their first day; None for all else."""
+    kind = type(getattr(values, "dtype", None)).__name__
+    categories = getattr(getattr(values, "dtype", None), "categories", None)
+    if kind == "PeriodDtype":
+        return pl.Series(values.dt.start_time.dt.date.to_list(), dtype=pl.Date)
+    if kind == "IntervalDtype" or type(getattr(categories, "dtype", None)).__name__ == "IntervalDtype":
+        texts = [None if value != value else str(value) for value in values.to_list()]
+        order = [str(category) for category in categories] if categories is not None else None
+        return pl.Series(texts, dtype=pl.Enum(order) if order else pl.String)
+    return None
 
 
 FRAMES = Family(recognizes=lambda given: given.path is None, open=lambda given: frame_source(given.value))
@@ -161,7 +213,7 @@ def _open(given: Given) -> TableSource:
     return ArrowFileSource(given.file, tuple(_read(given.file, None, is_stream=is_stream, rows=0).columns), is_stream)
 
 
-ARROW = Family(recognizes=lambda given: given.start.startswith((_FILE, _OLD, _STREAM)), open=_open)
+ARROW = Family(recognizes=lambda given: given.start.startswith((_FILE, _OLD, _STREAM)), open=_open, layout=frozenset())
 
 
 _MAGIC = b"PAR1"
@@ -202,4 +254,8 @@ def _damaged() -> InputError:
     return InputError("the Parquet file is damaged or cut off; get a whole copy")
 
 
-PARQUET = Family(recognizes=lambda given: given.start.startswith(_MAGIC), open=lambda given: parquet_source(given.file))
+PARQUET = Family(
+    recognizes=lambda given: given.start.startswith(_MAGIC),
+    open=lambda given: parquet_source(given.file),
+    layout=frozenset(),
+)

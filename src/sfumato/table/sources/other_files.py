@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from functools import partial
+import zipfile
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, raise_all
+from sfumato.numbers import counted
 from sfumato.table.sources.protocol import Family, Given, TableSource
+from sfumato.table.sources.text_files import csv_source
 
 # Excel workbooks. How sheets are read is loaded with the first workbook: most tables are none.
 
@@ -17,28 +19,51 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def _open(given: Given) -> TableSource:
-    from sfumato.table.workbooks import open_sheet
+    try:
+        with zipfile.ZipFile(given.file) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, ValueError):
+        names = ["xl/"]
+    for part, what in _IN_ARCHIVES.items():
+        raise_all(InputError, [f"this is {what}"] if any(name.startswith(part) for name in names) else [])
+    if any(name.startswith("xl/") or name == "mimetype" for name in names):
+        from sfumato.table.workbooks import open_sheet
 
-    return open_sheet(given)
+        return open_sheet(given)
+    if names and names[0].endswith(".npy"):
+        raise InputError(_NUMPY)
+    if len(names) != 1:
+        count = counted(len(names), "file")
+        raise InputError(f"this is a zip archive of {count}; unpack it, and give the path of the table in it")
+    return csv_source(given.file, given.layout)
 
 
-def _refuse_old(given: Given) -> TableSource:
+def _open_old(given: Given) -> TableSource:
     # Word by word in the directory of such a file, in UTF-16.
     if "EncryptedPackage".encode("utf-16-le") in given.file.read_bytes():
         raise InputError("the workbook is encrypted; open it with its password and save a copy without one")
-    raise InputError("this is a file of an old Office program (such as .xls); save the table as .xlsx")
+    from sfumato.table.workbooks import open_other_sheet
+
+    try:
+        return open_other_sheet(given)
+    except InputError as error:
+        raise InputError(
+            f"this is a file of an old Office program (such as .xls); save the table as .xlsx: {error}"
+        ) from None
 
 
 FAMILY = Family(
     recognizes=lambda given: given.start.startswith(_ZIP),
     open=_open,
-    settings=frozenset({"sheet", "range"}),
+    settings=frozenset({"sheet", "range", "hidden"}),
+    layout=frozenset({"header", "columns"}),
     said_of="Excel workbooks",
 )
 OLD = Family(
     recognizes=lambda given: given.start.startswith(_OLE),
-    open=_refuse_old,
-    settings=frozenset({"sheet", "range"}),
+    open=_open_old,
+    settings=frozenset({"sheet", "range", "hidden"}),
+    layout=frozenset({"header", "columns"}),
     said_of="Excel workbooks",
 )
 
@@ -46,10 +71,6 @@ OLD = Family(
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/{1,2}[^/]", re.IGNORECASE)
 STORES = ("s3", "gs", "gcs", "az", "abfs", "abfss", "hdfs")
 """Schemes of stores that a cluster reaches."""
-
-
-def _says(given: Given, what: str) -> TableSource:
-    raise InputError(what)
 
 
 def _address(given: Given) -> TableSource:
@@ -67,23 +88,81 @@ def scheme_of(source: object) -> str:
     return match[1].lower() if match else ""
 
 
-def _file(start: bytes, what: str) -> Family:
-    return Family(recognizes=lambda given: given.start[: len(start)] == start, open=partial(_says, what=what))
-
-
-_PDF = "this is a PDF; get the table as CSV, Excel or Parquet"
+_EXPORT = "get the table as CSV, Excel or Parquet"
+_NUMPY = "this is a file of NumPy; save the table there as CSV, or give a structured array in Python"
+_PICTURE = f"this is a picture; {_EXPORT}"
 _SQLITE = "this is a SQLite database; give sqlite:///PATH, and name its table with ?table=NAME at its end"
 _DUCKDB = "this is a DuckDB database; give duckdb:///PATH, and name its table with ?table=NAME at its end"
 _R = "this is a file of R; save the table there with arrow::write_parquet(), or as CSV"
+_MAIL = "this is a mail; save the table that is attached to it"
+_WEB = f"this is a page of the web (HTML), whatever its name; {_EXPORT}"
+_IN_ARCHIVES = {
+    "word/": f"a document of Word; {_EXPORT}",
+    "ppt/": f"a presentation of PowerPoint; {_EXPORT}",
+    "META-INF/MANIFEST.MF": f"a program (Java); {_EXPORT}",
+}
+"""Parts of archives that are no table, and what these are."""
+_STARTS: tuple[tuple[int, bytes, str], ...] = (
+    (0, b"SQLite format 3\0", _SQLITE),
+    (8, b"DUCK", _DUCKDB),
+    (0, b"%PDF", f"this is a PDF; {_EXPORT}"),
+    (0, b"RDX", _R),
+    (0, b"\x89PNG", _PICTURE),
+    (0, b"\xff\xd8\xff", _PICTURE),
+    (0, b"GIF8", _PICTURE),
+    (0, b"II*\0", _PICTURE),
+    (0, b"MM\0*", _PICTURE),
+    (8, b"WEBP", _PICTURE),
+    (0, b"ID3", f"this is a sound; {_EXPORT}"),
+    (0, b"\x89HDF", "this is an HDF5 file; save the table as Parquet, as with pandas.read_hdf(...).to_parquet(...)"),
+    (0, b"\x93NUMPY", _NUMPY),
+    (0, b"Obj\x01", "this is an Avro file; save it as Parquet, as with polars.read_avro(...).write_parquet(...)"),
+    (0, b"ORC", "this is an ORC file; save the table as Parquet, as with pandas.read_orc(...).to_parquet(...)"),
+    (0, b"7z\xbc\xaf", "this is a 7z archive; unpack it, and give the path of the table in it"),
+    (0, b"Rar!", "this is a RAR archive; unpack it, and give the path of the table in it"),
+    (257, b"ustar", "this is a tar archive; unpack it, and give the path of the table in it"),
+    (4, b"Standard ACE DB", f"this is an Access database; {_EXPORT}"),
+    (4, b"Standard Jet DB", f"this is an Access database; {_EXPORT}"),
+    (0, b"\0\0\x27\x0a", "this is a shapefile; save its attributes as CSV"),
+    (0, b"\x7fELF", f"this is a program; {_EXPORT}"),
+    (0, b"MZ\x90", f"this is a program; {_EXPORT}"),
+    (0, b"{\\rtf", f"this is a text of a word processor (RTF); {_EXPORT}"),
+    (12, bytes.fromhex("c2ea8163b31411cf"), "this is a SAS catalog, which holds labels; give the .sas7bdat file"),
+    (0, b"\x80\x04\x95", "this is a pickle of Python, which may run anything; save the table as Parquet or CSV"),
+    (0, b"\x80\x05\x95", "this is a pickle of Python, which may run anything; save the table as Parquet or CSV"),
+)  # fmt: skip
+"""Where a file of a kind has which bytes, and what is said of it."""
+_WORDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
+    ((b"<!doctype html", b"<html", b"<table", b"<head"), _WEB),
+    ((b"<?xml",), f"this is XML, also where its name says .xls; {_EXPORT}"),
+    ((b"from: ", b"received: ", b"return-path: ", b"mime-version: ", b"delivered-to: "), _MAIL),
+)
+"""Words, in small letters, with which texts begin that are no table."""
+_SUFFIXES = {
+    (".rds", ".rda", ".rdata"): _R,
+    (".dbf",): "this is a dBase file; save its table as CSV, or as .xlsx",
+    (".bmp",): _PICTURE,
+    (".pkl", ".pickle"): "this is a pickle of Python, which may run anything; save the table as Parquet or CSV",
+}
+
+
+def what_it_is(given: Given) -> str | None:
+    """Say what a file is that is no table; None for all others."""
+    start = given.start
+    for place, mark, what in _STARTS:
+        if start[place : place + len(mark)] == mark:
+            return what
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    found = next((what for words, what in _WORDS if text.startswith(words)), None)
+    suffix = given.file.suffix.lower() if start else ""
+    return found or next((what for suffixes, what in _SUFFIXES.items() if suffix in suffixes), None)
+
+
+def _refuse(given: Given) -> TableSource:
+    raise InputError(what_it_is(given) or "")
+
 
 FAMILIES = (
     Family(recognizes=lambda given: not given.start and bool(scheme_of(given.value)), open=_address),
-    _file(b"SQLite format 3\0", _SQLITE),
-    Family(recognizes=lambda given: given.start[8:12] == b"DUCK", open=partial(_says, what=_DUCKDB)),
-    _file(b"%PDF", _PDF),
-    _file(b"RDX3\n", _R),
-    Family(
-        recognizes=lambda given: bool(given.start) and given.file.suffix.lower() in (".rds", ".rda", ".rdata"),
-        open=partial(_says, what=_R),
-    ),
+    Family(recognizes=lambda given: bool(given.start) and what_it_is(given) is not None, open=_refuse),
 )

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
+from sfumato.whole_files import UNENDING
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class CsvFormat:
     header: bool = True  # whether the first row holds the names of the columns
     columns: Sequence[str] | None = None  # names of the columns of a file without header
     strip: bool = True  # whether blanks around a value are dropped
+    header_line: int | None = None  # the line with the names, from 1; None looks for it in what others wrote
+    footer_lines: int | None = None  # lines below the records that are left out; None asks about what looks like some
+    foreign: bool = False  # whether another program wrote it, so that its layout is looked at
 
     def __post_init__(self) -> None:
         """Check the settings against each other."""
@@ -44,6 +48,11 @@ class CsvFormat:
             for what, value in (("header", self.header), ("strip", self.strip))
             if not isinstance(value, bool)
         )
+        problems.extend(
+            f"{name} must be a whole number, {lowest} or above"
+            for name, value, lowest in (("header_line", self.header_line, 1), ("footer_lines", self.footer_lines, 0))
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < lowest)
+        )
         if self.columns is not None:
             names = (self.columns,) if isinstance(self.columns, str) else self.columns
             if not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
@@ -57,6 +66,17 @@ class CsvFormat:
         if not self.header and not self.columns:
             problems.append("a file without header needs columns, the names of its columns in order")
         raise_all(InputError, problems)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The names of those that only text files have, where they are not as by default."""
+        usual = CsvFormat()
+        encoding = self.encoding.lower().replace("_", "-").replace("utf8", "utf-8")
+        settings = {**vars(self), "encoding": encoding}
+        return frozenset(name for name in LAYOUT if settings[name] != getattr(usual, name))
+
+
+LAYOUT = frozenset({"separator", "encoding", "quote", "header", "columns"})
 
 
 def _is_mark(text: object) -> bool:
@@ -103,7 +123,7 @@ def library(name: str, *, extra: str, what: str) -> Any:
         ) from None
 
 
-_START = 64
+_START = 512
 """Bytes at the beginning of a file that tell what it is."""
 
 
@@ -134,6 +154,7 @@ class Place:
     codes: tuple[str, ...] = ()  # columns whose codes are read although the file has labels for them
     table: str | None = None  # of a database, with its schema before a dot where it needs one
     query: str | os.PathLike[str] | None = None  # a file with one SELECT, which is asked of a database instead
+    hidden: str | None = None  # what becomes of rows and columns that a workbook hides: ``keep`` or ``drop``
 
     def __post_init__(self) -> None:
         """Check the types. Raises ``InputError`` with every setting that is not of its type."""
@@ -141,6 +162,7 @@ class Place:
         is_list = isinstance(codes, Collection) and all(isinstance(name, str) for name in codes)
         texts = {"sheet": self.sheet, "range": self.range}
         problems = [f"{name} must be a text" for name, text in texts.items() if not isinstance(text, str | None)]
+        problems += [] if self.hidden in (None, "keep", "drop") else ["hidden must be 'keep' or 'drop'"]
         raise_all(InputError, [*problems, *([] if is_list else ["codes must be a list of column names"])])
         object.__setattr__(self, "codes", tuple(codes))
 
@@ -156,17 +178,22 @@ class Given:
 
     value: object  # as it was handed in
     path: Path | None  # None for objects that are no path
-    start: bytes  # the first bytes of a file; empty for everything else, and for pipes, which can be read only once
+    start: bytes  # the first bytes of a file; empty for everything else
     layout: CsvFormat  # how text is laid out
     place: Place
 
     @classmethod
     def of(cls, value: object, layout: CsvFormat, place: Place) -> Given:
-        """Look at what was handed in, raising OSError where a file cannot be opened."""
+        """Look at what was handed in, raising OSError where a file cannot be opened.
+
+        Raises ``InputError`` for a device, a pipe or a socket, which may never end, before anything is read.
+        """
         if not isinstance(value, (str, os.PathLike)):
             return cls(value, None, b"", layout, place)
         path = Path(value)
         if not path.is_file():
+            if path.exists() and not path.is_dir():
+                raise InputError(f"{UNENDING}, or send it to standard input, and name -")
             return cls(value, path, b"", layout, place)
         with path.open("rb") as stream:
             return cls(value, path, stream.read(_START), layout, place)
@@ -190,4 +217,5 @@ class Family:
     # opens it as named columns, raising :class:`~sfumato.errors.InputError`; values are read later
     open: Callable[[Given], TableSource]
     settings: frozenset[str] = frozenset()  # those of :class:`Place` that mean something here; others are refused
+    layout: frozenset[str] = LAYOUT  # the like of text files
     said_of: str = ""  # what messages call its sources where somebody says a setting that is only for them

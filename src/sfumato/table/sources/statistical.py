@@ -82,7 +82,7 @@ def _open(given: Given, *, reader: str, program: str, catalog: Path | None = Non
     encoding = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
 
     def load(names: list[str]) -> pl.DataFrame:
-        return _load(given.file, reader, program, encoding=encoding, usecols=names)[0]
+        return _as_shown(*_load(given.file, reader, program, encoding=encoding, usecols=names))
 
     metadata = _load(given.file, reader, program, encoding=encoding, metadataonly=True)[1]
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
@@ -100,6 +100,25 @@ def _open(given: Given, *, reader: str, program: str, catalog: Path | None = Non
     return LabelledSource(load, names, labels, value_codes)
 
 
+_PERIODS = {"%tm": 1, "%tq": 3, "%th": 6}
+"""Formats of Stata that count months, quarters and half-years since 1960, and their months."""
+
+
+def _as_shown(frame: pl.DataFrame, metadata: Any) -> pl.DataFrame:
+    """Return columns as Stata shows them: periods as their first day, short floats with the digits that they have."""
+    columns = []
+    for column in frame:
+        months = _PERIODS.get(str(metadata.original_variable_types.get(column.name))[:3])
+        if months is not None and column.dtype.is_numeric():
+            since = (column.cast(pl.Int64) * months).alias("m").to_frame()
+            day = pl.date(1960 + pl.col("m").floordiv(12), pl.col("m") % 12 + 1, 1)
+            column = since.select(day.alias(column.name)).to_series()
+        elif metadata.readstat_variable_types.get(column.name) == "float" and column.dtype == pl.Float64:
+            column = column.cast(pl.Float32).cast(pl.String).cast(pl.Float64)
+        columns.append(column)
+    return pl.DataFrame(columns)
+
+
 def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
     """Return the code of each label, if all codes are whole numbers; of those that share a label, the lowest."""
     if not all(isinstance(code, int | float) and code == round(code) for code in labels):
@@ -109,6 +128,8 @@ def _codes_of(labels: Mapping[Any, str]) -> dict[str, int]:
 
 def _load(path: Path, reader: str, program: str, **more: Any) -> tuple[pl.DataFrame, Any]:
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
+    if more.get("encoding", "") is None:
+        del more["encoding"]
     try:
         frame, metadata = getattr(pyreadstat, reader)(path, output_format="polars", **more)
     except UnicodeError:
@@ -146,13 +167,14 @@ def _family(open_one: Callable[[Given], TableSource], suffixes: Sequence[str], s
             return False
         return given.start.startswith(tuple(starts)) or given.path.suffix.lower() in suffixes
 
-    return Family(recognizes, open_one, settings=frozenset({"codes"}), said_of=WHAT)
+    return Family(recognizes, open_one, settings=frozenset({"codes"}), layout=frozenset({"encoding"}), said_of=WHAT)
 
 
 FAMILIES = (
     _family(partial(_open, reader="read_sav", program="SPSS"), (".sav", ".zsav"), _SPSS),
     _family(_open_stata, (".dta",), (_STATA,)),
     _family(_open_sas, (".sas7bdat",), (_SAS,)),
+    _family(partial(_open, reader="read_por", program="SPSS portable"), (".por",), ()),
     _family(partial(_open, reader="read_xport", program="SAS transport"), (".xpt",), (_TRANSPORT,)),
 )
 

@@ -1,13 +1,16 @@
-"""Text files as sources: their bytes as UTF-8 however they are packed, CSV, and JSON lines."""
+"""Text files as sources: their bytes as UTF-8 however they are packed, and CSV."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
 import gzip
 import io
-import json
+import lzma
 import os
+import re
+import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,62 +26,31 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.errors import InputError, raise_all
+from sfumato.numbers import counted
 from sfumato.table.distinct import private_categorical
-from sfumato.table.sources.protocol import CsvFormat, Family, Given, TableSource
-
-# In which encoding a text seems to be, where it was read in another one.
-
-
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_SINGLE_BYTES = ("cp1252", "cp850", "mac-roman")
-"""Encodings of Western European files, the most usual first."""
-_LETTERS = frozenset("äöüÄÖÜßéèêëàâçñóíáúôîûøåæœÉÀÈÇÑØÅÆ°€§²µ–’")
-
-
-def is_utf8(encoding: str) -> bool:
-    """Tell whether an encoding is UTF-8, or a part of it."""
-    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-
-
-def refuse_utf16(start: bytes, encoding: str) -> None:
-    """Refuse a text that is UTF-16 by its first bytes, where another encoding was given (``InputError``)."""
-    start = start[:_START]
-    is_marked = start.startswith(_UTF_16)
-    if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) or not (is_marked or _has_nulls(start)):
-        return
-    order = "utf-16" if is_marked else "utf-16-be" if start[:1] == b"\0" else "utf-16-le"
-    raise InputError(f"the file is UTF-16, not {encoding}: add --set source.encoding={order}")
-
-
-def refuse_utf8(content: bytes, encoding: str) -> None:
-    """Refuse a text in UTF-8 where an encoding of single bytes was given, in which every letter would become two.
-
-    Raises ``InputError``: naming the encoding. No other text with letters beyond ASCII is UTF-8 by chance.
-    """
-    if content.isascii() or codecs.lookup(encoding).name.startswith(("utf-", "gb", "big5", "shift", "euc", "cp93")):
-        return
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return
-    raise InputError(f"the file is UTF-8, not {encoding}: leave source.encoding out, or say utf-8")
-
-
-def likely_encoding(content: bytes) -> str:
-    """Name the encoding of single bytes in which most bytes beyond ASCII are letters of Western Europe."""
-    high = bytes(byte for byte in content if byte > 127)
-    return max(_SINGLE_BYTES, key=lambda name: sum(letter in _LETTERS for letter in high.decode(name, "replace")))
-
-
-def _has_nulls(start: bytes) -> bool:
-    """Tell whether every other byte is null, or nearly so."""
-    return len(start) > 3 and 2 * max(start[0::2].count(0), start[1::2].count(0)) > 0.8 * len(start)
-
+from sfumato.table.sources.encodings import (
+    candidates_of,
+    is_utf8,
+    refuse_twice,
+    refuse_utf8,
+    refuse_wide,
+    wide_encoding,
+)
+from sfumato.table.sources.protocol import CsvFormat, Family
+from sfumato.table.sources.text_layout import (
+    SUM_QUESTION,
+    adds_up,
+    find_layout,
+    footer_question,
+    names_elsewhere,
+    trimmed,
+)
 
 _BLOCK = 1 << 18
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip"}
 _UNPACKED = 1 << 20
-_START = 400
+_START = 4096
+_TAR = slice(257, 262)
 
 UNPACK_LIMIT = "SFUMATO_UNPACK_LIMIT"
 """Variable with the most MB that a packed file may unpack to."""
@@ -86,6 +58,7 @@ _USUAL_RATIO = 100
 """Tables seldom shrink to less than a thirtieth."""
 _ALWAYS = 64 << 20
 """Bytes that are always unpacked."""
+_USUAL = "utf-8"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +66,7 @@ class CsvFile:
     """A UTF-8 text file: on disk as it is or packed, or in memory."""
 
     given: Path | bytes
-    packing: str | None = None  # ``gzip`` or ``zstd``; None: it is not packed
+    packing: str | None = None  # ``gzip``, ``zstd``, ``bz2``, ``xz`` or ``zip``; None: it is not packed
 
     @cached_property
     def content(self) -> Path | bytes:
@@ -116,15 +89,16 @@ class CsvFile:
         return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
     def strange_bytes(self) -> bytes:
-        """Return bytes from the first on that is not UTF-8; none where all are."""
-        decoder, block = codecs.getincrementaldecoder("utf-8")(), b""
+        """Return the lines around the first byte that is not UTF-8; none where all are."""
+        decoder, block, before = codecs.getincrementaldecoder("utf-8")(), b"", b""
         with self.open() as stream:
             try:
                 while block := stream.read(_BLOCK):
                     decoder.decode(block)
+                    before = block
                 decoder.decode(b"", final=True)
-            except UnicodeDecodeError as error:
-                return error.object[error.start :] + stream.read(_BLOCK)
+            except UnicodeDecodeError:
+                return before + block + stream.read(_BLOCK)
         return b""
 
     def blocks(self) -> Iterator[bytes]:
@@ -141,30 +115,35 @@ class CsvFile:
 
 
 def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
-    """Open a file, or its content, as it is or packed by gzip or zstd; other encodings are translated in memory.
+    """Open a file, or its content, as it is or packed; other encodings are translated in memory.
 
-    Raises ``InputError`` when the file cannot be unpacked, or has bytes that are invalid in its encoding (with the
-    line).
+    UTF-16 and UTF-32 are told by their first bytes. Raises ``InputError`` when the file cannot be unpacked, or has
+    bytes that are invalid in its encoding (with the line).
     """
-    if isinstance(given, Path) and not given.is_file():
-        given = given.read_bytes()  # a pipe can be read only once, and a file is opened several times
     start = _start_of(given)
-    packing = "gzip" if start.startswith(_GZIP) else "zstd" if start == _ZSTD else None
-    file = CsvFile(given, packing)
-    if not is_utf8(layout.encoding):
-        content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
-        refuse_utf8(content, layout.encoding)
-        return CsvFile(_translated(content, layout.encoding))
+    file = CsvFile(given, next((name for mark, name in _PACKINGS.items() if start.startswith(mark)), None))
     with file.open() as stream:
-        refuse_utf16(stream.read(_START), layout.encoding)
-    return file
+        start = stream.read(_START)
+    if start[_TAR] == b"ustar":
+        raise InputError("this is a tar archive; unpack it, and give the path of the table in it")
+    encoding = layout.encoding
+    if is_utf8(encoding):
+        if (wide := wide_encoding(start)) is None:
+            if layout.foreign and encoding == _USUAL:
+                refuse_twice(start)
+            return file
+        encoding = wide
+    content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
+    refuse_wide(start, encoding)
+    refuse_utf8(content, encoding)
+    return CsvFile(_translated(content, encoding))
 
 
 def _start_of(given: Path | bytes) -> bytes:
     if isinstance(given, bytes):
-        return given[: len(_ZSTD)]
+        return given[:8]
     with given.open("rb") as stream:
-        return stream.read(len(_ZSTD))
+        return stream.read(8)
 
 
 class _Unpacked(io.RawIOBase):
@@ -184,7 +163,7 @@ class _Unpacked(io.RawIOBase):
         """Unpack what comes next."""
         try:
             block = self._stream.read(len(room))
-        except (OSError, EOFError, zlib.error):
+        except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
             raise InputError(f"the {self._packing} file is damaged or cut off; get a whole copy") from None
         self._size += len(block)
         if self._size > self._limit:
@@ -202,11 +181,16 @@ class _Unpacked(io.RawIOBase):
 
 
 def _stream(packed: Path | bytes, packing: str) -> Any:
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=io.BytesIO(packed)) if isinstance(packed, bytes) else gzip.open(packed)
-    import pyarrow as pa  # only where it is needed: few files are packed like this
+    if packing == "zstd":
+        import pyarrow as pa  # only where it is needed: few files are packed like this
 
-    return pa.CompressedInputStream(pa.BufferReader(packed) if isinstance(packed, bytes) else str(packed), "zstd")
+        return pa.CompressedInputStream(pa.BufferReader(packed) if isinstance(packed, bytes) else str(packed), "zstd")
+    source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
+    if packing == "zip":
+        archive = zipfile.ZipFile(source)
+        return archive.open(archive.infolist()[0])
+    unpack: Any = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}[packing]
+    return unpack(source)
 
 
 def unpack_limit(packed: int) -> int:
@@ -230,54 +214,17 @@ def _translated(content: bytes, encoding: str) -> bytes:
             readable = block[: getattr(error, "start", 0)].decode(encoding, errors="ignore")
             line = translated.count(b"\n") + readable.count("\n") + 1
             raise InputError(
-                f"line {line} of the file has bytes that are not {encoding}; give the encoding that it was written in: "
-                f"it reads as {likely_encoding(content)}"
+                f"line {line} of the file has bytes that are not {encoding}; the file {candidates_of(content)}"
             ) from None
     return bytes(translated).removeprefix(codecs.BOM_UTF8)
-
-
-# Where the names of a schema stand in a CSV file that was read without finding them, and which are nearly the same.
-
-
-_SEPARATORS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
-_LINES = 30
-"""Lines in which the names of the columns are looked for."""
-_LONGEST = 1 << 16
-
-
-def names_elsewhere(file: CsvFile, layout: CsvFormat, names: Collection[str]) -> str | None:
-    """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
-
-    `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
-    names.
-    """
-    with file.open_text() as text:
-        lines = [line[:_LONGEST].rstrip("\r\n") for line in islice(text, _LINES)]
-    for number, line in enumerate(lines, 1):
-        for separator in (layout.separator, *_SEPARATORS):
-            found = _fields(line, separator, layout.quote).intersection(names)
-            if not found or len(found) < len(names) / 2:
-                continue
-            where = f"in line {number} of the file; remove the lines above it" if number > 1 else ""
-            other = f"separated by {_SEPARATORS[separator]}: add --set source.separator={_SEPARATORS[separator]}"
-            parts = [other] if separator != layout.separator else []
-            if where or parts:
-                return f"the names of the columns stand {' and '.join(filter(None, [where, *parts]))}"
-    return None
-
-
-def _fields(line: str, separator: str, quote: str | None) -> frozenset[str]:
-    try:
-        row = next(csv.reader([line], delimiter=separator, quotechar=quote or '"'), [])
-    except csv.Error:
-        return frozenset()
-    return frozenset(field.strip() for field in row)
 
 
 # CSV row by row: slow, exact about what is wrong and where, and able to read what fast parsers cannot.
 
 
 _CHUNK = 50_000
+_MOST_BELOW = 5
+"""Rows at the end that may be a footer."""
 _LONGEST_FIELD = 2**31 - 1
 
 
@@ -295,17 +242,22 @@ def first_row(file: CsvFile, layout: CsvFormat) -> list[str]:
         ) from None
 
 
-def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int]) -> list[pl.Series]:
+def read_rows(
+    file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[int], dropped: list[int] | None = None
+) -> list[pl.Series]:
     """Read some columns as categories, checking every row.
 
-    Blank lines are skipped where rows have more than one field. Raises ``InputError`` with every kind of broken row:
+    Blank lines are skipped where rows have more than one field, and rows of nothing but separators of what another
+    program wrote; their number is put into `dropped`. Raises ``InputError`` with every kind of broken row:
     how many there are, and the number of the first. Cost O(bytes), about ten times that of a compiled parser; memory
     for one chunk of rows beyond the result.
     """
-    faults = _Faults(width)
+    faults = _Faults(width, layout.foreign and layout.footer_lines is None)
     dtypes = [private_categorical() for _ in indices]
     parts: list[list[pl.Series]] = [[pl.Series([], dtype=dtype)] for dtype in dtypes]
-    rows = _checked(_filled(_rows(file, layout), width), faults, 1 if layout.header else 0)
+    lost = [] if dropped is None or not (layout.foreign and layout.strip) or width == 1 else dropped
+    filled = _filled(_rows(file, layout), width, None if lost is not dropped else lost, layout.header)
+    rows = _checked(filled, faults, 1 if layout.header else 0)
     while chunk := list(islice(rows, _CHUNK)):
         for index, dtype, column in zip(indices, dtypes, parts, strict=True):
             texts = [fields[index] for _, fields in chunk]
@@ -313,7 +265,7 @@ def read_rows(file: CsvFile, layout: CsvFormat, width: int, indices: Sequence[in
             if not faults.unreadable:
                 column.append(pl.Series(texts, dtype=dtype))
     if faults.unreadable:
-        faults.encoding = likely_encoding(file.strange_bytes())
+        faults.encoding = candidates_of(file.strange_bytes())
     raise_all(InputError, faults.problems())
     return [pl.concat(column) for column in parts]
 
@@ -323,6 +275,7 @@ class _Faults:
     """Row numbers of everything that is wrong, and of rows that end in a separator, which is right if all do."""
 
     width: int
+    is_foreign: bool = False
     short: list[int] = field(default_factory=list)
     long: list[int] = field(default_factory=list)
     unreadable: list[int] = field(default_factory=list)
@@ -335,13 +288,18 @@ class _Faults:
         """Say what is wrong, one sentence per kind."""
         if len(self.ended) < self.rows:
             self.long.extend(self.ended)
+        footer = self.short if self.short == [*range(self.rows - len(self.short) + 1, self.rows + 1)] else []
+        if 0 < len(footer) <= _MOST_BELOW and len(footer) < self.rows and self.is_foreign:
+            asked, self.short = [footer_question(len(footer), self.width, footer[0])], []
+        else:
+            asked = []
         sentences = (
             (self.short, f"have fewer than {self.width} fields", "complete the rows, or check separator and quote"),
             (self.long, f"have more than {self.width} fields", "quote fields that hold the separator, or check it"),
             (
                 self.unreadable,
                 "have bytes that are not in the file's encoding",
-                f"give its encoding: they read as {self.encoding}, so add --set source.encoding={self.encoding}",
+                f"the file {self.encoding}",
             ),
             (
                 self.open_quote,
@@ -349,11 +307,12 @@ class _Faults:
                 'close it, or set quote=None (in a policy quote = "")',
             ),
         )
-        return [
+        found = [
             f"{len(set(rows))} row(s) {what}, first row {min(rows)}; {advice}"
             for rows, what, advice in sentences
             if rows
         ]
+        return [*found, *asked]
 
 
 def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterator[tuple[int, list[str]]]:
@@ -377,13 +336,20 @@ def _checked(rows: Iterator[list[str]], faults: _Faults, skipped: int) -> Iterat
         faults.open_quote.append(number + 1)
 
 
-def _filled(rows: Iterator[list[str]], width: int) -> Iterator[list[str]]:
-    """Drop blank lines; between the rows of a single column they are missing values."""
-    blank = 0
-    for fields in rows:
+def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, has_names: bool) -> Iterator[list[str]]:
+    """Drop blank lines, and rows without a value or with the names again, where they are counted.
+
+    In a single column, blank lines are missing values.
+    """
+    blank, names = 0, list[str]()
+    for number, fields in enumerate(rows):
         if not fields:
             blank += width == 1
             continue
+        if dropped is not None and (not any(map(str.strip, fields)) or fields == names):
+            dropped.append(number)
+            continue
+        names = names or (fields if has_names else names)
         yield from ([""] for _ in range(blank))
         blank = 0
         yield fields
@@ -525,16 +491,23 @@ class CsvSource:
     file: CsvFile
     layout: CsvFormat
     width: int  # fields in the first row
-    names: tuple[str, ...]  # without the last one where it is empty
+    names: tuple[str, ...]
+    first: int = 0  # the field of the first of them
+    unnamed: tuple[int, ...] = ()  # fields without a name that must be empty
+    remarks: list[str] = field(default_factory=list)  # what a steward should hear of how it was read
+    sums: bool = False  # whether the last row seems to add up the others
 
     is_text = True
     """Every value arrives as text, so that kinds must be read off it."""
 
+    def place(self, name: str) -> int:
+        """Return the field of a column."""
+        return self.first + self.names.index(name)
+
     def advice(self, wanted: Collection[str]) -> str | None:
         """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
         if any("\ufffd" in name for name in self.names):
-            found = likely_encoding(self.file.strange_bytes())
-            return f"the names of the columns are not UTF-8; they read as {found}: add --set source.encoding={found}"
+            return f"the names of the columns cannot be read: the file {candidates_of(self.file.strange_bytes())}"
         return None if set(wanted) & {*self.names} else names_elsewhere(self.file, self.layout, wanted)
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
@@ -543,15 +516,56 @@ class CsvSource:
         Empty fields are null or empty text. Raises ``InputError`` when rows are ragged, a quote is never closed or
         bytes cannot be read: with counts and row numbers.
         """
-        indices = [self.names.index(name) for name in names]
-        unnamed = list(range(len(self.names), self.width))
-        columns = self._read_fast([*indices, *unnamed])
-        if columns is None:
-            columns = read_rows(self.file, self.layout, self.width, [*indices, *unnamed])
-        for number, column in zip(unnamed, columns[len(indices) :], strict=True):
+        raise_all(InputError, [SUM_QUESTION] if self.sums else [])
+        indices, dropped = [*map(self.place, names), *self.unnamed], list[int]()
+        columns = self._read_fast(indices)
+        if columns is None or self._repeats_names or (self._may_be_blank(columns) and self._has_blank_rows):
+            columns = read_rows(self.file, self.layout, self.width, indices, dropped)
+        for number, column in zip(self.unnamed, columns[len(names) :], strict=True):
             if not column.cast(pl.String).fill_null("").is_in([""]).all():
                 raise InputError(f"column {number + 1} has no name, but holds values; name it in the first row")
+        what = (
+            "with the names again, or of nothing but separators, were"
+            if self._repeats_names
+            else "of nothing but separators were"
+        )
+        remark = f"{counted(len(dropped), 'row')} {what} left out."
+        if dropped and remark not in self.remarks:
+            self.remarks.append(remark)
         return [column.alias(name) for column, name in zip(columns, names, strict=False)]
+
+    def _may_be_blank(self, columns: Sequence[pl.Series]) -> bool:
+        """Tell whether a row has no value in any of some columns, so that it may be nothing but separators."""
+        if not (self.layout.foreign and self.layout.strip) or self.width == 1:
+            return False
+        blank = pl.Series([True])
+        for column in columns[: len(columns) - len(self.unnamed)]:
+            blank = blank & (column.is_null() | (column.cast(pl.String).str.strip_chars() == ""))
+            if not blank.any():
+                return False
+        return bool(len(columns))
+
+    @cached_property
+    def _repeats_names(self) -> bool:
+        """Whether a row is that of the names, as where files were put one below the other."""
+        if not (self.layout.foreign and self.layout.strip and self.layout.header) or self.width == 1:
+            return False
+        first, held = b"", b""
+        for block in self.file.blocks():
+            if not first:
+                first = block.lstrip(b"\xef\xbb\xbf\r\n").split(b"\n", 1)[0].rstrip(b"\r")
+                block = block[block.find(first) + len(first) :]
+            if b"\n" + first in held + block:
+                return True
+            held = block[-len(first) - 1 :]
+        return False
+
+    @cached_property
+    def _has_blank_rows(self) -> bool:
+        """Whether a row is nothing but separators, blanks and quotes."""
+        mark = re.escape(self.layout.separator.encode())
+        row = re.compile(rb'(?:^|[\r\n])[ \t"]*' + mark + rb'[ \t"' + mark + rb"]*(?:[\r\n]|$)")
+        return any(row.search(block) for block in self.file.blocks())
 
     def _read_fast(self, indices: Sequence[int]) -> list[pl.Series] | None:
         assert self.file.content is not None  # unpacked once, for those who count and who parse
@@ -563,9 +577,9 @@ class CsvSource:
                 frame = self._parse(indices)
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
                 return None
-            counted = counting.result()
-        height = (counted or 0) - self.layout.header
-        if counted is None or frame.height < height:
+            counted_rows = counting.result()
+        height = (counted_rows or 0) - self.layout.header
+        if counted_rows is None or frame.height < height:
             return None
         # Line ends after the last row appear as rows of nulls.
         return [frame[_position(index)].head(height) for index in indices]
@@ -598,19 +612,40 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     Raises ``InputError`` when the file has no rows, or when the number of given names differs from that of its columns.
     """
     file = open_csv(given, layout)
+    found = find_layout(file, layout)
+    layout, remarks = found.format, [*found.remarks]
+    if found.above or layout.footer_lines:
+        content = file.content if isinstance(file.content, bytes) else file.content.read_bytes()
+        file = CsvFile(trimmed(content, found.above, layout.footer_lines or 0))
     fields = first_row(file, layout)
-    if not fields:
+    if not any(field.strip() for field in fields):
         raise InputError("the file is empty; it needs a row of column names and records")
-    if layout.columns is None:
-        # Where every row ends in a separator, so does the header: what follows it is no column.
-        ends = len(fields) > 1 and not fields[-1].strip()
-        return CsvSource(file, layout, len(fields), tuple(_name(field) for field in (fields[:-1] if ends else fields)))
-    if len(layout.columns) != len(fields):
-        raise InputError(
-            f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
-            "give one name per field, or check the separator"
-        )
-    return CsvSource(file, layout, len(fields), tuple(layout.columns))
+    sums = layout.foreign and layout.footer_lines is None and len(fields) > 1 and adds_up(_last_row(file, layout))
+    if layout.columns is not None:
+        if len(layout.columns) != len(fields):
+            raise InputError(
+                f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
+                "give one name per field, or check the separator"
+            )
+        return CsvSource(file, layout, len(fields), tuple(layout.columns), 0, (), remarks, sums)
+    names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
+    # Where every row ends in a separator, so does the header: what follows it is no column.
+    last = max(place for place, name in enumerate(names) if name)
+    first = int(layout.foreign and not names[0])
+    if first:
+        remarks.append("The first column has no name and was left out, as the numbers of rows are.")
+    rest = tuple(range(last + 1, len(names)))
+    return CsvSource(file, layout, len(names), tuple(names[first : last + 1]), first, rest, remarks, sums)
+
+
+def _last_row(file: CsvFile, layout: CsvFormat) -> list[str]:
+    """Return the fields of the last line that is not blank; none where it cannot be found at once."""
+    with file.open() as stream:
+        if file.packing is None:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _START))
+        lines = stream.read().rstrip().splitlines() if file.packing is None else []
+    text = lines[-1].decode(errors="replace") if len(lines) > 1 else ""
+    return next(_reader(iter([text]), layout), []) if "\0" not in text else []
 
 
 def _name(field: str) -> str:
@@ -622,74 +657,3 @@ def _position(index: int) -> str:
 
 
 CSV = Family(recognizes=lambda given: given.path is not None, open=lambda given: csv_source(given.file, given.layout))
-
-
-_SUFFIXES = {".jsonl", ".ndjson"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class JsonLines:
-    """Records that were parsed; texts may stand for numbers and dates, of which JSON has none."""
-
-    frame: pl.DataFrame
-
-    is_text = True
-    """Dates are text in JSON."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Every key that a record has."""
-        return tuple(self.frame.columns)
-
-    def read(self, names: Sequence[str]) -> list[pl.Series]:
-        """Return columns; a record without a key has no value there."""
-        return [self.frame.get_column(name) for name in names]
-
-
-def _open(given: Given) -> TableSource:
-    file = open_csv(given.file, given.layout)
-    with file.open() as stream:
-        if not stream.read(1):
-            raise InputError("the file is empty; it needs a record, as a JSON object, in each line")
-    try:
-        return JsonLines(pl.read_ndjson(file.content, infer_schema_length=None))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
-        raise InputError(_mistake(file)) from None
-
-
-def _mistake(file: CsvFile) -> str:
-    """Find the first line that is no object, or the keys whose values are of several types."""
-    types: dict[str, set[type]] = {}
-    for number, record in _records(file):
-        if not isinstance(record, dict):
-            return f'line {number} is no JSON object; every line must be a record, such as {{"age": 31}}'
-        for key, value in record.items():
-            types.setdefault(key, set()).add(float if type(value) is int else type(value))
-    mixed = [key for key, kinds in types.items() if len(kinds - {type(None)}) > 1]
-    listed = ", ".join(map(repr, mixed[:9])) or "some keys"
-    return f"values of {listed} are of several types; give each key one type"
-
-
-def _records(file: CsvFile) -> Iterator[tuple[int, object]]:
-    with file.open_text() as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield number, json.loads(line)
-                except (ValueError, RecursionError):
-                    yield number, None
-
-
-def _refuse(given: Given) -> TableSource:
-    raise InputError("this is a JSON document; write its records as JSON lines (.jsonl), an object in each line")
-
-
-def is_json_lines(path: Path) -> bool:
-    """Tell by its name whether a file, packed or not, has JSON lines."""
-    return not _SUFFIXES.isdisjoint(path.suffixes[-2:])
-
-
-JSON_LINES = Family(recognizes=lambda given: bool(given.start) and is_json_lines(given.file), open=_open)
-JSON_DOCUMENT = Family(
-    recognizes=lambda given: bool(given.start) and given.file.suffix.lower() == ".json", open=_refuse
-)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from examples import examples
 from naive.slicing import fractions
 from naive.worlds import informed_posteriors, posteriors, worlds
-from sfumato.published.checks.slices.layout import (
+from sfumato.published.checks.slice_layout import (
     join_order,
     joined_shares,
     largest_shares,

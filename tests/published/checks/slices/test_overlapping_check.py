@@ -15,8 +15,8 @@ from naive.slicing import disclosed
 from naive.worlds import posteriors, worlds
 from sfumato.models.checks import Check, Outcome
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.slices import check_slices
-from sfumato.published.sliced import labels_of
+from sfumato.published.apart import labels_of
+from sfumato.published.checks.slices import check_slices
 from sfumato.table.schema import Attribute, Kind
 
 NAMES = ("a", "b", "s")

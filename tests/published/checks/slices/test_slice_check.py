@@ -17,7 +17,7 @@ from naive.slicing import candidates, disclosed
 from published.checks.slices.eight_records import AGE, DISEASE, SEX, ZIP
 from sfumato.models.checks import Outcome
 from sfumato.published import SlicedTable
-from sfumato.published.checks.slices.slices import check_slices
+from sfumato.published.checks.slices import check_slices
 from sfumato.table.schema import Attribute, Kind
 
 CATEGORY = {"s": Attribute(kind=Kind.CATEGORICAL)}
@@ -112,7 +112,7 @@ def test_closeness_is_that_of_what_the_table_says_of_people(rows, columns, t):
 
 
 def test_too_many_people_are_not_gone_through(monkeypatch):
-    monkeypatch.setattr("sfumato.published.checks.slices.slices.candidates_of.__defaults__", (1,))
+    monkeypatch.setattr("sfumato.published.checks.slices.candidates_of.__defaults__", (1,))
     rows = [[("a", "x", "p", "1"), ("b", "y", "q", "1"), ("b", "y", "q", "2")]]
     (check,) = check_slices(table_of(rows, COLUMNS[0]), [sf.ProbabilisticLDiversity(2)], CATEGORY)
     assert check.outcome is Outcome.UNDECIDABLE

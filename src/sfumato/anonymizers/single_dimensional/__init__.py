@@ -1,1 +1,0 @@
-"""Single-dimensional recoding: every attribute is cut once for the whole table."""

@@ -1,1 +1,0 @@
-"""The engine of a Spark cluster: records counted there, classes found here by the unchanged algorithms."""

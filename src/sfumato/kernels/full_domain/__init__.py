@@ -1,1 +1,0 @@
-"""Full-domain generalization: counting at levels."""

@@ -1,1 +1,0 @@
-"""Linking people with classes."""

@@ -1,1 +1,0 @@
-"""Points in space: microaggregation and k-means."""

@@ -1,1 +1,0 @@
-"""Sets of items as compressed rows: counting what occurs together."""

@@ -1,1 +1,0 @@
-"""Recounting sliced tables."""

@@ -1,0 +1,175 @@
+"""In which encoding a text seems to be: several candidates by its letters, and what is certain by its first bytes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from sfumato.errors import InputError
+
+_START = 4096
+_SAMPLE = 1 << 16
+"""Bytes of lines beyond ASCII by which encodings are rated."""
+_CANDIDATES = 3
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_SHIFTED = b"\x1b$"
+"""Begins a character of two bytes in Japanese mail."""
+_LONELY = re.compile(r"(?<![^\W\d_])[^\W\d_a-zA-Z](?![^\W\d_])")
+"""A letter beyond ASCII that is no part of a word."""
+_TWICE = ("cp1252", "cp1251", "latin1", "mac-roman")
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    return tomllib.loads(files("sfumato.table.sources").joinpath("encodings.toml").read_text(encoding="utf-8"))
+
+
+def is_utf8(encoding: str) -> bool:
+    """Tell whether an encoding is UTF-8, or a part of it."""
+    return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
+
+
+def wide_encoding(start: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 where the first bytes of a text are certainly that; None for everything else."""
+    start = start[:_START]
+    marked = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+    if marked is not None or b"\0" not in start:
+        return marked
+    return next((name for name in _WIDE if _is_text(start[: len(start) // 4 * 4], name)), None)
+
+
+def _is_text(start: bytes, encoding: str) -> bool:
+    text = start.decode(encoding, "ignore")
+    lines = text.replace("\r", "\n").replace("\t", "")
+    return "\n" in lines and "\0" not in text and lines.replace("\n", "").isprintable()
+
+
+def refuse_wide(start: bytes, encoding: str) -> None:
+    """Refuse a text that is UTF-16 or UTF-32, where an encoding of bytes was given (``InputError``)."""
+    found = None if codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")) else wide_encoding(start)
+    if found is not None:
+        name = found[:6].upper()
+        raise InputError(f"the file is {name}, not {encoding}: add --set source.encoding={found}")
+
+
+def refuse_utf8(content: bytes, encoding: str) -> None:
+    """Refuse a text in UTF-8 where an encoding of single bytes was given, in which every letter would become two.
+
+    Raises ``InputError``: naming the encoding. No other text with letters beyond ASCII is UTF-8 by chance.
+    """
+    if content.isascii() or codecs.lookup(encoding).name.startswith(("utf-", "gb", "big5", "shift", "euc", "cp93")):
+        return
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return
+    raise InputError(f"the file is UTF-8, not {encoding}: leave source.encoding out, or say utf-8")
+
+
+def refuse_twice(content: bytes) -> None:
+    """Refuse UTF-8 in which all letters were read in another encoding, and written again (``InputError``)."""
+    if _SHIFTED in content:
+        raise InputError(f"the file {candidates_of(content)}")
+    strange = b"\n".join(_strange_lines(content))
+    for encoding in _TWICE if strange else ():
+        try:
+            text = strange.decode("utf-8").encode(encoding).decode("utf-8")
+        except UnicodeError:
+            continue
+        if not text.isascii():
+            raise InputError(
+                f"letters of the file were written twice, as UTF-8 that was taken for {encoding}; write the table "
+                "again from where it came, or read it as it is with --set source.encoding=utf-8-sig"
+            )
+
+
+def candidates_of(content: bytes) -> str:
+    """Write in which encodings a text may be, each with the option that chooses it.
+
+    Raises ``InputError`` where some lines are UTF-8, and others are not.
+    """
+    lines = _strange_lines(content)
+    named = [f"{name} (--set source.encoding={name})" for name in likely_encodings(lines)]
+    single = named and named[0].partition(" ")[0] in _tables()["single"]
+    if (whole := sum(map(_is_utf8_line, lines))) and (single or 3 * whole > len(lines)):
+        raise InputError(
+            f"the file holds two encodings: of {len(lines):,} lines with letters beyond ASCII that were looked at, "
+            f"{whole:,} are UTF-8 and {len(lines) - whole:,} are not; write it again in one encoding"
+        )
+    return f"is not UTF-8; by its letters it is {', else '.join(named)}: look at the letters that come out"
+
+
+def likely_encodings(lines: Iterable[bytes]) -> list[str]:
+    """Return up to three encodings in which lines with letters beyond ASCII read best, and differently."""
+    sample = b"\n".join(lines)[:_SAMPLE].rpartition(b"\n")[0] or b"\n".join(lines)
+    if _SHIFTED in sample:
+        return ["iso2022_jp"]
+    tables, rated = _tables(), []
+    for name, script in tables["single"].items():
+        text = sample.decode(name, "replace")
+        rated.append((max(_rate(text, letters) for letters in tables["languages"][script]), name, text))
+    for name, spans in tables["double"].items():
+        try:
+            text = sample.decode(name)
+        except UnicodeDecodeError:
+            continue
+        rated.append((_rate_double(text, name, spans), name, text))
+    found: dict[str, str] = {}
+    for _, name, text in sorted(rated, key=lambda each: -each[0]):
+        found.setdefault(text, name)
+    return list(found.values())[:_CANDIDATES]
+
+
+def _rate(text: str, letters: str) -> float:
+    """Rate a text by its letters beyond ASCII: those of a language count, signs and capitals inside of words do not."""
+    common, _, rare = letters.partition(" ")
+    weights = {**dict.fromkeys(rare, 1.0), **dict.fromkeys(common, 1.2)}
+    strange = [letter for letter in text if letter > "\x7f"]
+    worth = sum(weights.get(letter.lower(), 0.6 if letter in "°€§²µ–’“”„«»" else -1.0) for letter in strange)
+    return (worth - 2 * _mixed(text) - len(_LONELY.findall(text))) / max(1, len(strange))
+
+
+def _mixed(text: str) -> int:
+    """Count capitals behind small letters, and letters of two scripts side by side."""
+    pairs = [(one, other) for one, other in pairwise(text) if (one > "\x7f" or other > "\x7f")]
+    return sum(
+        (one.islower() and other.isupper())
+        or (one.isalpha() and other.isalpha() and (one > "\u024f") != (other > "\u024f"))
+        for one, other in pairs
+    )
+
+
+def _rate_double(text: str, encoding: str, spans: list[list[int]]) -> float:
+    strange = [letter for letter in text if letter > "\x7f"]
+    worth = 0.0
+    for letter in strange:
+        code = letter.encode(encoding)
+        usual = len(code) == 2 and any(first <= code[0] <= last for first, last in spans)
+        worth += (1.1 if code[1] > 0xA0 or encoding in ("cp932", "big5") else -0.5) if usual else -0.5
+    # Kana and Hangul are of one language alone.
+    own = sum("\u3040" <= letter <= "\u30ff" or "\uac00" <= letter <= "\ud7a3" for letter in strange)
+    return (worth + 0.2 * own - _mixed(text)) / max(1, len(strange))
+
+
+def _strange_lines(content: bytes) -> list[bytes]:
+    return [line for line in content.splitlines() if not line.isascii() or _SHIFTED in line]
+
+
+def _is_utf8_line(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not line.isascii()

@@ -1,0 +1,141 @@
+"""Files of JSON: records line by line, or a document of them; what is nested becomes columns such as ``who.age``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sfumato.errors import InputError
+from sfumato.table.sources.protocol import Family, Given, TableSource
+from sfumato.table.sources.text_files import CsvFile, open_csv
+
+_LINES, _DOCUMENTS = {".jsonl", ".ndjson"}, {".json", ".geojson"}
+_STARTS = (b"[{", b'{"', b"[[")
+NO_TABLE = (
+    'this is JSON, but no table; write its records as JSON lines (.jsonl), an object such as {"age": 31} in each line, '
+    "or as a list of them"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JsonRecords:
+    """Records that were parsed; texts may stand for numbers and dates, of which JSON has none."""
+
+    frame: pl.DataFrame
+
+    is_text = True
+    """Dates are text in JSON."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every key that a record has."""
+        return tuple(self.frame.columns)
+
+    def read(self, names: Sequence[str]) -> list[pl.Series]:
+        """Return columns; a record without a key has no value there."""
+        return [self.frame.get_column(name) for name in names]
+
+
+def flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Make columns of what is nested, named as ``who.age``, unless such a name is there already."""
+    while any(isinstance(dtype, pl.Struct) for dtype in frame.dtypes):
+        columns: list[pl.Series] = []
+        for column in frame:
+            if isinstance(column.dtype, pl.Struct):
+                columns += [part.alias(f"{column.name}.{part.name}") for part in column.struct.unnest()]
+            else:
+                columns.append(column)
+        frame = pl.DataFrame(columns)
+    return frame
+
+
+def _open(given: Given) -> TableSource:
+    file = open_csv(given.file, given.layout)
+    with file.open() as stream:
+        content = stream.read().removeprefix(b"\xef\xbb\xbf")
+    if not content.strip():
+        raise InputError("the file is empty; it needs a record, as a JSON object, in each line")
+    try:
+        document = None if is_json_lines(given.file) else json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    try:
+        if document is None:
+            return JsonRecords(flat(pl.read_ndjson(content, infer_schema_length=None)))
+        return JsonRecords(flat(_frame_of(document)))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
+        records = _records(file) if document is None else enumerate(document if isinstance(document, list) else [], 1)
+        raise InputError(_mistake(records, "line" if document is None else "entry")) from None
+
+
+def _frame_of(document: Any) -> pl.DataFrame:
+    """Return the records of a document, however programs write them; ``InputError`` where there are none."""
+    if isinstance(document, list) and document and all(isinstance(each, dict) for each in document):
+        return pl.DataFrame(document, infer_schema_length=None)
+    if isinstance(document, list) and len(document) > 1 and all(isinstance(each, list) for each in document):
+        names, *rows = document
+        if all(isinstance(name, str) for name in names) and {len(row) for row in rows} == {len(names)}:
+            return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    if isinstance(document, Mapping):
+        if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
+            return _frame_of([document["columns"], *document["data"]])
+        columns = list(document.values())
+        if (
+            all(isinstance(each, dict) for each in columns)
+            and len({tuple(each) for each in columns}) == 1
+            and columns[0]
+        ):
+            columns = [list(each.values()) for each in columns]
+        if all(_is_column(each) for each in columns) and len({len(each) for each in columns}) == 1:
+            return pl.DataFrame(dict(zip_longest(document, columns)))
+        lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
+        if len(lists) == 1:
+            return _frame_of(lists[0])
+    raise InputError(NO_TABLE)
+
+
+def _is_column(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and not any(isinstance(each, (dict, list)) for each in values)
+
+
+def _mistake(records: Iterator[tuple[int, object]], what: str) -> str:
+    """Find the first record that is no object, or the keys whose values are of several types."""
+    types: dict[str, set[type]] = {}
+    for number, record in records:
+        if not isinstance(record, dict):
+            return f"{what} {number} is no JSON object; {NO_TABLE}"
+        for key, value in record.items():
+            types.setdefault(key, set()).add(float if type(value) is int else type(value))
+    mixed = [key for key, kinds in types.items() if len(kinds - {type(None)}) > 1]
+    listed = ", ".join(map(repr, mixed[:9])) or "some keys"
+    return f"values of {listed} are of several types; give each key one type"
+
+
+def _records(file: CsvFile) -> Iterator[tuple[int, object]]:
+    with file.open_text() as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except (ValueError, RecursionError):
+                    yield number, None
+
+
+def is_json_lines(path: Path) -> bool:
+    """Tell by its name whether a file, packed or not, has JSON lines."""
+    return not _LINES.isdisjoint(path.suffixes[-2:])
+
+
+def _is_json(given: Given) -> bool:
+    start = b"".join(given.start.removeprefix(b"\xef\xbb\xbf").split())
+    named = is_json_lines(given.file) or not _DOCUMENTS.isdisjoint(given.file.suffixes[-2:]) if given.start else False
+    return named or start.startswith(_STARTS)
+
+
+JSON = Family(recognizes=_is_json, open=_open)

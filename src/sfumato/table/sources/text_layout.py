@@ -1,0 +1,205 @@
+"""Where the table lies in a text file that another program wrote: its separator, lines above its names, lines below."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Protocol, TextIO
+
+from sfumato.numbers import counted
+from sfumato.table.sources.protocol import CsvFormat
+
+SEPARATORS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+_LINES = 50
+"""Lines by which the layout is told, and in which names are looked for."""
+_LONGEST = 1 << 16
+_SAID = re.compile(r'\s*"?sep=(.)"?[\s;,]*$', re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[^\w]*[0-9][0-9.,:/\-\s]*\W*$")
+TOTALS = frozenset(
+    """all gesamt gesamtsumme insgesamt ogolem overall razem somme sum suma summe totaal total totale totals всего итого
+    合計""".split()  # noqa: SIM905
+) | {"grand total", "total general"}
+"""Labels of rows that add up the others, in small letters."""
+
+
+class Text(Protocol):
+    """A file whose text can be opened."""
+
+    def open_text(self) -> TextIO:
+        """Open it, with line ends as they are."""
+        ...
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is laid out: what was said of it, and what its first lines show."""
+
+    format: CsvFormat
+    above: int = 0  # lines above the names
+    numbered: bool = False  # whether rows begin with a name for which the row of names has no field, as R writes them
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The first rows of a file, parted by one separator."""
+
+    separator: str
+    lines: Sequence[int]  # in which each row begins, from 0
+    fields: Sequence[Sequence[str]]
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        """The width that most rows have, and how many do."""
+        widths = Counter(len(row) for row in self.fields if any(row))
+        return max(((width, count) for width, count in widths.items()), key=lambda each: (each[1], each[0]))
+
+    @property
+    def width(self) -> int:
+        """The number of fields that most rows have."""
+        return self._widths[0]
+
+    @property
+    def share(self) -> float:
+        """Share of the rows that have them, zero where that is one field."""
+        width, count = self._widths
+        return count / sum(any(row) for row in self.fields) if width > 1 else 0.0
+
+    def is_of_r(self, lines: Sequence[str]) -> bool:
+        """Tell whether quoted names of rows stand before the first column, without a name."""
+        first = next((place for place, row in enumerate(self.fields) if any(row)), 0)
+        return self.width == len(self.fields[first]) + 1 and all(line[:1] in ('"', "") for line in lines)
+
+    def names(self) -> int:
+        """Return the line of the names: the first row of many fields, if rows below hold numbers where it does not."""
+        for place, row in enumerate(self.fields):
+            if sum(map(bool, row)) > max(1, self.width // 2):
+                below = [other for other in self.fields[place + 1 :] if len(other) == self.width]
+                is_name = all(row[1:]) and not any(map(_NUMBER.match, row)) and len(set(row)) == len(row)
+                numbers = [any(map(_NUMBER.match, other)) for other in below]
+                return self.lines[place] if is_name and 2 * sum(numbers) > len(below) else 0
+        return 0
+
+
+def find_layout(file: Text, said: CsvFormat) -> Layout:
+    """Tell how a file is laid out that another program wrote; of any other it is as it was said."""
+    if not said.foreign:
+        return Layout(said)
+    lines = first_lines(file)
+    above = said.header_line - 1 if said.header_line else 0
+    written = _SAID.match(lines[0]) if lines and not above else None
+    if written is not None:
+        above, separators = 1, [written[1]]
+    else:
+        separators = [said.separator, *(each for each in SEPARATORS if each != said.separator)]
+    tried = [rows for each in separators if (rows := _parted(lines[above:], each, said.quote)) is not None]
+    if not tried or not separators[0].isascii():
+        return Layout(said, above)
+    best = max(tried, key=lambda rows: rows.share)
+    if said.header and not said.header_line:
+        above += best.names()
+    remarks = []
+    if best.separator != said.separator:
+        shown = SEPARATORS.get(best.separator, repr(best.separator))
+        remarks.append(f"The file is separated by {shown} (--set source.separator={shown}).")
+    if above and written is None and not said.header_line:
+        remarks.append(f"The names of the columns stand in line {above + 1}; what is above it was left out.")
+    return Layout(replace(said, separator=best.separator), above, said.header and best.is_of_r(lines), tuple(remarks))
+
+
+def first_lines(file: Text) -> list[str]:
+    """Return the first lines of a file, without their ends."""
+    with file.open_text() as text:
+        return [line[:_LONGEST].rstrip("\r\n") for line in islice(text, _LINES)]
+
+
+def _parted(lines: Sequence[str], separator: str, quote: str | None) -> _Rows | None:
+    reader = csv.reader(
+        (f"{line}\n" for line in lines if "\0" not in line), delimiter=separator, quotechar=quote or '"',
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+    )  # fmt: skip
+    begins, rows, line = [], [], 0
+    try:
+        for row in reader:
+            if row:
+                begins.append(line)
+                rows.append([field.strip() for field in row])
+            line = reader.line_num
+    except csv.Error:
+        return None
+    return _Rows(separator, begins, rows) if any(map(any, rows)) else None
+
+
+def trimmed(content: bytes, above: int, below: int) -> bytes:
+    """Drop lines above a table, and lines below it that are not blank."""
+    ends = (match.end() for match in re.finditer(rb"\r\n|\n|\r", content))
+    rest = content[next(islice(ends, above - 1, None), len(content)) if above else 0 :]
+    for _ in range(below):
+        rest = rest.rstrip(b"\r\n\t ;,")
+        rest = rest[: max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1]
+    return rest
+
+
+def adds_up(fields: Sequence[str]) -> bool:
+    """Tell whether a row seems to add up the others: a word for a sum, and else numbers or nothing."""
+    words = [field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())]
+    return bool(words) and all(word in TOTALS for word in words)
+
+
+def footer_question(rows: int, width: int, number: int) -> str:
+    """Ask about rows at the end of a file that have too few fields."""
+    return (
+        f"the last {counted(rows, 'row')} of the file, from row {number} on, "
+        f"{'has' if rows == 1 else 'have'} fewer than {width} fields, as a footer has; leave "
+        f"{'it' if rows == 1 else 'them'} out: --set source.footer-lines={rows}"
+    )
+
+
+SUM_QUESTION = (
+    "the last row seems to add up the others, and would count as a person; leave it out: --set source.footer-lines=1, "
+    "or keep it: --set source.footer-lines=0"
+)
+
+
+def names_elsewhere(file: Text, layout: CsvFormat, names: Collection[str]) -> str | None:
+    """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
+
+    `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
+    names.
+    """
+    lines = first_lines(file)
+    for number, line in enumerate(lines, 1):
+        for separator in (layout.separator, *SEPARATORS):
+            if not _holds(_fields(line, separator, layout.quote), names):
+                continue
+            where = f"in line {number} of the file: add --set source.header-line={number}" if number > 1 else ""
+            other = f"separated by {SEPARATORS[separator]}: add --set source.separator={SEPARATORS[separator]}" \
+                if separator != layout.separator else ""  # fmt: skip
+            if where or other:
+                return f"the names of the columns stand {' and '.join(filter(None, [where, other]))}"
+        fields = [*_fields(line, layout.separator, layout.quote)]
+        if layout.quote != "'" and all(field[:1] == field[-1:] == "'" for field in fields):
+            return 'fields stand between apostrophes: add --set "source.quote=\'"'
+        if len(line.split()) > 1 and _holds(line.split(), names):
+            return (
+                "the columns are parted by blanks, as those of one width are; write the table again with a separator, "
+                "such as a tab"
+            )
+    return None
+
+
+def _holds(found: Iterable[str], names: Collection[str]) -> bool:
+    common = {*found}.intersection(names)
+    return bool(common) and len(common) >= len(names) / 2
+
+
+def _fields(line: str, separator: str, quote: str | None) -> Iterator[str]:
+    try:
+        row = next(csv.reader([line], delimiter=separator, quotechar=quote or '"'), [])
+    except csv.Error:
+        return iter(())
+    return (field.strip() for field in row)
