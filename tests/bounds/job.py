@@ -35,7 +35,7 @@ STANDSTILL = 2 * PATIENCE
 PART = 100
 """Tables that a process runs before it hands over what it found."""
 
-PARTS = 20
+PARTS = 100
 """Parts after which a process makes room for a new one."""
 
 
