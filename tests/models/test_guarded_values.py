@@ -144,7 +144,9 @@ def test_the_command_line_takes_lists(tmp_path: Path) -> None:
     target = ["--out", str(tmp_path / "out"), "--save-policy", str(tmp_path / "p")]
     words = ["--quasi", "age", "--sensitive", "ill", *target]
     model = 'guarded-values:values=["ulcer", "=flu"],p=0.5'
-    done = CliRunner().invoke(app, ["anonymize", str(tmp_path / "table.csv"), *words, "-k", "3", "--model", model])
+    done = CliRunner().invoke(
+        app, ["anonymize", str(tmp_path / "table.csv"), *words, "-k", "3", "--model", model, "--details"]
+    )
     assert done.exit_code == 0, done.output
     assert "guarded-values (values=['ulcer', '=flu'], p=0.5): holds" in done.output
     assert sf.Policy.from_file(tmp_path / "p").to_models()[1] == sf.GuardedValues(("ulcer", "=flu"), 0.5)

@@ -275,7 +275,7 @@ def words(folder: Path, *more: str) -> list[str]:
 
 def test_the_command_line_takes_it(tmp_path):
     asked = ("--model", "probabilistic-l-diversity:l=2", "--set", "members=random")
-    code, output = run(*words(tmp_path, *asked, "--out", str(tmp_path / "out")))
+    code, output = run(*words(tmp_path, *asked, "--details", "--out", str(tmp_path / "out")))
     assert code == 0, output
     assert "buckets: 30" in output
     assert run("verify", str(tmp_path / "out"))[0] == 0
