@@ -114,7 +114,7 @@ def _explained(people: NDArray[np.int32], column: pl.Series, several: NDArray[np
     these records.
     """
     if column.dtype.is_numeric() or column.dtype == pl.Date:
-        values = column.to_physical().fill_null(strategy="mean").to_numpy().astype(np.float64)
+        values = column.to_physical().cast(pl.Float64).fill_null(strategy="mean").fill_null(0.0).to_numpy()
         if not np.abs(values).max(initial=0.0) <= LARGEST_NUMBER:
             return 0.0  # refused where the column is encoded
         spread = float(values.var())
