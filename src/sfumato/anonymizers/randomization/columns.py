@@ -255,9 +255,14 @@ def _together(before: Floats, after: Floats) -> dict[str, float]:
 
 
 def _relative(before: Floats, moved: Floats) -> dict[str, float]:
-    """Return the mean change as a share of the number; nothing where all numbers are 0."""
-    comparable = (before != 0) & ~np.isnan(moved)
-    return {"il1": float(np.mean(moved[comparable] / np.abs(before[comparable])))} if comparable.any() else {}
+    """Return the mean change as a share of the number; nothing where all numbers are 0.
+
+    A number so near 0 that the share is no float counts as 0 does.
+    """
+    with np.errstate(over="ignore"):
+        changes = moved / np.abs(np.where(before == 0, np.nan, before))
+    comparable = np.isfinite(changes)
+    return {"il1": float(np.mean(changes[comparable]))} if comparable.any() else {}
 
 
 def _mean(cells: Floats) -> float:

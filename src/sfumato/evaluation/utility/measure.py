@@ -134,7 +134,9 @@ def pairwise_contingency(table: Floats) -> float:
         return 0.0
     shares = held / held.sum()
     independent = np.outer(shares.sum(axis=1), shares.sum(axis=0))
-    return float(((shares - independent) ** 2 / independent).sum() / (least - 1))
+    # Shares below the least number that floats hold have a product of 0, and add nothing.
+    known = independent > 0
+    return float(((shares[known] - independent[known]) ** 2 / independent[known]).sum() / (least - 1))
 
 
 def _distribution(original: Joint, published: Joint, domain: AttributeDomain) -> DistributionKept:
