@@ -63,16 +63,28 @@ def succeeds(line: str, place: Path, environment: dict[str, str]) -> None:
 
 EVERY = {
     "demo": ["demo --patients 300 --out demo"],
-    "anonymize": ["anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml"],
+    "budget": ["budget spent --total-epsilon 2"],
+    "anonymize": [
+        "anonymize in.csv --quasi age --sensitive ill -k 3 --out out --save-policy policy.toml",
+        "anonymize in.csv --kind sets -k 2 -m 1 --out sets-out",
+        "anonymize in.csv --kind private-marginals --quasi age,ill --bins age=0:100:5 --domain ill=flu,cold "
+        "--epsilon 1 --ledger spent --out dp",
+    ],
     "review": ["review in.csv"],
     "init": ["init in.csv --out first.toml"],
-    "verify": ["verify out"],
+    "verify": ["verify out", "verify sets-out"],
     "settle": ["settle out"],
-    "measure": ["measure in.csv out"],
-    "utility": ["utility in.csv out --queries 20"],
-    "describe": ["describe in.csv out"],
+    "measure": [
+        "measure in.csv out",
+        "measure in.csv out --what utility --queries 20",
+        "measure in.csv out --what columns",
+    ],
     "risk": ["risk in.csv --quasi age"],
-    "check": ["check in.csv --quasi age --sensitive ill"],
+    "check": [
+        "check in.csv --quasi age --sensitive ill",
+        "check ratings.csv --kind ratings -k 2 --epsilon 1",
+        "check in.csv --kind sets -m 1",
+    ],
     "correlation": ["correlation in.csv --quasi age,ill"],
     "attack": ["attack out --original in.csv --attack linkage --policy policy.toml"],
     "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
@@ -81,12 +93,9 @@ EVERY = {
     "hierarchy": ["hierarchy in.csv age --out age.csv"],
     "series": [
         "series start monthly people.csv --policy series.toml --key name",
-        "series verify monthly",
+        "verify monthly",
         "series show monthly",
     ],
-    "ratings": ["ratings check ratings.csv -k 2 --epsilon 1"],
-    "private": ["private publish in.csv --quasi age,ill --bins age=0:100:5 --domain ill=flu,cold --epsilon 1 --out dp"],
-    "sets": ["sets check in.csv -m 1", "sets anonymize in.csv -k 2 -m 1 --out sets-out", "verify sets-out"],
 }
 """Command or group → lines that use it, in an order in which they find what they need."""
 

@@ -181,7 +181,7 @@ def test_mistakes_in_the_words_and_in_the_file_come_together(tmp_path):
 def test_nothing_said_names_what_is_needed():
     assert problems_of(Words()) == [
         "--quasi: is missing; name the columns that an attacker may know, e.g. --quasi age,sex,zip",
-        "privacy model (-k, -l, -t, --model): is missing; ask for at least one, e.g. -k 5",
+        "privacy model (-k, -l, --model): is missing; ask for at least one, e.g. -k 5",
     ]
 
 

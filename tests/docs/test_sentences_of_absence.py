@@ -31,7 +31,7 @@ WORDS = {
     "src/sfumato/kinds/ratings/make.py: No model bounds",
     "src/sfumato/kinds/ratings/make.py: no model bounds",
     "src/sfumato/kinds/ratings/ratings.py: No model bounds",
-    "src/sfumato/published/roles.py: no model protects",
+    "src/sfumato/published/protocol.py: no model protects",
     "src/sfumato/release/folding.py: No model but the bound",
 }
 """Of each sentence, how it goes on; a new one is added by who has looked at the registries."""

@@ -64,10 +64,21 @@ def test_a_release_verifies_as_before(name: str, on_file: Path, expected: dict[s
     assert [check.outcome.name for check in found.checks] == expected[name]["outcomes"]
 
 
+VERDICTS = {"headline", "verdict", "people_needed", "undecided", "allowed"}
+"""What attacks say of their figures, which the last version said by other rules (the curve decides now)."""
+
+
+def without_verdicts(answers: Any) -> Any:
+    """Leave out what is judged; every figure stays."""
+    if isinstance(answers, dict):
+        return {key: without_verdicts(value) for key, value in answers.items() if key not in VERDICTS}
+    return [without_verdicts(each) for each in answers] if isinstance(answers, list) else answers
+
+
 @pytest.mark.parametrize("name", in_turn(RELEASES))
 def test_a_release_answers_as_before(name: str, on_file: Path, expected: dict[str, Any]) -> None:
     found = json.loads(json.dumps(made.answers(on_file / name), default=str))
-    assert found == expected[name]
+    assert without_verdicts(found) == without_verdicts(expected[name])
 
 
 @pytest.mark.parametrize("name", RELEASES)

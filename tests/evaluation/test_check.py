@@ -381,7 +381,6 @@ def test_tables_that_cannot_be_read(tmp_path: Path):
         ("age,disease,age\n1,2,3\n", "same name"),
         ("age,disease\n1\n2,3,4\n", "row"),
         ("age,disease\n1,inf\n1,2\n", "infinite"),
-        ("age;disease\n1;2\n", "separator"),
     ):
         path = tmp_path / "table.csv"
         path.write_text(text)

@@ -324,7 +324,7 @@ import os, signal, sys
 from pathlib import Path
 import polars as pl
 import sfumato as sf
-from sfumato.release import text_files, transaction
+from sfumato.release import table_files, transaction
 from sfumato.table import writing
 
 step, target = sys.argv[1], sys.argv[2]
@@ -336,7 +336,7 @@ def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 if step == "json":
-    text_files._as_json = die
+    table_files._as_json = die
 elif step == "sync":
     transaction._sync = die
 elif step == "hash":

@@ -285,12 +285,13 @@ def test_tables_are_read_as_they_are_written(way: str, tmp_path: Path) -> None:
         ),
     )
     roles = ("--identifying", "name", "--quasi", "age,city", "--sensitive", "disease", "-k", "3", "--quiet")
-    run("start", tmp_path / "s", first, *HOW, *roles, "--way", way)
+    run("series", "start", tmp_path / "s", first, *HOW, *roles, "--way", way)
     third = as_written(tmp_path / "3.csv", people(10, first=90, seed=2))
     # The second month is written otherwise; the third one like the first, as the series knows.
-    assert "leave source.encoding out" in run(way, tmp_path / "s", second, code=2)
-    run(way, tmp_path / "s", second, "--set", "source.separator=,", "--set", "source.encoding=utf-8", "--quiet")
-    run(way, tmp_path / "s", third, "--quiet")
+    assert "leave source.encoding out" in run("series", "append", tmp_path / "s", second, code=2)
+    otherwise = ("--set", "source.separator=,", "--set", "source.encoding=utf-8")
+    run("series", "append", tmp_path / "s", second, *otherwise, "--quiet")
+    run("series", "append", tmp_path / "s", third, "--quiet")
     series = sf.Series.open(tmp_path / "s")
     assert len(series.releases) == 3
     assert series.verify(ledger=True).ok
@@ -311,11 +312,11 @@ def test_a_form_of_dates_of_one_month(tmp_path: Path) -> None:
     series = sf.Series.start(tmp_path / "s", schema, sf.KAnonymity(3), table=table)
     german = [(f"q{n}", f"0{1 + n % 9}.04.19{50 + n}", "flu") for n in range(12)]
     other = write_csv(tmp_path / "b.csv", german, ("name", "born", "disease"))
-    run("append", series.folder, other, "--quiet", code=2)
-    run("append", series.folder, other, "--set", "column.born.dates=dd.mm.yyyy", "--quiet")
+    run("series", "append", series.folder, other, "--quiet", code=2)
+    run("series", "append", series.folder, other, "--set", "column.born.dates=dd.mm.yyyy", "--quiet")
     assert series.verify(ledger=True).ok
     assert "none that the series reads" in run(
-        "append", series.folder, other, "--set", "column.x.dates=dd.mm.yyyy", code=2
+        "series", "append", series.folder, other, "--set", "column.x.dates=dd.mm.yyyy", code=2
     )
     found = run("attack", series.folder, "--original", table, "--original", write_csv(
         tmp_path / "c.csv", [(f"q{n}", f"19{50 + n}-04-0{1 + n % 9}", "flu") for n in range(12)],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -408,12 +409,12 @@ class _Work:
         from sfumato.cli.summary import NextSteps
         from sfumato.release.release import audit_file
 
-        named, shown = _stored(self.out) if is_database(self.out) else (self.out, self.out)
-        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {self.table}"]
+        named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
+        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}"]
         if not is_audited:
             return NextSteps(shown, commands)
-        private = self.written.audit or audit_file(Path(self.out))
-        keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {private}"
+        private = str(self.written.audit or audit_file(Path(self.out)))
+        keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {quote(private)}"
         return NextSteps(shown, commands, (keep,))
 
 

@@ -57,6 +57,8 @@ class Forms:
         folders = [word for word in words if not word.startswith("-") and os.path.isdir(word)]
         if len(words) > 1 and "series" in self.places and {*words[:2]} <= {*folders}:
             return "series"  # several releases
+        if "series" in self.places and any(word.partition("=")[0] == "--ledger" for word in words):
+            return "series"  # whose folder may not be there yet, after a run that was killed
         for form in (form for form in MARKS if form in self.places):
             if any(os.path.isfile(os.path.join(folder, MARKS[form])) for folder in folders):
                 return form

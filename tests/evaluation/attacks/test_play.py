@@ -63,7 +63,9 @@ class TestWhatIsHandedIn:
         played = sf.attack(release, table, attacks=["homogeneity", Homogeneity(threshold=0.5)])
         assert [result.attack for result in played.results] == ["homogeneity", "homogeneity"]
         assert played["homogeneity"] == played.results
-        assert played["linkage of stars"] == ()
+        assert played["linkage"] == ()
+        with pytest.raises(sf.PolicyError, match="'linkage of stars' is unknown; played were homogeneity"):
+            _ = played["linkage of stars"]
 
     def test_the_default_set_lists_what_cannot_be_played(self, table: sf.Table) -> None:
         frame = FRAME.drop("name", "disease")

@@ -142,7 +142,7 @@ def run(*words: object) -> tuple[int, str, str]:
 
 
 def test_the_command_prints_and_repeats(folder):
-    words = ("utility", folder / "people.csv", folder / "release", "--queries", 50, "--seed", 1)
+    words = ("measure", folder / "people.csv", folder / "release", "--what", "utility", "--queries", 50, "--seed", 1)
     code, text, err = run(*words)
     assert (code, err) == (0, "")
     assert text.startswith("generalized table of 400 records")
@@ -151,7 +151,8 @@ def test_the_command_prints_and_repeats(folder):
 
 
 def test_the_command_with_people_held_out(folder):
-    words = ("utility", folder / "people.csv", folder / "release", "--queries", 20, "--aggregate", "sum", "--json")
+    words = ("measure", folder / "people.csv", folder / "release", "--what", "utility", "--queries", 20, "--json")
+    words += ("--aggregate", "sum")
     code, text, _ = run(*words, "--holdout", folder / "held.csv", "--classifier", "naive-bayes", "--target", "town")
     found = json.loads(text)
     assert code == 0
