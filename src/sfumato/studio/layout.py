@@ -118,9 +118,9 @@ def _broken(path: Path, layout: CsvFormat, width: int) -> Broken | None:
 
 
 def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    found = []
+    found, taken = [], _separator(path, layout)
     for separator, name in SEPARATORS.items():
-        if separator == layout.separator:
+        if separator == taken:
             continue
         rows = list(islice(_rows(path, _with(layout, separator)), LOOKED_AT))
         widths = {len(row) for row in rows}
@@ -131,6 +131,14 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
         named = ["utf-8"] if "the file is UTF-8" in line else _ENCODING.findall(line)
         better += [(f"the letters read as {name}", {"encoding": name}) for name in named if name != layout.encoding]
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
+
+
+def _separator(path: Path, layout: CsvFormat) -> str:
+    """Return what parts the fields as the file is read now: what is declared, or what was found."""
+    try:
+        return find_layout(open_csv(path, layout), layout).format.separator
+    except InputError:
+        return layout.separator
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
