@@ -73,13 +73,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         quarters = matrices.quarters_of(item.nodeid, values)
         if matrices.USUAL not in quarters:
             item.add_marker(pytest.mark.slow)
-        for quarter in quarters:
+        for quarter in quarters - ({matrices.USUAL} if item.nodeid in long_tests() else set()):
             found[quarter].update(name for value in values.values() for name in matrices.names_in(value))
     config.stash[NAMES_OF_QUARTERS] = found
     config.stash[COLLECTED] = {item.path for item in items}
 
 
-LONG = 1.0
+LONG = 0.7
 """Seconds of the processor from which on a test is a long one."""
 
 
