@@ -115,6 +115,7 @@ def value_sets(grouped: Codes, starts: Int64s, cardinality: int) -> tuple[Int32s
 
 @linear
 def _number_sets(grouped: Codes, starts: Int64s, words: Int64s) -> tuple[Int32s, Int32s, Int64s]:
+    """Give equal sets one number. Capacity: what is full grows first; `found` has a place for each code."""
     count = len(starts) - 1
     set_of = np.empty(count, dtype=np.int32)
     stamp = np.full(len(words), -1, dtype=np.int32)
@@ -148,7 +149,10 @@ def _number_sets(grouped: Codes, starts: Int64s, words: Int64s) -> tuple[Int32s,
 def _distinct(
     grouped: Codes, first: int, stop: int, owner: int, words: Int64s, stamp: Int32s, found: Int32s
 ) -> tuple[int, int]:
-    """Collect the distinct codes of one class in `found`; `stamp` remembers the last class that had each code."""
+    """Collect the distinct codes of one class in `found`; `stamp` remembers the last class that had each code.
+
+    Capacity: `found` has a place for each code.
+    """
     size = 0
     hashed = int64(0)
     for position in range(first, stop):

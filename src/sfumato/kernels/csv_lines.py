@@ -22,7 +22,7 @@ def join_labels(label_of: Int64s, places: NDArray[np.uint32], words: Words, line
     label_of : int64 (q, b), the label that each cell shows; places : uint32 (v, 2), first word and bytes of each label,
     at least one; words : uint64 (z,), labels as little-endian words, each filled up with zeros to a whole word; lines :
     uint64, with room for the bytes of all cells and one word more. Cost O(bytes / 8).
-    Ends: each round writes a word of the label.
+    Ends: each round writes a word of the label. Capacity: no word begins behind the bytes that are written.
     """
     columns = label_of.shape[0]
     firsts = np.empty(_AHEAD * columns, np.uint64)

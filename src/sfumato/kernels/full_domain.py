@@ -93,7 +93,7 @@ def rolled_up(
     among `cells`; `cells` is 0 when there are too many to number, and rows are hashed (open addressing, linear probing,
     at most half full).
     Returns int32 (m', u) in order of first appearance and int64 (m',). Cost O(m · u).
-    Ends: half of the slots are empty.
+    Ends: half of the slots are empty. Capacity: a row is kept once at most.
     """
     rows = np.empty((len(codes), len(columns)), dtype=np.int32)
     sums = np.empty(len(codes), dtype=np.int64)
@@ -226,7 +226,7 @@ def classes_at(
     each of them the lowest bit of its node in the key; bits : width of the whole key, at most 62. nodes : int64 (e,).
     Returns the class of each record, int32 (m,), numbered by first appearance; the first record of each class, int32
     (c,); and the weight of each class, int64 (c,). Open addressing, or a table of all keys where they are few;
-    O(m · q). Ends: half of the slots are empty.
+    O(m · q). Ends: half of the slots are empty. Capacity: a record opens one class at most.
     """
     records = len(codes)
     slots = 16

@@ -44,7 +44,7 @@ def group_packed(codes: NDArray[np.integer], stops: Int64s, shifts: Int64s) -> t
     stop. shifts : int64 (q,), the lowest bit of each column in its key; no column may reach the next one's bits or bit
     62. Returns int32 (n,) and the number of groups. Open addressing with linear probing, at most half full; whole keys
     are compared, so the result is exact. Cost O(n · q), memory 4 n + 8 u + 8 to twice that for each group.
-    Ends: half of the slots are empty.
+    Ends: half of the slots are empty. Capacity: room for a batch of new groups is made before it.
     """
     class_of = np.empty(len(codes), dtype=np.int32)
     group_keys = np.empty((1 << 12, len(stops)), dtype=np.int64)
@@ -153,7 +153,10 @@ def _grown(group_keys: Int64s, count: int) -> tuple[Int64s, Int32s]:
 
 @linear
 def first_records(class_of: Int32s, count: int) -> Int64s:
-    """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance."""
+    """Return the first record of each class; int64 (count,). class_of : int32 (n,), numbered by first appearance.
+
+    Capacity: groups are numbered below `count`.
+    """
     firsts = np.empty(count, dtype=np.int64)
     groups = 0
     for record in range(len(class_of)):

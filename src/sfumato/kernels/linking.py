@@ -235,6 +235,7 @@ def fitting_classes(
 
     people : int32 (m, q), codes, `UNKNOWN` where the register tells nothing. table : as :func:`covering_classes`
     returns it. fitting : int64, room for `most`. Cost O(w · q + the fitting classes). Ends: each round clears a bit.
+    Capacity: it stops at `most`, 1 or more.
     """
     classes = len(coverage.label_of)
     found = 0
@@ -283,6 +284,7 @@ def count_candidates(
     people, table : as for :func:`fitting_classes`. sizes : int64 (c,). known_values : v. Returns the candidates int64
     (m,), the likeliest value int32 (m,) (the smallest of equals, −1 without candidates), and the candidates that have
     it int64 (m,). Cost O(m · w · q + the fitting (person, class) pairs).
+    Capacity: counts are 1 or more, so that each value is listed once.
     """
     fitting = np.empty(len(sizes) + 1, dtype=np.int64)
     candidates = np.zeros(len(people), dtype=np.int64)
@@ -370,6 +372,7 @@ def fitting_pairs(people: Int32s, coverage: ClassCoverage, table: Words) -> tupl
     """List all pairs of a person and a class that fits, in rising order: person and class of each, int64.
 
     Arguments as for :func:`fitting_classes`. Cost as for :func:`fitting_weight`.
+    Capacity: both arrays double when they are full.
     """
     fitting = np.empty(len(coverage.label_of) + 1, dtype=np.int64)
     person_of, class_of = np.empty(len(people) + 1, dtype=np.int64), np.empty(len(people) + 1, dtype=np.int64)
@@ -422,7 +425,10 @@ def _states(held: Int64s, most: int) -> int:
 
 @inlined
 def _count_exactly(held: Int64s, block: Floats, chances: Floats, states: int) -> None:
-    """Write the chances of one bucket; a state is how often each value was handed out, as a number of mixed base."""
+    """Write the chances of one bucket; a state is how often each value was handed out, as a number of mixed base.
+
+    Capacity: `row` counts records that were handed out, and one is always left.
+    """
     width = len(held)
     strides = np.ones(width + 1, dtype=np.int64)
     for value in range(width):

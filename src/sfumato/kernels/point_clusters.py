@@ -137,7 +137,10 @@ def _drawn_place(rest: float, tree: PointTree, apart: Floats, totals: Floats) ->
 
 @inlined
 def _come_nearer(point: Floats, tree: PointTree, apart: Floats, totals: Floats, largest: Floats, path: Int64s) -> None:
-    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer. Ends: nodes are visited once."""
+    """Lower the distance to the nearest centre wherever `point`, a new one, is nearer.
+
+    Ends: nodes are visited once. Capacity: two nodes of a depth wait at most; `path` has a place for each node.
+    """
     waiting = np.empty(DEPTH, np.int64)
     waiting[0] = 0
     count = 1
@@ -292,7 +295,7 @@ def _extend(
 ) -> int:
     """Let a class of k records, with `count` points in `members`, grow; returns how many records joined.
 
-    Ends: each round adds a record or is the last.
+    Ends: each round adds a record or is the last. Capacity: arrays have 2 k places, k at first and k − 1 who join.
     """
     tree = state.tree
     nobody = len(tree.items)

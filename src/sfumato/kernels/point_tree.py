@@ -180,7 +180,7 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
     Only items nearer than the squared distance `most` count, or as near and lower than `best`; when there is none,
     `best` comes back. The item `skipped` does not count (−1: all do). Returns the item and its squared distance.
-    Ends: each node is visited once.
+    Ends: each node is visited once. Capacity: two nodes of a depth wait at most.
     """
     waiting = np.empty(DEPTH, np.int64)
     least = np.empty(DEPTH, np.float64)
@@ -218,7 +218,10 @@ def nearest_point(point: Floats, most: float, best: int, tree: PointTree, skippe
 
 @kernel
 def farthest(point: Floats, tree: PointTree) -> int:
-    """Find the farthest item, if any, from a point, float64 (d,), lowest on ties. Ends: nodes are visited once."""
+    """Find the farthest item, if any, from a point, float64 (d,), lowest on ties.
+
+    Ends: nodes are visited once. Capacity: two nodes of a depth wait at most.
+    """
     best = len(tree.items)
     most = -1.0
     waiting = np.empty(DEPTH, np.int64)
@@ -258,7 +261,8 @@ def nearest_records(point: Floats, wanted: int, tree: PointTree, items: Int64s, 
 
     items : int64 and distances : float64, both (wanted + 1,), are filled. Returns how many items there are; all but the
     last are needed as a whole. Fewer than `wanted` records come back when there are no more.
-    Ends: each node is visited once; slots fall, and so does what is found, as long as others are enough.
+    Ends: each node is visited once; slots fall, and so does what is found, as long as others are enough. Capacity: two
+    nodes of a depth wait at most.
     """
     found = 0
     records = 0

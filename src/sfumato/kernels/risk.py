@@ -74,7 +74,7 @@ def combination_counts(
     distinct records, and their pairs of records; classes of one distinct record, and their pairs; classes of one
     record. A class of one distinct record is counted only where it arises: it is one, too, in every longer combination
     of its branch (at the largest size, which has none, it may stand in the first two). Cost at most O(t · n), memory
-    O(s · n). Ends: each class of each combination is visited once.
+    O(s · n). Ends: each class of each combination is visited once. Capacity: the search is `size` deep.
     """
     size = offsets.shape[1] - 1
     levels, ends = _room(columns.shape[1], size)
@@ -113,7 +113,8 @@ def minimal_uniques(columns: Codes, weights: Int64s, size: int, codes: int) -> t
     and the set of columns as bits int64 (u,) of each minimal unique of at most `size` columns. Sets are visited in the
     order of their bits read as a number, so that every subset comes before the sets that hold it; a record that is
     alone is a minimal unique unless one that was found before is a subset.
-    Ends: each class of each combination is visited once.
+    Ends: each class of each combination is visited once. Capacity: the search is `size` deep; what is found doubles
+    when it is full.
     """
     levels, ends = _room(columns.shape[1], size)
     low, high, cursor, column, bound, _ = _stack(size, columns.shape[1], 0, len(columns))
@@ -207,7 +208,10 @@ def _split(
     levels: Int32s, ends: Int32s, depth: int, low: int, high: int, columns: Codes, column: int, tally: Int64s,
     touched: Int64s,
 ) -> None:  # fmt: skip
-    """Lay the records of a class out by their code, one depth below. Cost O(high − low), however many codes exist."""
+    """Lay the records of a class out by their code, one depth below. Cost O(high − low), however many codes exist.
+
+    Capacity: `touched` has a place for each code.
+    """
     kinds = 0
     for place in range(low, high):
         code = columns[column, levels[depth, place]]
@@ -236,7 +240,10 @@ def _gathered(
     levels: Int32s, depth: int, low: int, high: int, columns: Codes, column: int, weights: Int64s, tally: Int64s,
     touched: Int64s, holder: Int32s,
 ) -> int:  # fmt: skip
-    """Add up the weights of each code in a class that is not split further; return how many codes there are."""
+    """Add up the weights of each code in a class that is not split further; return how many codes there are.
+
+    Capacity: weights are 1 or more, so that `touched` lists a code once.
+    """
     kinds = 0
     for place in range(low, high):
         record = levels[depth, place]

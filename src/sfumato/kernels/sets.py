@@ -70,7 +70,7 @@ def combination_keys(
     places : int64 (p,), of `items`. heads : int64 (p,): the number of each place's item, the leading digit. stops :
     int64 (p,): where the record of each place ends. items : int32, below `base`, rising inside a record. total : how
     many combinations there are. Returns int64 (total,): the number whose digits, to `base`, are the head and the other
-    items. It must fit 63 bits. Ends: combinations rise.
+    items. It must fit 63 bits. Ends: combinations rise. Capacity: `total` counts them.
     """
     keys, filled = np.empty(total, dtype=np.int64), 0
     chosen = np.empty(size, dtype=np.int64)
@@ -108,6 +108,7 @@ def relabelled_rows(starts: Int64s, items: Int32s, label_of: Int32s) -> tuple[In
 
     starts : int64 (n + 1,). items : int32 (z,), not falling inside a row. label_of : int32 (d,), not falling among the
     items that have one; −1 takes an item away. Returns the rows of labels. Cost O(n + z).
+    Capacity: an item has one label at most.
     """
     bounds = np.zeros(len(starts), dtype=np.int64)
     labels = np.empty(len(items), dtype=np.int32)
@@ -131,7 +132,7 @@ def rows_led_by(
     """Write the sets of some records with other labels, and number the labels in ``low .. high-1`` first, from 0.
 
     Labels below `low` come next, those from `high` on keep their numbers. records : int32, rising. Returns rows of
-    rising numbers. Cost O(items of these records).
+    rising numbers. Cost O(items of these records). Capacity: an item leads or does not, and has one label at most.
     """
     bounds = np.zeros(len(records) + 1, dtype=np.int64)
     total = 0
@@ -263,6 +264,7 @@ def rare_combinations(starts: Int64s, items: Int32s, count: int, leading: int, s
     starts : int64 (n + 1,). items : int32 (z,), rising inside a row, below `count`. leading : only combinations whose
     first item is below it. most : stop after so many. Returns int32 (found, size), in lexical order. Cost O(Σ C(|set|,
     size)), memory O(z + largest branch). Ends: each combination is visited once.
+    Capacity: depths are below `size` − 1, and it stops at `most`.
     """
     found = np.empty((most, size), dtype=np.int32)
     if size == 1:
@@ -300,6 +302,7 @@ def rare_combinations(starts: Int64s, items: Int32s, count: int, leading: int, s
 
 @inlined
 def _rare_items(items: Int32s, count: int, leading: int, k: int, found: Int32s) -> int:
+    """List the rare items. Capacity: it stops where `found` ends."""
     tally = np.zeros(count, dtype=np.int64)
     for item in items:
         tally[item] += 1
@@ -341,7 +344,10 @@ def _first_level(items: Int32s, leading: int) -> tuple[Int32s, Int64s, Int64s, I
 
 @inlined
 def _counted(path: Int32s, stops: Int64s, items: Int32s, tally: Int64s) -> Int32s:
-    """Count what stands behind the places of a path; return the items that do, in any order."""
+    """Count what stands behind the places of a path; return the items that do, in any order.
+
+    Capacity: `touched` has a place for each item.
+    """
     touched = np.empty(len(tally), dtype=np.int32)
     kinds = 0
     for end in path:
@@ -356,6 +362,7 @@ def _counted(path: Int32s, stops: Int64s, items: Int32s, tally: Int64s) -> Int32
 
 @inlined
 def _in_order(touched: Int32s, tally: Int64s) -> Int32s:
+    """Sort the items. Capacity: those with a tally are those that were touched."""
     if len(touched) * 8 < len(tally):
         return np.sort(touched)
     kinds = 0
@@ -368,7 +375,10 @@ def _in_order(touched: Int32s, tally: Int64s) -> Int32s:
 
 @inlined
 def _emit(found: Int32s, filled: int, most: int, touched: Int32s, tally: Int64s, k: int, size: int) -> int:
-    """Write down the combinations of a path with its rare children, `most` in all, and clear the tally."""
+    """Write down the combinations of a path with its rare children, `most` in all, and clear the tally.
+
+    Capacity: it stops at `most`.
+    """
     row = filled
     for item in touched:
         if tally[item] < k and filled < most:

@@ -244,6 +244,7 @@ def _open(group: int, slack: float, choices: Choices, assigned: Assigned) -> flo
 
 @inlined
 def _gather(group: int, choices: Choices, assigned: Assigned) -> tuple[int, float, int]:
+    """Move members into a group. Capacity: it stops where `log` ends; a move breaks one group at most."""
     pattern = choices.pattern_of[group]
     moves = 0
     broken = 0
@@ -390,7 +391,7 @@ def cheapest_patterns(
     Depth first, units in order, patterns in order of cost; equal records take patterns in rising order. A branch is cut
     where its cost, the least cost of the units to come and of the records that open groups still need reaches the best,
     or where a group can no longer get k records. Cost O(nodes · p), nodes exponential in u.
-    Ends: each assignment is visited once.
+    Ends: each assignment is visited once. Capacity: there is a place for each unit, and one more.
     """
     units = len(record_of)
     sizes = np.zeros(len(choices.pattern_of), dtype=np.int64)

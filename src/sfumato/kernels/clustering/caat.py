@@ -395,6 +395,7 @@ def _nearest(
     """Find the records nearest to the class, all or the first in tree order; returns how many are in `found`.
 
     Nodes are visited once, so that no record is found twice: `found` has room for all. Ends: each node is visited once.
+    Capacity: fewer nodes than the tree has wait.
     """
     found, stack, bounds = walk.found, walk.stack, walk.bounds
     best = np.inf
@@ -452,7 +453,10 @@ def _nearest(
 
 @inlined
 def _furthest(codes: Codes, tree: RecordTree, loss: ClassLoss, growth: Growth, walk: TreeSearch) -> int:
-    """Find the first in tree order of the records furthest from the class, else −1. Ends: each node is visited once."""
+    """Find the first in tree order of the records furthest from the class, else −1.
+
+    Ends: each node is visited once. Capacity: nodes that wait are distinct.
+    """
     stack, bounds = walk.stack, walk.bounds
     best = -1.0
     found = NONE

@@ -49,7 +49,8 @@ def grow_classes(
     Returns int64 (e, 3): record, class and number of records of each share; how many classes there are; int64 (m,):
     what is left. A share takes at least one record that is left, so that e is at most their number; without rules it
     uses up its record or completes a class. A search that finds nobody ends the run, with its class given back.
-    Ends: each round completes a class, or is the last; within one, each takes a record.
+    Ends: each round completes a class, or is the last; within one, each takes a record. Capacity: `shares` has e
+    rows, or more.
     """
     left = weights.copy()
     alive = count_alive(left, tree)

@@ -291,7 +291,10 @@ def _least_distance(small: int, node: int, tree: RecordTree, loss: ClassLoss, gr
 def _nearest(
     small: int, tree: RecordTree, loss: ClassLoss, groups: GrowingGroups, stack: Int64s, bounds: Floats
 ) -> int:
-    """Find the nearest group, among equals the one with the first row, else −1. Ends: each node is visited once."""
+    """Find the nearest group, among equals the one with the first row, else −1.
+
+    Ends: each node is visited once. Capacity: nodes that wait are distinct.
+    """
     _price(small, loss, groups)
     best = np.inf
     found = NONE

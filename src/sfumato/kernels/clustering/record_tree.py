@@ -208,6 +208,7 @@ def nearest(
     codes : unsigned (m, q), in tree order; left : int64 (m,), above 0 for records that may be taken; alive : int64
     (t,), how many of those each node has; candidates : bool (m,) or empty for all; stack : int64, bounds : float64, as
     long as the tree is deep, and one more (t + 1 always suffices). Ends: each node is visited once.
+    Capacity: one node of each depth waits.
     """
     best = np.inf
     found = NONE
@@ -251,7 +252,10 @@ def furthest(
     codes: Codes, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s,
     bounds: Floats,
 ) -> int:  # fmt: skip
-    """Find the record whose joining costs the class most; see :func:`nearest`. Ends: each node is visited once."""
+    """Find the record whose joining costs the class most; see :func:`nearest`.
+
+    Ends: each node is visited once. Capacity: nodes that wait are distinct.
+    """
     best = -1.0
     found = NONE
     stack[0] = 0
@@ -395,7 +399,10 @@ def _near_one(
     codes: Codes, record: int, tree: RecordTree, loss: ClassLoss, grown: Grown, found: Int32s, distances: Floats,
     stack: Int64s, bounds: Floats,
 ) -> None:  # fmt: skip
-    """Find the records nearest to one. Ends: each node is visited once, and places fall."""
+    """Find the records nearest to one.
+
+    Ends: each node is visited once, and places fall. Capacity: nodes that wait are distinct.
+    """
     size = len(found)
     held = 0
     stack[0] = 0
@@ -461,7 +468,7 @@ def plant(codes: Codes, loss: ClassLoss) -> RecordTree:
     A node is cut along the attribute in which it loses most, where a large gap leaves many records on both sides, and
     never leaves one side empty: there are fewer than 2 m nodes, and searches wait for one node of each depth. The
     result depends on the order of `codes` only among equal records. Cost O(q m log m) for cuts that halve.
-    Ends: there are fewer than 2 m nodes, and each is measured once.
+    Ends: there are fewer than 2 m nodes, and each is measured once. Capacity: arrays have 2 m places.
     """
     height = codes.shape[0]
     count = codes.shape[1]
@@ -553,7 +560,10 @@ def _best_edge(codes: Codes, order: Int32s, start: int, stop: int, attribute: in
 
 @borrowing
 def _part(codes: Codes, order: Int32s, start: int, stop: int, attribute: int, edge: int, spare: Int32s) -> int:
-    """Move records up to the edge to the front, keeping their order; return where the others start."""
+    """Move records up to the edge to the front, keeping their order; return where the others start.
+
+    Capacity: `spare` is as long as `order`.
+    """
     middle = start
     kept = 0
     for place in range(start, stop):

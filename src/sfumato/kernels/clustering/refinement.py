@@ -229,7 +229,10 @@ def _dissolve(
     place: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss, rules: RuleArrays,
     members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
-    """Hand members to the classes around, if that costs less. Ends: each round hands one over or is the last."""
+    """Hand members to the classes around, if that costs less.
+
+    Ends: each round hands one over or is the last. Capacity: a member moves once; `log` has a place for each record.
+    """
     most = allowed + members.sizes[place] * members.lost[place]
     moved = 0
     cost = 0.0
@@ -266,7 +269,10 @@ def _found(
     one: int, place: int, k: int, allowed: float, around: Surroundings, ruled: bool, loss: ClassLoss,
     rules: RuleArrays, members: Members, log: Log, state: Int64s,
 ) -> None:  # fmt: skip
-    """Found a class of `one` and near records whose classes can spare them, if that saves loss."""
+    """Found a class of `one` and near records whose classes can spare them, if that saves loss.
+
+    Capacity: k records move at most, each once.
+    """
     moved = 0
     saved = 0.0
     record = int64(members.record_of[one])

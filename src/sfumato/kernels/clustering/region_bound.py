@@ -72,7 +72,7 @@ def charged_to_few(
     A class of a record that is hard to place has k − 1 others, and each of them pays what the class costs, however
     cheap its own region is. What they pay beyond their own bounds is charged to the one. One copy of a record is
     charged, and two records only if every region that holds both costs at least what either is charged: then no class
-    pays for more than it loses.
+    pays for more than it loses. Capacity: each of `order` is charged once at most.
     """
     height = len(weights)
     extra = np.zeros(height)
@@ -116,7 +116,8 @@ def _least_charge(
 
     At most `most`. Limits are searched depth first; the levels of the search are the attributes, the most telling
     first. Where all bounds are infinite it is the cheapest region.
-    Ends: the limit of a level rises each time, through the costs that its records have.
+    Ends: the limit of a level rises each time, through the costs that its records have. Capacity: there is a level for
+    each attribute, and one more.
     """
     count = len(candidates)
     width = codes.shape[1]
@@ -199,7 +200,10 @@ def _greedy(
     codes: Codes, weights: Int64s, record: int, k: int, left: Int64s, alive: Int64s, tree: RecordTree, loss: ClassLoss,
     grown: Grown, stack: Int64s, bounds: Floats,
 ) -> float:  # fmt: skip
-    """Loss of a class grown around the record, or infinite; puts `left` back. Ends: a round uses up a record."""
+    """Loss of a class grown around the record, or infinite; puts `left` back.
+
+    Ends: a round uses up a record. Capacity: k records have weight k.
+    """
     start_with(codes, record, loss, grown)
     taken = np.empty(k, np.int64)
     size = 0
@@ -223,7 +227,10 @@ def _greedy(
 def _within(
     codes: Codes, most: float, tree: RecordTree, loss: ClassLoss, grown: Grown, stack: Int64s, candidates: Int64s
 ) -> int:
-    """List the records that are nearer than `most`. Ends: each node is visited once."""
+    """List the records that are nearer than `most`.
+
+    Ends: each node is visited once. Capacity: nodes that wait, and records, are distinct.
+    """
     count = 0
     stack[0] = 0
     waiting = 1

@@ -222,7 +222,10 @@ def drop_class(one: int, classes: LocalClasses) -> None:
 
 @inlined
 def class_rows(first: int, second: int, classes: LocalClasses) -> Int64s:
-    """Return the rows of two classes together, int64, rising; `second` may be −1. Ends: each member is there once."""
+    """Return the rows of two classes together, int64, rising; `second` may be −1.
+
+    Ends: each member is there once. Capacity: a class lists as many rows as its size.
+    """
     size = classes.sizes[first] + (classes.sizes[second] if second >= 0 else 0)
     rows = np.empty(size, np.int64)
     count = 0
@@ -446,7 +449,8 @@ def halved(codes: Codes, record_of: Int32s, order: Int64s, k: int, loss: ClassLo
     Sides may have fewer than k records; a class with an empty side is not halved, so that the ranges that wait, and
     those that are done, are at most n. Cost O(q) for each record of each class that is halved: O(q n log n) where
     halves are about equal, O(q n²) where single records are split off.
-    Ends: each round halves a range or is done with one.
+    Ends: each round halves a range or is done with one. Capacity: ranges that wait or are done have rows, and share
+    none.
     """
     rows = order.copy()
     spare = np.empty(len(rows), np.int64)
@@ -489,7 +493,10 @@ def _differ(codes: Codes, record_of: Int32s, rows: Int64s) -> bool:
 def _halve(
     codes: Codes, record_of: Int32s, rows: Int64s, spare: Int64s, loss: ClassLoss, first_side: Span, second_side: Span
 ) -> int:
-    """Move the first side to the front; rows of each side keep their order. Returns how many they are."""
+    """Move the first side to the front; rows of each side keep their order. Returns how many they are.
+
+    Capacity: each row goes to one side.
+    """
     one, other = _ends(codes, record_of, rows, loss)
     open_with(codes, int64(record_of[rows[one]]), loss, first_side)
     open_with(codes, int64(record_of[rows[other]]), loss, second_side)

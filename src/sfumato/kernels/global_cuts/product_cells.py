@@ -170,7 +170,10 @@ def bounds_of(attribute: int, low: int, stop: int, layout: SortedAttributes, spa
 
 @kernel
 def collect(attribute: int, low: int, stop: int, layout: SortedAttributes, space: Space, cells: ProductCells) -> int:
-    """Find the cells that have records in a part: fills `touched`, `found` and `part`; returns how many there are."""
+    """Find the cells that have records in a part: fills `touched`, `found` and `part`; returns how many there are.
+
+    Capacity: each cell once.
+    """
     begin, end = bounds_of(attribute, low, stop, layout, space)
     touched = 0
     for place in range(begin, end):

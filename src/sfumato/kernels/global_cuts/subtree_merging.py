@@ -268,7 +268,10 @@ def _least(forest: HierarchyForest, merging: Merging) -> int:
 def _group(
     node: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
 ) -> tuple[int, int]:
-    """Group the cells that a node would make one, in buffers; returns cells and groups. Ends: slots are half empty."""
+    """Group the cells that a node would make one, in buffers; returns cells and groups.
+
+    Ends: slots are half empty. Capacity: each cell is touched once, and opens one group at most.
+    """
     attribute = forest.attribute[node]
     begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
     touched, groups = 0, 0

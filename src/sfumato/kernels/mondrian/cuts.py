@@ -519,7 +519,7 @@ def _move_to_sides(records: LaidRecords, low: int, high: int, spare: LaidRecords
 
     A record is copied to the end of both sides and only one of them moves on: which one it is cannot be guessed, and a
     wrong guess costs more than a copy that is written over. Nothing is lost by that, as both ends stand at the record
-    or before it.
+    or before it. Capacity: `spare` has a place for each record.
     """
     words, weights, rows = records.words, records.weights, records.rows
     spare_words, spare_weights, spare_rows = spare.words, spare.weights, spare.rows

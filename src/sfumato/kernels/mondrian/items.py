@@ -128,7 +128,8 @@ def list_branches(attribute: int, items: Items) -> int:
 
     That makes two branchings per item at most, however large the tree is. Branchings still open wait at the far end of
     the attribute's part of `branches`, loss in DROP.
-    Ends: each round closes a branching, and each item opens one at most.
+    Ends: each round closes a branching, and each item opens one at most. Capacity: two places for each item; what is
+    listed and what waits never meet.
     """
     places, rates, branches = items.places, items.rates, items.branches
     start = items.attributes[START, attribute]
@@ -228,6 +229,7 @@ def find_items(
     """Find the items of the `rows` records from `low` on; return the active attributes, total and largest weight.
 
     codes : unsigned (m, w); weights : int32 (m,). O(rows · q), and O(rows log rows) per attribute of many codes.
+    Capacity: attributes are active once at most.
     """
     total, heaviest = _weigh_rows(weights, low, rows, shown.weight)
     active = int64(0)
@@ -394,7 +396,10 @@ def _number_many(
 
 @borrowing
 def _list_marked(codes: Codes, low: int, rows: int, attribute: int, marks: Words, sorted_codes: Int64s) -> int:
-    """List the codes that occur, by marking them. Ends: each round clears a bit."""
+    """List the codes that occur, by marking them.
+
+    Ends: each round clears a bit. Capacity: no more codes occur than rows.
+    """
     smallest = int64(codes[low, attribute]) >> 6
     largest = smallest
     for row in range(rows):
@@ -422,6 +427,7 @@ def _list_distinct(codes: Codes, low: int, rows: int, attribute: int, marks: Wor
 
 @borrowing
 def _list_sorted(codes: Codes, low: int, rows: int, attribute: int, sorted_codes: Int64s) -> int:
+    """List the codes that occur, by sorting. Capacity: no more codes occur than rows."""
     for row in range(rows):
         sorted_codes[row] = codes[low + row, attribute]
     sort_numbers(sorted_codes, 0, rows)
@@ -441,6 +447,7 @@ def _group(
     """Put neighboring codes together; a code that fills a share by itself stands alone, so heavy values stay exact.
 
     That makes an item for each share and for each code that fills one, 2 `RUNS` at most.
+    Capacity: an attribute has `MOST` places, which is 2 `RUNS`.
     """
     numbers, tally = items.numbers, finder.tally
     for row in range(rows):

@@ -112,7 +112,8 @@ def partition_by_loss(
     """Cut records ``low .. high-1`` by least expected loss until no allowable cut is left or `most_cuts` are made.
 
     Arguments and result are those of :func:`sfumato.kernels.mondrian.mondrian.partition_range`, without regions.
-    Ends: each round is done with a range or cuts it into two with records.
+    Ends: each round is done with a range or cuts it into two with records. Capacity: ranges that wait are disjoint,
+    each with a smallest class and a record.
     """
     codes, weights = records.codes, records.weights
     size = high - low
@@ -467,7 +468,8 @@ def partition_by_width(
 ) -> tuple[Int64s, Floats]:  # fmt: skip
     """Cut records ``low .. high-1`` by the textbook rules; see :func:`partition_range`.
 
-    Ends: each round is done with a range or cuts it into parts with records.
+    Ends: each round is done with a range or cuts it into parts with records. Capacity: `most` ranges wait at most, as
+    the comment says.
     """
     codes, weights = records.codes, records.weights
     work = new_workspace(space, rules, options)

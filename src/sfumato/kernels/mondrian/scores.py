@@ -496,7 +496,10 @@ def _count_by_bitmaps(
     start: int, chosen: np.uint64, stop: int, looked: LookedAt, planes: Words, shown: ItemRows,
     numbers: Int64s,
 ) -> None:  # fmt: skip
-    """Count both sides of a cut, 64 rows at once. Ends: a set has 64 bits."""
+    """Count both sides of a cut, 64 rows at once.
+
+    Ends: a set has 64 bits. Capacity: bits are set below `stop` alone.
+    """
     bitmaps = shown.bitmaps
     for place in range(stop):
         numbers[LEFT, place] = 0
@@ -538,6 +541,7 @@ def _count_by_rows(
     attribute: int, chosen: np.uint64, stop: int, looked: LookedAt, items: Items, shown: ItemRows,
     chosen_rows: Int64s,
 ) -> None:  # fmt: skip
+    """Count both sides of a cut, row by row. Capacity: no more rows are picked than were looked at."""
     numbers, item = items.numbers, shown.item
     for place in range(stop):
         numbers[LEFT, place] = 0

@@ -241,7 +241,7 @@ def start_groups(seeds: Int64s, block: Any, rules: Any) -> tuple[Int32s, Int64s]
 
     There are no more groups than k records for each, and worths are finite: some record is free where one is taken.
     seeds : int64 (b,), all records in the order in which they may start a group. Returns groups and sizes. Evaluates
-    about b²/2 groups. Ends: seeds and sizes rise.
+    about b²/2 groups. Ends: seeds and sizes rise. Capacity: a group has no more than b records.
     """
     k, count = rules[0], len(seeds)
     room = _room(block)
@@ -332,6 +332,7 @@ def improve_groups(
     left_out : int32, room for `may_leave` records that are in no group; none at the start. near : int32 (b, c), as
     :func:`near_raters` returns them: a record tries the groups of these. Returns how many records are left out, and the
     passes that were made. Evaluates about 2 · b · c · k groups in a pass.
+    Capacity: each of c neighbors adds one group at most.
     """
     room = _room(block)
     count = groups.shape[1]

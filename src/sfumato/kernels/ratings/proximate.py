@@ -39,7 +39,7 @@ def order_columns(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size
     """Put the columns of each mask first in which fewest pairs of vectors are within `steps`.
 
     codes : (z,). starts : int64 (b + 1,), the first vector of each mask. widths : int64 (b,). size : s. Returns the
-    codes in the same order of vectors. Cost O(z + b · s · w).
+    codes in the same order of vectors. Cost O(z + b · s · w). Capacity: masks own the codes one after another.
     """
     ordered = np.empty_like(codes)
     counts = np.zeros(size, dtype=np.int64)
@@ -66,7 +66,8 @@ def grow_trees(codes: Codes, starts: Int64s, widths: Int64s, steps: int, size: i
 
     codes, starts, widths, size : as for :func:`order_columns`. Returns the vectors in the order of the leaves, int64
     (v,), the root of each mask, int64 (b,), and the nodes, int32 (t, 6). Cost O(z log v).
-    Ends: each node is made once, and both parts of a cut have vectors.
+    Ends: each node is made once, and both parts of a cut have vectors. Capacity: vectors of nodes that wait are
+    disjoint; a tree has fewer than 2 v nodes.
     """
     order = np.arange(starts[-1])
     roots = np.empty(len(widths), dtype=np.int64)
@@ -153,6 +154,7 @@ def tree_balls(
 
     All codes of a word are compared at once. The free bit of each lane is set in the minuend, and is still set after a
     subtraction where the lane did not fall below 0. Ends: each node is visited once.
+    Capacity: it stops where the largest ball might not fit; nodes that wait are distinct.
     """
     words, places, lane, nodes = vectors.words, vectors.places, vectors.lane, vectors.nodes
     lanes = 64 // lane  # never 0: a lane holds a code, and a word a lane
@@ -295,7 +297,10 @@ def _best_cut(
 
 @inlined
 def _parted(codes: Any, order: Any, first: int, last: int, origin: int, width: int, low_end: int) -> int:
-    """Move the vectors up to `low_end` of a column to the front; the first place of the others."""
+    """Move the vectors up to `low_end` of a column to the front; the first place of the others.
+
+    Capacity: `middle` never passes `place`.
+    """
     middle = first
     for place in range(first, last):
         vector = order[place]
@@ -314,7 +319,7 @@ def pairwise_balls(
 
     starts : int64 (n + 1,). issues : int32 (z,), rising in a record. codes : int16 (z,). Returns compressed rows, int64
     (n + 1,) and rising records (found,), each with itself, and the number of evaluations. Cost O(n · z): whole
-    distances, as for a matrix of them, but only proximate pairs are kept.
+    distances, as for a matrix of them, but only proximate pairs are kept. Capacity: `pairs` doubles when it is full.
     """
     records = len(starts) - 1
     pairs = np.empty((1024, 2), dtype=np.int64)
@@ -387,7 +392,7 @@ def _cut(
     """Keep the candidates whose dissimilarity of one issue is small enough, in order.
 
     Returns how many, how many dissimilarities were evaluated, and the first issue that one of them rated after this
-    one.
+    one. Capacity: `kept` never passes `place`.
     """
     kept, evaluated, following = 0, 0, np.iinfo(np.int32).max
     for place in range(left):
@@ -418,7 +423,7 @@ def trimmed_balls(
     ball_starts, members : compressed rows, of members whose ratings are those of the record ``example[member]``, int64.
     starts, codes : as for :func:`pairwise_balls`. `steps` is below `null`, so that all of a ball have rated the same
     issues: a member is proximate to all when it is to the lowest and to the highest rating of each. Cost O(ratings of
-    all members).
+    all members). Capacity: each member is kept once at most.
     """
     kept_starts = np.zeros(len(ball_starts), dtype=np.int64)
     kept = np.empty(len(members), dtype=np.int64)

@@ -196,6 +196,7 @@ def number_vectors(
     :func:`hash_vectors`.
     Returns the vector of each record, int32 (n,), the mask of each vector, int32 (v,), and a record of each vector,
     int64 (v,). Cost O(ratings of records that share a hash). Ends: numbers rise.
+    Capacity: a record opens one vector and one mask at most.
     """
     vector_of = np.empty(len(order), dtype=np.int32)
     mask_of = np.empty(len(order), dtype=np.int32)
@@ -257,7 +258,10 @@ def public_counts(records: Int64s, starts: Int64s, issues: Int32s, sensitive: Fl
 
 @kernel
 def public_codes(records: Int64s, total: int, starts: Int64s, issues: Int32s, codes: Codes, sensitive: Flags) -> Codes:
-    """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them."""
+    """Return the ratings of the non-sensitive issues of some records, one record after the other; `total` of them.
+
+    Capacity: `total` counts these ratings.
+    """
     found = np.empty(total, dtype=codes.dtype)
     filled = 0
     for record in records:
@@ -277,7 +281,7 @@ def summed_ratings(
     member_starts : int64 (v + 1,), vector ``i`` owns the records ``member_starts[i] .. member_starts[i+1]-1`` of
     members. number_of : int32 (m,), the number of each sensitive issue, −1 for the others. count : q. Returns
     compressed rows: starts int64 (v + 1,), sensitive issue int32 (entries,), and int64 (entries, 3): number of ratings,
-    sum of codes, sum of their squares.
+    sum of codes, sum of their squares. Capacity: each sensitive rating opens one entry at most.
     """
     vectors = len(member_starts) - 1
     capacity = 0
@@ -326,7 +330,7 @@ def score_records(
     issue_codes : published ratings by issue, compressed rows. steps : how far codes that fit may be apart. Returns,
     (V,) each: a record with the highest score, how many have it, whether the own one does, and the eccentricity:
     (highest score − second) ÷ standard deviation of all scores, 0 where none deviates. Cost O(ratings of the known
-    issues).
+    issues). Capacity: weights are above 0, so that a record is touched once.
     """
     people = len(own)
     best, ties = np.full(people, -1, dtype=np.int64), np.zeros(people, dtype=np.int64)

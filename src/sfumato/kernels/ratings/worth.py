@@ -108,7 +108,10 @@ def dense_codes(
 
 @kernel
 def rated_columns(table: NDArray[np.int16]) -> tuple[Int64s, Int32s]:
-    """Return the columns that each row of a table has rated, as compressed rows: int64 (b + 1,) and int32 (z,)."""
+    """Return the columns that each row of a table has rated, as compressed rows: int64 (b + 1,) and int32 (z,).
+
+    Capacity: counted before.
+    """
     starts = np.zeros(len(table) + 1, dtype=np.int64)
     for row in range(len(table)):
         starts[row + 1] = starts[row] + np.count_nonzero(table[row] != MISSING)
@@ -199,7 +202,7 @@ def group_worth(group: Any, members: int, block: Any, rules: Any, room: Any) -> 
 def _worth_of_all(group: Any, members: int, block: Any, rules: Any, room: Any) -> float:
     """Return the worth of the issues that all members have rated: those of the member who has rated fewest.
 
-    Ends: each round looks at a member.
+    Ends: each round looks at a member. Capacity: `codes` has a place for each record.
     """
     starts, columns, table, weights, _ = block
     codes = room[0]
@@ -222,7 +225,10 @@ def _worth_of_all(group: Any, members: int, block: Any, rules: Any, room: Any) -
 
 @inlined
 def _worth_of_most(group: Any, members: int, block: Any, rules: Any, room: Any) -> float:
-    """Return the worth of the issues that more than half of the members have rated."""
+    """Return the worth of the issues that more than half of the members have rated.
+
+    Capacity: `codes` has a place for each record.
+    """
     starts, columns, table, weights, _ = block
     codes, counts = room[0], room[1]
     for place in range(members):
@@ -298,6 +304,7 @@ def published_windows(
     steps : int64 (G,), width of the windows of each group. size : ratings on the scale.
     Returns compressed rows of issues, int64 (G + 1,) and int32, rising in each row, and int64 (entries, 2): the
     smallest code of the window, and the code that is invented where there is none. Cost O(z log z). Ends: places rise.
+    Capacity: a member has one rating of an issue; each rating opens one entry at most.
     """
     groups, longest = len(group_starts) - 1, 0
     for group in range(groups):
@@ -347,7 +354,7 @@ def published_rows(
 
     row_starts, shown, windows : as :func:`published_windows` returns them. A record in no group publishes nothing.
     Returns compressed rows, and the rating that each is, int64, −1 where it is invented. Cost O(what is published).
-    Ends: each round goes on by a rating or an issue.
+    Ends: each round goes on by a rating or an issue. Capacity: counted before; issues rise in a record and in a group.
     """
     out_starts = np.zeros(len(starts), dtype=np.int64)
     for group in range(len(group_starts) - 1):

@@ -32,6 +32,7 @@ def interleave(older: Bytes, newer: Bytes, is_new: Flags, merged: Bytes) -> int:
 
     older, newer : uint8, records that end with a line feed; one between quotes belongs to its cell. is_new : bool (n,),
     from which text each record is. merged : uint8 (b,), room for both. Cost O(b). Ends: each round writes a byte.
+    Capacity: each byte is read once.
     """
     sources = (older, newer)
     places = np.zeros(2, dtype=np.int64)
@@ -244,7 +245,10 @@ def _push_out(
 
 @inlined
 def _find_room(start: int, spared: int, network: Network, flow: Int64s, load: Int64s, search: Search) -> int:
-    """Search breadth first for a place with room to which rows can go; −1 for none. Ends: each place is met once."""
+    """Search breadth first for a place with room to which rows can go; −1 for none.
+
+    Ends: each place is met once. Capacity: `queue` has a place for each.
+    """
     search.queue[0] = start
     search.met[start] = True
     count = 1

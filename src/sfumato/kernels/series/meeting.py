@@ -70,7 +70,7 @@ def rows_on_ways(inside: Lists, ways: Ways, came: int, found: Floats) -> int:
 
     inside : for each person the places of the classes that cover the person, those of the release `came` and all after
     it, rising. found : float64 (n, v), written. Returns how many places are on ways. Cost O(edges of these places).
-    Ends: each place is reached once for a person.
+    Ends: each place is reached once for a person. Capacity: `queue` has a place for each.
     """
     size = len(ways.value_of)
     last = ways.release_of[size - 1]
@@ -220,7 +220,10 @@ def _with_room(numbers: Int64s, size: int) -> Int64s:
 
 @inlined
 def _reaching(boxes: Shapes, some: Int64s, attribute: int, low: float, high: float, into: Int64s, place: int) -> int:
-    """Write the boxes that reach above `low` and not only above `high`; return where they end."""
+    """Write the boxes that reach above `low` and not only above `high`; return where they end.
+
+    Capacity: the caller makes room for all of `some`.
+    """
     for box in some:
         if _reaches(boxes, box, attribute, low, high):
             into[place] = box
@@ -296,7 +299,7 @@ def _count(boxes: Shapes, some: Int64s, attribute: int, low: float, high: float)
 def _compare(
     older: Shapes, newer: Shapes, some: Int64s, others: Int64s, low: Floats, high: Floats, found: Int64s, size: int
 ) -> tuple[Int64s, int]:
-    """Append the pairs that meet in a cell."""
+    """Append the pairs that meet in a cell. Capacity: `found` doubles when it is full."""
     for one in some:
         for other in others:
             if _meet(older, one, newer, other, low, high):

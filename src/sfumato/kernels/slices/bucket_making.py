@@ -36,7 +36,7 @@ def largest_first(starts: Int64s, parts: Int64s, size: int) -> tuple[Int32s, Int
     Values of which equally many are left: by their order. starts : int64 (v + 1,), where each value of each part begins
     among records that are sorted by part and value. parts : int64 (p + 1,), first value of each part. Returns int32
     (n,), the bucket at each place, −1 where none was left to join; and int64 (p + 1,), first bucket of each part. Cost
-    O(n log v). Ends: each round takes `size` records.
+    O(n log v). Ends: each round takes `size` records. Capacity: what was taken makes room for what returns.
     """
     bucket_at = np.full(starts[-1], -1, dtype=np.int32)
     heap = np.empty(np.diff(parts).max(), dtype=np.int64)
@@ -98,7 +98,10 @@ def join_left(bucket_at: Int32s, starts: Int64s, parts: Int64s, buckets: Int64s,
 
 @inlined
 def _fill(heap: Int64s, starts: Int64s, first: int, values: int) -> int:
-    """Make a heap of the values of a part; return how many have records. Keys rise with these, and fall with values."""
+    """Make a heap of the values of a part; return how many have records. Keys rise with these, and fall with values.
+
+    Capacity: the largest part's values fit.
+    """
     held = 0
     for value in range(values):
         left = starts[first + value + 1] - starts[first + value]

@@ -86,6 +86,7 @@ def stable_order(rows: Int64s, keys: Any, out: Any, counts: Int64s) -> None:
     """Write `rows` into `out` by rising key, equal keys in their order.
 
     rows, out : int64 (m,); keys : integers by record; counts : int64, zero before and after, longer than any key.
+    Capacity: all three are as long as `rows`.
     """
     size = len(rows)
     low = int64(keys[rows[0]])
@@ -145,6 +146,7 @@ def _spread(ordered: Any, strata: Any, buffers: CutBuffers) -> None:
     """Send the lower half of every stratum left and the upper one right.
 
     The middle of a stratum of odd size waits for the next coarser level; the last middle of all goes left.
+    Capacity: middles are fewer than the rows that were passed.
     """
     waiting = len(ordered)
     for level in range(len(strata)):
@@ -172,6 +174,7 @@ def _spread(ordered: Any, strata: Any, buffers: CutBuffers) -> None:
 
 @borrowing
 def _divide(rows: Int64s, buffers: CutBuffers) -> int:
+    """Write the left side before the right one. Capacity: each row has one side."""
     first = 0
     for row in rows:
         if buffers.side[row] == 0:

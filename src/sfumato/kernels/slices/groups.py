@@ -113,7 +113,10 @@ def new_groups(records: int, values: int) -> AgreeingGroups:
 def group_bucket(
     rows: Int64s, attribute: int, slicing: SlicingArrays, groups: AgreeingGroups, buffers: CutBuffers
 ) -> int:
-    """Fill `groups` for one sensitive attribute; return how many there are; O(m), or O(m log m). Ends: places rise."""
+    """Fill `groups` for one sensitive attribute; return how many there are; O(m), or O(m log m).
+
+    Ends: places rise. Capacity: a row opens one group and one pair at most.
+    """
     home = slicing.homes[attribute]
     ordered = groups.sorted[: len(rows)]
     if home < 0:

@@ -36,7 +36,7 @@ def cut_level(
 
     order : int64 (n,), records; the bucket ``lows[i] .. highs[i] - 1`` is reordered in place. starts : bool (n,), set
     where a bucket starts. numbers : above any code, stratum and part. Returns int64 (open, 2), the halves made.
-    Ends: each round sets a width to 0.
+    Ends: each round sets a width to 0. Capacity: a bucket has two halves at most.
     """
     longest, most = _longest(lows, highs), _most_values(slicing)
     buffers = new_cut_buffers(longest, len(order), numbers, len(space.scales))
@@ -98,7 +98,7 @@ def cut_level_globally(
 
     members : int32, vectors that match each bucket, those of bucket ``i`` at ``member_starts[i] ..``. slack : added to
     every bound. Returns int64 (open, 2), the halves made, with their members and member starts.
-    Ends: each round sets a width to 0.
+    Ends: each round sets a width to 0. Capacity: a bucket has two halves, and a vector is handed to each once at most.
     """
     longest, most = _longest(lows, highs), _most_values(slicing)
     buffers = new_cut_buffers(longest, len(order), numbers, len(space.scales))
