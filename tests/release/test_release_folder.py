@@ -385,6 +385,14 @@ def test_a_kill_leaves_the_old_release_whole_or_no_release(release, tmp_path, st
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.parametrize("address", ["s3://KEY:SECRET@bucket/out", "abfss://name@store/out", "C:/nowhere/out"])
+def test_an_address_of_a_store_is_no_folder(address):
+    with pytest.raises(sf.InputError) as refused:
+        check_target(Path(address), overwrite=False)
+    assert ("address of a store" in str(refused.value)) == (address[0] != "C")
+    assert "SECRET" not in str(refused.value)
+
+
 def test_the_check_before_the_work_agrees_with_the_writing(tmp_path):
     check_target(tmp_path / "new", overwrite=False)
     with pytest.raises(sf.InputError):

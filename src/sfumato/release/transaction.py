@@ -438,6 +438,9 @@ def _take_away(holder: Path, journal: dict[str, Any]) -> None:
 MARK = "release.json"
 """The file by which a release folder is known."""
 _NO_DATABASE = "the URL of a database stands where only a folder can; name a folder"
+# A path made of it has lost a slash. One letter is a drive.
+_STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_NO_STORE = "the address of a store stands where only a folder can; name a folder, and copy the release to the store"
 SERIES = "series.json"
 """The file by which a folder of releases is known; see :mod:`sfumato.series`."""
 
@@ -498,6 +501,8 @@ def check_target(target: Path, *, overwrite: bool) -> None:
     """Raise InputError when a release could not be written to `target`, before any work is done."""
     if is_database_path(target):
         raise InputError(_NO_DATABASE)
+    if _STORE.match(os.fspath(target)) and not target.parent.is_dir():
+        raise InputError(_NO_STORE)
     if "\0" in str(target):
         raise InputError("the name of the folder holds a character that no name may have")
     try:
