@@ -61,6 +61,12 @@ def test_all_open_findings_stop_a_release_at_once_and_their_own_answers_let_it_t
     assert sf.anonymize(visits(), DIVERSE, schema=schema(keys), seed=1).report.findings == ()
 
 
+def test_numbers_beyond_64_bits_are_looked_at_as_any_others() -> None:
+    huge = [(1e300, -3.5e19, 4.0, 5.0)[i % 4] for i in range(PEOPLE)]
+    table = sf.read_table(visits(age=huge), schema(accept=["free-text:remark"]))
+    assert sf.anonymize(table, [sf.KAnonymity(4)]).report.findings
+
+
 def test_only_what_a_model_counts_is_counted_in_spellings() -> None:
     release = sf.anonymize(visits(), sf.KAnonymity(4), schema=schema(["free-text:remark"]), seed=1)
     assert [(one.name, str(one.severity)) for one in release.report.findings] == [("spellings", "remark")]

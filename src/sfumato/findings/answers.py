@@ -124,7 +124,8 @@ def _values(attribute: EncodedAttribute, counts: NDArray[np.integer]) -> Values:
     if attribute.kind is Kind.NUMERIC:
         labels = labels.cast(pl.Float64)
         whole = labels.cast(pl.Int64, strict=False)
-        labels = whole if (whole.cast(pl.Float64) == labels).all() else labels
+        # What is beyond 64 bits has no whole number.
+        labels = whole if (whole.cast(pl.Float64) == labels).fill_null(False).all() else labels
     elif attribute.kind is Kind.DATE:
         labels = labels.str.to_date("%Y-%m-%d", strict=False)
     elif attribute.kind is Kind.BOOLEAN:
