@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.attacks.inference_tables import (
+    QUASI,
     all_starred,
     as_it_is,
     covers,
@@ -23,9 +25,9 @@ from evaluation.attacks.inference_tables import (
 from examples import examples
 from naive.inference import isolation_chance as naive_chance
 from sfumato.errors import InputError, PolicyError
+from sfumato.evaluation.attacks.people import cohort_of
 from sfumato.evaluation.attacks.singling_out import SinglingOut, isolation_chance, mix_bits, predicates_of
-from sfumato.published import PublishedTable
-from sfumato.recoding.choice import Recoding
+from sfumato.published import Published, PublishedTable
 from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -77,7 +79,7 @@ class TestDoesNotWork:
     def test_on_a_single_class(self) -> None:
         original, control = people(600, 1), people(600, 2)
         (told,) = SinglingOut().play(target(all_starred(original), original, control))
-        assert told.success.people == 6
+        assert told.success.people == 1
         assert covers(told.success.interval, told.success.baseline)
 
     def test_on_a_release_of_other_people(self) -> None:
@@ -92,23 +94,30 @@ class TestDoesNotWork:
 
 
 class TestPredicates:
-    def test_the_regions_are_those_of_the_classes(self) -> None:
+    def test_every_class_has_one(self) -> None:
         original = people(60, 1)
         release = in_classes(original, 6)
-        built = predicates_of(release, original, count=1000, recoding=Recoding(), generator=np.random.default_rng(1))
+        built = predicates(release, original)
         held = np.bincount(built.predicate, minlength=len(built.records))
-        # Regions may overlap, so that more people satisfy one than its class has.
+        assert len(built.records) == 10
+        # Every member of a label occurs, and regions may overlap.
         assert (held >= built.records).all()
-        assert len(built.records) == release.data.unique().height
-        assert built.records.sum() == 60
 
-    def test_the_smallest_go_first(self) -> None:
+    def test_the_smallest_vectors_go_first(self) -> None:
         original = people(300, 1)
-        generator = np.random.default_rng(1)
-        built = predicates_of(
-            marginals(original, ("sex",), ("age", "zip")), original, count=10, recoding=Recoding(), generator=generator
-        )
+        built = predicates(marginals(original, ("sex",), ("age", "zip")), original, count=10)
         assert (built.records == 1).all()
+
+    def test_members_of_labels_isolate_more_than_narrowed_regions(self) -> None:
+        """Cohen, Nissim: who asks for a rare member of a published set beats the best predicate of any weight."""
+        original, control = rare_kinds(1), rare_kinds(2)
+        labels = pl.format("{{{}}}", pl.col("kind").unique().sort().str.join("|").over(pl.col("age") // 2))
+        ages = pl.format("[{}..{}]", pl.col("age") // 2 * 2, pl.col("age") // 2 * 2 + 1)
+        frame = original.frame.with_columns(ages.alias("age"), labels.alias("kind"))
+        (told,) = SinglingOut().play(target(PublishedTable(frame, ("age", "kind"), ()), original, control))
+        assert told.success.people == 50
+        assert told.success.interval[0] > 0.5
+        assert told.succeeds
 
     def test_chance_looks_drawn_for_each_pair(self) -> None:
         numbers, salts = np.meshgrid(np.arange(300, dtype=np.uint64), np.arange(300, dtype=np.uint64) << np.uint64(20))
@@ -156,6 +165,19 @@ class TestInput:
     def test_nothing_shared(self) -> None:
         with pytest.raises(InputError, match="share no attribute"):
             SinglingOut().play(target(PublishedTable(pl.DataFrame({"height": [1]}), ("height",), ()), people(3, 1)))
+
+
+def rare_kinds(seed: int) -> Table:
+    """People of 100 ages, ten of each, and of twenty kinds of which most are rare."""
+    shares = 1 / np.arange(1, 21) ** 2
+    kinds = np.random.default_rng(seed).choice([f"k{kind:02}" for kind in range(20)], 1000, p=shares / shares.sum())
+    frame = pl.DataFrame({"age": np.arange(1000) // 10, "kind": kinds})
+    return read_table(frame, Schema(quasi_identifying=["age", "kind"]))
+
+
+def predicates(release: Published, original: Table, count: int = 1000) -> Any:
+    on = target(release, original)
+    return predicates_of(on, cohort_of(on), count=count, generator=np.random.default_rng(1))
 
 
 SAME = Schema(quasi_identifying=["age"], sensitive=["disease"])

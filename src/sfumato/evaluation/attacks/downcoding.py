@@ -116,12 +116,9 @@ class Downcoding(Checked):
         return tuple(results) or (self._unplayed(),)
 
     def _edges(self, target: Target, form: Form, attribute: EncodedAttribute) -> _Edges:
-        """Return what the edges of a cell disclose about its class."""
         if self.tight is not None:
             return "tight" if self.tight else "free"
-        if getattr(target.anonymizer, "decides_regions", False):
-            return "free"
-        return target.recoding.ends if form is Form.INTERVAL and roundable(attribute) else "tight"
+        return label_edges(target, form, attribute)
 
     def _result(
         self,
@@ -174,6 +171,13 @@ class Downcoding(Checked):
             notes=(why,),
             unplayed=why,
         )
+
+
+def label_edges(target: Target, form: Form, attribute: EncodedAttribute) -> _Edges:
+    """Return what the edges of a cell disclose about its class."""
+    if getattr(target.anonymizer, "decides_regions", False):
+        return "free"
+    return target.recoding.ends if form is Form.INTERVAL and roundable(attribute) else "tight"
 
 
 def _hits(
@@ -293,7 +297,7 @@ def _belief(knowledge: RegisterAttribute, form: Form, edges: _Edges, smallest: i
     if form is Form.ANCESTOR:
         if edges == "free" or hierarchy is None:
             return None
-        return lambda shares, low, high, records: branching_belief(shares, _children(hierarchy, low, high), records)
+        return lambda shares, low, high, records: branching_belief(shares, children_of(hierarchy, low, high), records)
     if edges == "rounded":
         return lambda shares, low, high, records: _rounded(knowledge.attribute, shares, low, high, records, smallest)
     if edges == "free":
@@ -319,7 +323,7 @@ def _rounded(
     return rounded_belief(shares, int(codes[0]) - low, high + 1 - int(codes[1]), records)
 
 
-def _children(hierarchy: Hierarchy, low: int, high: int) -> NDArray[np.int64]:
+def children_of(hierarchy: Hierarchy, low: int, high: int) -> NDArray[np.int64]:
     """Return which child of a node each of its leaves is under."""
     nodes = hierarchy.node_of[:, low : high + 1]
     # The lowest level on which the leaves are one node; its children are one below.

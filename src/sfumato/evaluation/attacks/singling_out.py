@@ -12,6 +12,7 @@ import polars.selectors as cs
 from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
+from sfumato.evaluation.attacks.label_predicates import choose_members
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -23,11 +24,12 @@ from sfumato.evaluation.attacks.original_values import (
 from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
 from sfumato.evaluation.attacks.placement import sum_by_code
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
+from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, draw_curve
+from sfumato.kernels.grouping import first_records
 from sfumato.options import Checked, Limit
-from sfumato.published import Published, PublishedTable
+from sfumato.published import PublishedTable
 from sfumato.randomness import hashed
 from sfumato.rates import Rate
-from sfumato.recoding.choice import Recoding
 from sfumato.table.distinct import distinct_of
 from sfumato.table.header import columns_of
 from sfumato.table.table import Table
@@ -42,7 +44,8 @@ class SinglingOut(Checked):
     Parameters
     ----------
     predicates
-        Most predicates that are tried, 1 or more.
+        Most predicates that are tried on releases of original values, 1 or more. Of a generalized table every class is
+        tried, with one predicate.
 
     Raises
     ------
@@ -51,12 +54,14 @@ class SinglingOut(Checked):
 
     Notes
     -----
-    *Played.* The attacker sees only the release. For the smallest groups of records that the release shows, a predicate
-    is written down: the region of a class and one of its sensitive values, or values that share a row (see
-    :func:`predicates_of`). If c > 1 records satisfy it according to the release,
-    it is narrowed by a random condition of weight 1/c on the whole record, which isolates one of c with chance (1 −
-    1/c)^(c−1), never below 1/e. Success is a predicate that holds for exactly one of the original records;
-    where people have several, for records of exactly one person.
+    *Played.* The attacker sees only the release, and how frequent values are among people who are not in the data. For
+    each class, or the smallest groups of records that the release shows, a predicate is written down (see
+    :func:`predicates_of`): the region of a class and a member of one of its labels, of which the label tells that it
+    occurs (the rarest value of a set, an end of an interval, a child of a node); or the region and one of its
+    sensitive values; or values that share a row. The last two are narrowed, if c > 1 records satisfy them according to
+    the release, by a random condition of weight 1/c on the whole record, which isolates one of c with chance
+    (1 − 1/c)^(c−1), never below 1/e. Of the first two the one of the higher chance is taken. Success is a predicate
+    that holds for exactly one of the original records; where people have several, for records of exactly one person.
 
     *Baseline.* A predicate of weight w (the chance that it holds for somebody of the population) that is written down
     without the release isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for w =
@@ -66,6 +71,8 @@ class SinglingOut(Checked):
     success counts against the best predicate of any weight.
 
     *Control.* How many of the predicates isolate one record of the control group.
+
+    *Curve.* Predicates, those first that the release makes surest; they count against the best predicate of any weight.
 
     Cost O(m · q) for m people, and the pairs of a person and a predicate that holds.
 
@@ -88,13 +95,12 @@ class SinglingOut(Checked):
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result."""
         cohort, generator = cohort_of(target), generator_of(target, _SALT)
-        built = predicates_of(
-            target.published, cohort.table, count=self.predicates, recoding=target.recoding, generator=generator
-        )
+        built = predicates_of(target, cohort, count=self.predicates, generator=generator)
         inside, outside = _held(built, cohort, generator)
         tried, members, outsiders = len(built.records), cohort.insiders, cohort.outsiders
         weight = Rate(float(outside.sum()), tried * outsiders, 0.0)
         baseline = isolation_chance(members, weight.interval[1])
+        forced = built.chance >= 1 - SURE
         return (
             AttackResult(
                 attack=self.name,
@@ -104,11 +110,21 @@ class SinglingOut(Checked):
                 control=Rate(int((outside == 1).sum()), tried, baseline) if outsiders else None,
                 figures={
                     "records_per_predicate": float(built.records.mean()),
+                    "expected_by_the_release": float(built.chance.mean()),
+                    **({"certain_by_the_release": float(forced.mean())} if forced.any() else {}),
                     **({"weight": weight.share, "weight_high": weight.interval[1]} if outsiders else {}),
                 },
                 notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
                 helps="publishing no small counts: larger classes in which every sensitive value is frequent, columns "
                 "and marginals whose values all repeat",
+                curve=draw_curve(
+                    Beliefs(built.chance, (inside == 1).astype(np.float64)),
+                    Beliefs(built.chance, (outside == 1).astype(np.float64)) if outsiders else None,
+                    None,
+                    guessing=(isolation_chance(members, 1.0), isolation_chance(max(1, outsiders), 1.0)),
+                    bound=None,
+                    claims=True,
+                ),
             ),
         )
 
@@ -165,37 +181,66 @@ def _notes(members: int, outsiders: int) -> tuple[str, ...]:
 class _Predicates:
     """Conditions on records, before they are narrowed at random.
 
-    `records`: float64 (p,): published records for which each holds, at least one. `person`, `predicate`: int64: all
+    `records`: float64 (p,): published records for which each holds, at least one; 1 for a member of a label, which is
+    not narrowed. `chance`: float64 (p,): that it isolates one, as the release tells. `person`, `predicate`: int64: all
     pairs of one of the people and a predicate that holds for them.
     """
 
     records: NDArray[np.float64]
+    chance: NDArray[np.float64]
     person: NDArray[np.int64]
     predicate: NDArray[np.int64]
 
 
-def predicates_of(
-    published: Published, people: Table, *, count: int, recoding: Recoding, generator: np.random.Generator
-) -> _Predicates:
-    """Build the predicates that hold for the fewest published records.
+def predicates_of(target: Target, cohort: Cohort, *, count: int, generator: np.random.Generator) -> _Predicates:
+    """Build the predicates of a release, and find the people of a cohort for whom they hold.
 
-    `people`: Those for whom the predicates are evaluated. `recoding`: How a generalized table was published.
     `generator`: Chooses among predicates with equally many records. Raises InputError when release and people share no
     attribute.
 
-    *Generalized*: the region of a class and one of its sensitive values. *Others*: a vector of values that share a row
-    (a row of a column of a slice, a row of the quasi-identifying table of buckets, a cell of a marginal); of vectors
-    with equally many records, those of more attributes come first.
+    *Generalized*: one for each class, that of the highest chance: its region and the member of a label, or its region
+    and the sensitive value of fewest of its records. *Others*: `count` vectors of values that share a row (a row of a
+    column of a slice, a row of the quasi-identifying table of buckets, a cell of a marginal), those of the fewest
+    records; of vectors with equally many records, those of more attributes come first.
     """
+    published = target.published
     if isinstance(published, PublishedTable):
-        names = shared_names(published, people, sensitive=True)
-        if not names:
-            raise nothing_shared()
-        cells = read_cells(published, people, names, recoding)
-        sizes = cells.publication.sizes.astype(np.float64)
-        chosen = _fewest(sizes, np.zeros(len(sizes)), count, generator)
-        return _Predicates(sizes[chosen], *cells.pairs_with(chosen))
-    return _of_vectors(exact_parts(published), people, count, generator)
+        return _of_classes(published, target, cohort)
+    return _of_vectors(exact_parts(published), cohort.table, count, generator)
+
+
+def _of_classes(published: PublishedTable, target: Target, cohort: Cohort) -> _Predicates:
+    people = cohort.table
+    names = shared_names(published, people, sensitive=True)
+    if not names:
+        raise nothing_shared()
+    region = shared_names(published, people, sensitive=False) or names
+    whole = read_cells(published, people, region, target.recoding)
+    parts = whole if region == names else read_cells(published, people, names, target.recoding)
+    # The part of each class with fewest records, the first of equals.
+    sizes = parts.publication.sizes.astype(np.float64)
+    class_of = whole.publication.class_of[first_records(parts.publication.class_of, len(sizes))]
+    order = np.lexsort((sizes, class_of))
+    fewest = order[np.searchsorted(class_of[order], np.arange(len(whole.publication.sizes)))]
+    narrowed = narrowing_chance(sizes[fewest])
+    members = choose_members(whole, np.arange(people.height) >= cohort.members, target)
+    by_member = members.chance > narrowed
+    person, owner = whole.pairs_with(np.flatnonzero(by_member))
+    owner = np.flatnonzero(by_member)[owner]
+    held = members.holds(person, owner, whole.known)
+    others, part = parts.pairs_with(fewest[~by_member])
+    return _Predicates(
+        np.where(by_member, 1.0, sizes[fewest]),
+        np.where(by_member, members.chance, narrowed),
+        np.concatenate([person[held], others]),
+        np.concatenate([owner[held], np.flatnonzero(~by_member)[part]]),
+    )
+
+
+def narrowing_chance(records: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the chance that a condition of weight 1/c isolates one of c records; float64 (p,)."""
+    chance: NDArray[np.float64] = (1 - 1 / records) ** (records - 1)
+    return chance
 
 
 def _fewest(
@@ -219,7 +264,11 @@ def _of_vectors(pieces: Sequence[ExactPart], people: Table, count: int, generato
         _holding(held, place_of[start:stop])
         for (_, held, _), start, stop in zip(vectors, starts, starts[1:], strict=False)
     ]
-    return _Predicates(records[chosen], *(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    return _Predicates(
+        records[chosen],
+        narrowing_chance(records[chosen]),
+        *(np.concatenate(parts) for parts in zip(*found, strict=True)),
+    )
 
 
 def _vectors(piece: ExactPart, people: Table) -> tuple[NDArray[np.float64], NDArray[np.int64], int]:

@@ -1,0 +1,79 @@
+"""What a least label tells: chances are those of all draws, and certain ones are true."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sfumato as sf
+from evaluation.attacks.inference_tables import target
+from examples import examples
+from sfumato.classes.generalized import Form
+from sfumato.evaluation.attacks.label_predicates import choose_members, member_chances
+from sfumato.evaluation.attacks.original_values import read_cells
+from sfumato.evaluation.attacks.protocol import Target
+from sfumato.published import PublishedTable
+from sfumato.recoding.choice import Recoding
+
+SHARES = st.lists(st.integers(1, 9), min_size=2, max_size=4)
+
+
+@given(SHARES, st.integers(1, 5))
+@examples(80)
+def test_chances_are_those_of_all_draws(weights: list[int], records: int) -> None:
+    """All draws of k values are listed, and those kept of which the label is the least one."""
+    shares = np.array(weights, dtype=float)
+    for form in (Form.SET, Form.ANCESTOR, Form.INTERVAL):
+        ends = [0, len(weights) - 1]
+        members = ends if form is Form.INTERVAL else list(range(len(weights)))
+        alone, least = np.zeros(len(members)), 0.0
+        for draw in product(range(len(weights)), repeat=records):
+            occurs = set(draw)
+            if not {
+                Form.SET: len(occurs) == len(weights),
+                Form.ANCESTOR: len(occurs) > 1,
+                Form.INTERVAL: occurs.issuperset(ends),
+            }[form]:
+                continue
+            chance = float(np.prod(shares[list(draw)] / shares.sum()))
+            least += chance
+            alone += [chance * (draw.count(member) == 1) for member in members]
+        found = member_chances(form, shares[members], float(shares.sum()), records)
+        if least == 0:
+            assert not found.any() or form is Form.ANCESTOR
+            continue
+        expected = alone / least
+        if form is Form.SET:
+            rarest = int(shares.argmin())
+            assert found[rarest] == pytest.approx(expected[rarest])
+            assert expected[rarest] == pytest.approx(expected.max())
+            continue
+        assert found == pytest.approx(expected)
+
+
+def test_as_many_members_as_records_are_one_each() -> None:
+    frame = pl.DataFrame({"age": [20, 21, 40, 40, 41], "sex": ["f", "m", "f", "m", "m"]})
+    schema = sf.Schema(quasi_identifying=["age", "sex"])
+    original = sf.read_table(frame, schema)
+    ages = ["[20..21]"] * 2 + ["[40..41]"] * 3
+    release = PublishedTable(pl.DataFrame({"age": ages, "sex": ["{f|m}"] * 5}), ("age", "sex"), ())
+    cells = read_cells(release, original, ("age", "sex"), Recoding())
+    found = choose_members(cells, np.zeros(5, dtype=np.bool_), target(release, original))
+    two = int(cells.publication.sizes.argmin())
+    assert found.chance[two] == pytest.approx(1)
+    assert found.chance[1 - two] < 1
+
+
+def test_regions_tell_nothing_of_members() -> None:
+    """What the anonymizer decides for the whole table has no least labels."""
+    frame = pl.DataFrame({"age": [20, 21, 40, 41] * 5, "sex": ["f", "m"] * 10})
+    original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"]))
+    release = sf.anonymize(original, [sf.KAnonymity(4)], anonymizer=sf.Mondrian(extent="region"))
+    cells = read_cells(release.published, original, ("age", "sex"), Recoding())
+    on = Target(release.published, original, anonymizer=sf.Mondrian(extent="region"))
+    assert (choose_members(cells, np.zeros(20, dtype=np.bool_), on).chance == -1).all()
