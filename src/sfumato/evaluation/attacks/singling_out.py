@@ -79,9 +79,10 @@ class SinglingOut(Checked):
     References
     ----------
     A. Cohen, K. Nissim, "Towards formalizing the GDPR's notion of singling out", PNAS 2020, and its section on
-    k-anonymity. *Departures*: weights are measured, not proven negligible; a sensitive value is part of the predicate
-    if it is published beside the class, as in the predicates of M. Giomi and others, "A unified framework for
-    quantifying privacy risk in synthetic data", PoPETs 2023.
+    k-anonymity. A. Cohen, "Attacks on Deidentification's Defenses", USENIX Security 2022. *Departures*: weights are
+    measured, not proven negligible; a sensitive value is part of the predicate if it is published beside the class, as
+    in the predicates of M. Giomi and others, "A unified framework for quantifying privacy risk in synthetic data",
+    PoPETs 2023.
     """
 
     name: ClassVar[str] = "singling-out"
@@ -104,7 +105,7 @@ class SinglingOut(Checked):
         return (
             AttackResult(
                 attack=self.name,
-                knows="nothing but the release",
+                knows="how frequent values are, and nothing else but the release",
                 goal="singled out, by one predicate for each",
                 success=Rate(int((inside == 1).sum()), tried, baseline),
                 control=Rate(int((outside == 1).sum()), tried, baseline) if outsiders else None,
@@ -115,8 +116,8 @@ class SinglingOut(Checked):
                     **({"weight": weight.share, "weight_high": weight.interval[1]} if outsiders else {}),
                 },
                 notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
-                helps="publishing no small counts: larger classes in which every sensitive value is frequent, columns "
-                "and marginals whose values all repeat",
+                helps="labels that are not fitted to each class (extent='region', full-domain algorithms), and no "
+                "small counts: classes in which every sensitive value is frequent, columns and marginals whose values repeat",
                 curve=draw_curve(
                     Beliefs(built.chance, (inside == 1).astype(np.float64)),
                     Beliefs(built.chance, (outside == 1).astype(np.float64)) if outsiders else None,
