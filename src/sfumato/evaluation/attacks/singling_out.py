@@ -117,7 +117,7 @@ class SinglingOut(Checked):
                 },
                 notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
                 helps="labels that are not fitted to each class (extent='region', full-domain algorithms), and no "
-                "small counts: classes in which every sensitive value is frequent, columns and marginals whose values repeat",
+                "small counts: every sensitive value frequent in its class, columns and marginals whose values repeat",
                 curve=draw_curve(
                     Beliefs(built.chance, (inside == 1).astype(np.float64)),
                     Beliefs(built.chance, (outside == 1).astype(np.float64)) if outsiders else None,
