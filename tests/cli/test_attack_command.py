@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import polars as pl
@@ -55,11 +56,33 @@ def test_help_shows_an_example() -> None:
 
 
 def test_a_release_with_its_own_policy(folder: Path) -> None:
-    code, out, err = run(folder / "release", "--original", folder / "patients.csv")
+    code, out, err = run(folder / "release", "--original", folder / "patients.csv", "--details")
     assert (code, err) == (0, "")
     for name in ("linkage", "homogeneity", "background-knowledge", "skewness"):
         assert f"\n{name}: " in out
     assert "not played: similarity, needs a sensitive attribute" in out
+
+
+def test_the_summary_has_a_line_for_every_result_the_worst_first(folder: Path) -> None:
+    given = (folder / "release", "--original", folder / "patients.csv", "--seed", 1)
+    results = json.loads(run(*given, "--json")[1])["results"]
+    code, out, _ = run(*given)
+    assert code == 0
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    marks = {True: "✗!", False: "!✓"}
+    played = [each for each in results if each["unplayed"] is None]
+    found = [line for line in lines[3:] if line[:1] in "✗!✓" and "%" in line]
+    assert len(found) == len(played)
+    for each in played:
+        share = f"{100 * each['success']['share']:.3g}%" if each["success"]["people"] else "nobody"
+        assert any(
+            line[0] in marks[each["succeeds"]] and line.split()[1:3] == [each["attack"], share] for line in found
+        )
+    assert [line[0] for line in found] == sorted((line[0] for line in found), key="✗!✓".index)
+    beyond = sum(line[0] == "✗" for line in found)
+    assert lines[0].startswith(f"✗ {beyond} result" if beyond else ("! no", "✓ no"))
+    assert {each["attack"] for each in results if each["unplayed"]} <= {*re.split(r"[\s,]+", out)}
 
 
 def test_control_register_and_json(folder: Path) -> None:

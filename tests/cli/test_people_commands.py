@@ -182,7 +182,7 @@ def test_pseudonyms_are_published_and_recounted_by_everybody(table, tmp_path):
     code, out, _ = run("anonymize", table, "--policy", policy, "--out", tmp_path / "again", "--json")
     assert code == 0
     assert {each["fingerprint_k"] for each in json.loads(out)["fingerprints"]} == {2}
-    code, out, _ = run("attack", folder, "--original", table, "--attack", "fingerprint", "--set", "fingerprint.known=1")
+    code, out, _ = run("attack", folder, "--original", table, "--set", "fingerprint.known=1", "--details")
     assert code == 0
     assert "everybody's class, and 1 value of ill" in out
 

@@ -19,6 +19,7 @@ from sfumato.cli.options import (
     PUBLISHERS,
     Accept,
     AsJson,
+    Details,
     HowFormulas,
     Original,
     Overwrite,
@@ -162,9 +163,7 @@ class Written:
         ),
     ] = None
     overwrite: Overwrite = False
-    details: Annotated[
-        bool, typer.Option("--details", help="Print the whole report: losses, notes, limits.", rich_help_panel=OUTPUT)
-    ] = False
+    details: Details = False
     quiet: Quiet = False
     as_json: AsJson = False
 

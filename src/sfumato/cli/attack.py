@@ -13,6 +13,7 @@ import typer
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
+    Details,
     PolicyFile,
     RoleOptions,
 )
@@ -139,6 +140,7 @@ def attack(
     play: Played = Played(),
     roles: RoleOptions = RoleOptions(),  # noqa: B008 - a frozen value
     failing: Failing = Failing(),
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Play attacks against a release, or against what a policy would publish, and say which ones succeed.
@@ -170,7 +172,12 @@ def attack(
             played = _on_release(target, known.original, words, known.control, known.register, known.earlier, common)
         else:
             played = _on_policy(target, words, known.hold_out or 0.0, known.register, common)
-    say_result(played.to_dict(), str(played), as_json=as_json)
+    if as_json or details:
+        say_result(played.to_dict(), str(played), as_json=as_json)
+    else:
+        from sfumato.cli.summary import attack_summary, say_marked
+
+        say_marked(attack_summary(played))
     if failing.fail_if_succeeds and (played.unlicensed or (played.unsettled and not failing.undecided_passes)):
         raise typer.Exit(1)
 

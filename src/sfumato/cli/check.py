@@ -39,6 +39,7 @@ def check(
 
         meant = Policy.from_file(table)
         return say_result(meant.to_mapping(), str(meant), as_json=as_json)
+    from sfumato.cli.summary import check_headline, say_marked
     from sfumato.cli.words import Words
     from sfumato.evaluation.check import check as measure
 
@@ -46,6 +47,8 @@ def check(
     with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         report = measure(_read(table, Words(policy=policy, **words, settings=settings or ())), progress=progress)
+    if not as_json:
+        say_marked([check_headline(report)])
     say_result(report.to_dict(), str(report), as_json=as_json)
 
 

@@ -73,6 +73,7 @@ def measure(
     The policy is the release's own unless --policy names the one that made it. Name it if hierarchies or domains of
     quasi-identifying columns were withheld from the release.
     """
+    from sfumato.cli.summary import loss_headline, say_marked
     from sfumato.evaluation.losses import measure as compare
     from sfumato.release.reports import loss_figures
     from sfumato.table.reading import read_table
@@ -83,6 +84,8 @@ def measure(
         original = read_table(table, own.without_sensitive())
         progress("measuring", 1, 2)
         losses = compare(original, release, label=label)
+    if not as_json:
+        say_marked([loss_headline(losses)])
     say_result(loss_figures(losses, DIGITS), str(losses), as_json=as_json)
 
 

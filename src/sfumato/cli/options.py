@@ -143,6 +143,9 @@ Population = Annotated[
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for machines.", rich_help_panel=OUTPUT)]
+Details = Annotated[
+    bool, typer.Option("--details", help="Print the whole report, not its summary.", rich_help_panel=OUTPUT)
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print only problems.", rich_help_panel=OUTPUT)]
 SavePolicy = Annotated[
     Path | None,

@@ -151,6 +151,7 @@ def risk(
     """
     from sfumato.cli.released import is_release
     from sfumato.cli.settings import names_in
+    from sfumato.cli.summary import risk_headline, say_marked
     from sfumato.cli.words import Words, all_names
     from sfumato.evaluation.risk.adversaries import DEFAULT
     from sfumato.evaluation.risk.measure import Sample
@@ -183,6 +184,8 @@ def risk(
             threads=measured.threads,
             progress=progress,
         )
+    if not as_json:
+        say_marked([risk_headline(report)])
     say_result(report.to_dict(), str(report), as_json=as_json)
     if records is not None:
         write_data(report.to_frame(), records, "csv")

@@ -22,7 +22,13 @@ from sfumato.published.protocol import named
 from sfumato.release.reports import KindReport
 
 if TYPE_CHECKING:
+    from sfumato.evaluation.attacks.play import Attacks
+    from sfumato.evaluation.attacks.protocol import AttackResult
+    from sfumato.evaluation.check import CheckReport
+    from sfumato.evaluation.risk.report import RiskReport
+    from sfumato.metrics import Losses
     from sfumato.published.checks.generalized import Verification
+    from sfumato.rates import Rate
     from sfumato.release.reports import Report
 
 WIDTH = 80
@@ -99,6 +105,99 @@ def _row(check: Check) -> tuple[str, str, str, str]:
     if not check.achieved and check.outcome is not Outcome.HOLDS:
         reached = str(check.outcome)
     return name, asked.removesuffix(")"), reached, on
+
+
+def attack_summary(played: Attacks) -> list[str]:
+    """Return a line for each attack, the worst first, under one that says how they went together."""
+    tried = [result for result in played.results if result.unplayed is None]
+    order = sorted(tried, key=lambda result: (BAD, OPEN, GOOD).index(_attack_mark(result)))
+    longest = max((len(result.attack) for result in tried), default=0)
+    titles = f"  {'':{longest}}  {'right':>7}{'guessing':>9}{'others':>8}{'surest':>8}"
+    lines = [line for result in order for line in _attack_lines(result, longest)]
+    needed = [
+        line for result in order if result.needed for line in _wrapped(f"{result.attack}: undecided; {result.needed}")
+    ]
+    left = {result.attack: "" for result in played.results if result.unplayed is not None} | dict(played.unplayed)
+    names = textwrap.wrap(
+        f"{'Not now':<{LABEL}}{', '.join(left)}", WIDTH, subsequent_indent=" " * LABEL, break_on_hyphens=False
+    )
+    others = [] if played.control is not None else [f"{OPEN} Nobody shows what other people would: give --control."]
+    what = "people" if played.repeated is None else "records"
+    return [
+        _attack_headline(played),
+        f"{'Tried':<{LABEL}}{counted(len(tried), 'result')} on {played.people:,} {what}; right is beside guessing",
+        *([titles] if lines else []),
+        *lines,
+        *needed,
+        *others,
+        *(names if left else []),
+        f"{'Surest':<{LABEL}}the one in twenty of whom the attacker is surest",
+        f"{'Next':<{LABEL}}the same with --details: who knows what, intervals, what helps",
+    ]
+
+
+def _attack_headline(played: Attacks) -> str:
+    beyond, within = len(played.unlicensed), len(played.succeeding) - len(played.unlicensed)
+    parts = [
+        f"{counted(beyond, 'result')} beyond what is promised" if beyond else "no attack goes beyond what is promised",
+        *([f"{within} within it"] if within else []),
+        *([f"{len(played.undecided)} undecided"] if played.undecided else []),
+    ]
+    return f"{BAD if beyond else OPEN if played.undecided else GOOD} {'; '.join(parts)}"
+
+
+def _attack_mark(result: AttackResult) -> str:
+    if result.succeeds:
+        return OPEN if result.is_allowed else BAD
+    return OPEN if result.is_undecided else GOOD
+
+
+def _attack_lines(result: AttackResult, longest: int) -> Iterator[str]:
+    """Say how often an attack is right, beside guessing and others, and among the surest; then about what."""
+    looks = [] if result.curve is None else [look for look in result.curve.looks if look.share == 0.05]
+    rates = (
+        _share(result.success),
+        percent(result.success.baseline, 3),
+        "–" if result.control is None else _share(result.control),
+        _share(looks[0].inside) if looks else "–",
+    )
+    cells = "".join(f"{rate:>{width}}" for rate, width in zip(rates, (9, 9, 8, 8), strict=True))
+    yield f"{_attack_mark(result)} {result.attack:<{longest}}{cells}"
+    bound = "" if result.allowed is None else f" (at most {percent(result.allowed, 3)} promised)"
+    yield from textwrap.wrap(f"{result.goal}{bound}", WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def _share(rate: Rate) -> str:
+    return percent(rate.share, 3) if rate.people else "nobody"
+
+
+def risk_headline(report: RiskReport) -> str:
+    """Say who is alone, and how surely the most exposed record is found."""
+    alone, most = report.sample_uniques, report.prosecutor.highest
+    if alone:
+        return f"{BAD} {alone:,} of {counted(report.keys.height, 'record')} are alone: nobody else has their values"
+    mark = GOOD if most <= min(one.value for one in report.thresholds) else OPEN
+    return f"{mark} nobody is alone; the record most at risk is found with a chance of {percent(most, 3)}"
+
+
+def check_headline(report: CheckReport) -> str:
+    """Say which k holds, and how many values of each sensitive column every class has."""
+    alone, smallest = report.sample_uniques, int(report.keys.records.min())
+    if alone:
+        return f"{BAD} {alone:,} of {counted(report.keys.height, 'record')} are alone: k = 1"
+    fewest = {one.attribute: int(one.value) for one in report.findings if one.model == "distinct-l-diversity"}
+    same = [f"{name!r}" for name, value in fewest.items() if value < 2]
+    if same:
+        return f"{BAD} k = {smallest:,}, but classes have one value of {', '.join(same)}"
+    more = ", ".join(f"{value} values of {name!r}" for name, value in fewest.items())
+    return f"{GOOD} nobody is alone: k = {smallest:,}{f'; every class has {more} or more' if more else ''}"
+
+
+def loss_headline(losses: Losses) -> str:
+    """Say how much of the detail is kept, and where least."""
+    worst = max(losses.attribute_ncp, key=lambda name: losses.attribute_ncp[name], default=None)
+    least = "" if worst is None else f"; least in {worst!r}: {percent(1 - losses.attribute_ncp[worst], 3)}"
+    return f"{percent(1 - losses.normalized_ncp, 3)} of the detail is kept{least}"
 
 
 def _records(report: Report | KindReport) -> Iterator[str]:

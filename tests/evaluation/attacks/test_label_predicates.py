@@ -14,9 +14,9 @@ import sfumato as sf
 from evaluation.attacks.inference_tables import target
 from examples import examples
 from sfumato.classes.generalized import Form
-from sfumato.evaluation.attacks.label_predicates import choose_members, member_chances
 from sfumato.evaluation.attacks.original_values import read_cells
 from sfumato.evaluation.attacks.protocol import Target
+from sfumato.evaluation.attacks.singling_out import choose_members, member_chances
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 

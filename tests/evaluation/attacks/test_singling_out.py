@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.attacks.inference_tables import (
-    QUASI,
     all_starred,
     as_it_is,
     covers,
