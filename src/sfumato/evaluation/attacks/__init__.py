@@ -11,7 +11,7 @@ from sfumato.registry import Registry, class_places, loaded
 if TYPE_CHECKING:
     from sfumato.evaluation.attacks.attribute_disclosure import BackgroundKnowledge, Homogeneity, Similarity, Skewness
     from sfumato.evaluation.attacks.corruption import Corruption
-    from sfumato.evaluation.attacks.definetti import DeFinetti
+    from sfumato.evaluation.attacks.definetti import DeFinetti, OthersAndRelease
     from sfumato.evaluation.attacks.downcoding import Downcoding
     from sfumato.evaluation.attacks.fingerprint import Fingerprint
     from sfumato.evaluation.attacks.intersection import Intersection
@@ -40,6 +40,7 @@ __all__ = [
     "Minimality",
     "NearestLinkage",
     "NoisyLinkage",
+    "OthersAndRelease",
     "Reconstruction",
     "ShadowMembership",
     "Similarity",
@@ -64,6 +65,7 @@ ATTACKS = Registry(
         "shadow-membership": "sfumato.evaluation.attacks.membership:ShadowMembership",
         "singling-out": "sfumato.evaluation.attacks.singling_out:SinglingOut",
         "definetti": "sfumato.evaluation.attacks.definetti:DeFinetti",
+        "others-and-release": "sfumato.evaluation.attacks.definetti:OthersAndRelease",
         "reconstruction": "sfumato.evaluation.attacks.reconstruction:Reconstruction",
         "minimality": "sfumato.evaluation.attacks.minimality:Minimality",
         "intersection": "sfumato.evaluation.attacks.intersection:Intersection",
@@ -78,7 +80,7 @@ CRITERIA: Mapping[str, tuple[str, ...]] = {
     "linkability": ("intersection", "fingerprint"),
     "inference": (
         *("homogeneity", "background-knowledge", "corruption", "skewness", "similarity"),
-        *("attribute-inference", "definetti", "minimality"),
+        *("attribute-inference", "definetti", "others-and-release", "minimality"),
     ),
     "membership": ("membership-inference", "shadow-membership"),
 }

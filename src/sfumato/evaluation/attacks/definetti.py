@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,18 @@ from numpy.typing import NDArray
 
 from sfumato.classes.partition import group_records
 from sfumato.errors import InputError
-from sfumato.evaluation.attacks.learners import Answers, NaiveBayes, beliefs_of, bins_of, known_from_others, usual_share
+from sfumato.evaluation.attacks.learners import (
+    Answers,
+    NaiveBayes,
+    as_it_is,
+    beliefs_of,
+    bins_of,
+    boosted_trees,
+    has_scikit_learn,
+    known_from_others,
+    require_scikit_learn,
+    usual_share,
+)
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -26,15 +37,18 @@ from sfumato.evaluation.attacks.original_values import (
     number_part_rows,
     unread_notes,
 )
-from sfumato.evaluation.attacks.people import Cohort, cohort_of, nothing_shared
-from sfumato.evaluation.attacks.placement import sum_by_code
+from sfumato.evaluation.attacks.people import Cohort, cohort_of, generator_of, nothing_shared
+from sfumato.evaluation.attacks.placement import place_people, sum_by_code
 from sfumato.evaluation.attacks.posterior import sensitive_of
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
 from sfumato.evaluation.attacks.verdicts import SURE, Beliefs, allowed_guess, draw_curve
 from sfumato.kernels.grouping import first_records
 from sfumato.kernels.linking import matching_chances
 from sfumato.options import Checked, Limit
+from sfumato.published import PublishedTable
 from sfumato.rates import Rate
+from sfumato.recoding.choice import Recoding
+from sfumato.table.header import columns_of
 from sfumato.table.table import Table
 
 
@@ -153,6 +167,172 @@ def _of_others(model: NaiveBayes, cohort: Cohort, truth: NDArray[np.int64]) -> t
     return found, usual_share(outside, person)
 
 
+@dataclass(frozen=True)
+class OthersAndRelease(Checked):
+    """Guessing by who knows other people, and the release.
+
+    Parameters
+    ----------
+    learner
+        What learns from the others: ``"naive-bayes"``; ``"gradient-boosting"``, which needs scikit-learn; ``"best"``
+        takes trees where they are installed.
+    exact, ranges
+        As for :class:`DeFinetti`.
+
+    Raises
+    ------
+    PolicyError
+        With every wrong option; when scikit-learn is needed and not installed.
+
+    Notes
+    -----
+    *Played.* The control group plays a survey of the same population: the attacker knows its sensitive values, and
+    learns how quasi-identifying values go with them. Inside a bucket, slice or class all assignments of its sensitive
+    values to its people are weighed by that, exactly where there are few (:mod:`sfumato.kernels.linking`), scaled to
+    the right sums in others. In a generalized table people are placed in the classes that fit them; only classes that
+    hold exactly the people placed in them are weighed, and of everybody else nothing is guessed.
+
+    Trees judge rows that have all attributes of a person, so in buckets and classes; the columns of a slice are learnt
+    by naive Bayes. What deFinetti learns from the release itself is left out: on Adult it made guesses worse.
+
+    *By guessing*: the better of the best guess from the buckets alone and the most frequent value. Beside each share
+    stands the same learner without the release: over those of whom it is surest itself, which the attacker must beat,
+    and over the same people. The release tells such an attacker mostly of whom to be sure.
+    Only the attacker that was played is meant: no useful release bounds what every outside knowledge tells.
+
+    *People with several records.* As for :class:`DeFinetti`.
+
+    Cost O(e · attributes) for e pairs of a row and a value of its bucket, and that of training.
+
+    References
+    ----------
+    The assignment is that of D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009; what is learnt comes
+    from other people, as in B. Chen, K. LeFevre, R. Ramakrishnan, "Privacy skyline", VLDB 2007.
+    """
+
+    name: ClassVar[str] = "others-and-release"
+    kinds: ClassVar[frozenset[str]] = frozenset({"bucketized-tables", "generalized-table", "sliced-table"})
+    needs: ClassVar[tuple[str, ...]] = ("control", "sensitive")
+
+    learner: Literal["best", "naive-bayes", "gradient-boosting"] = "best"
+    exact: Annotated[int, Limit(1)] = 256
+    ranges: Annotated[int, Limit(2)] = 20
+
+    def play(self, target: Target) -> tuple[AttackResult, ...]:
+        """Play it for each sensitive attribute."""
+        if self.learner == "gradient-boosting":
+            require_scikit_learn()
+        cohort, notes = cohort_of(target), unread_notes(target.published, target.original.frame)
+        return tuple(self._played(target, cohort, name, notes) for name in sensitive_of(target.published))
+
+    def _played(self, target: Target, cohort: Cohort, sensitive: str, notes: tuple[str, ...]) -> AttackResult:
+        known = f"everybody's quasi-identifying values, who is in the data, and all about {cohort.outsiders:,} others"
+        goal, allowed = f"whose {sensitive} was guessed", allowed_guess(target.models_of_victims, sensitive)
+        pieces = _pieces_with_buckets(target, cohort, sensitive)
+        if pieces is None:
+            why = "no class holds just the people that fit it alone"
+            return AttackResult(self.name, known, goal, Rate(0.0, 0, 0.0), notes=(*notes, why), unplayed=why)
+        buckets = _read_buckets(pieces, cohort.table, sensitive, ranges=self.ranges)
+        truth = buckets.answers.codes(cohort.frame[sensitive])
+        inside, person = truth[: cohort.members], cohort.known.person_of[: cohort.members]
+        told = cohort.known.places[cohort.known.places < cohort.members]
+        trees = None if self.learner == "naive-bayes" or not has_scikit_learn() else generator_of(target, _SALT)
+        shares = None if trees is None else _shares_of_trees(cohort, sensitive, buckets.answers, trees)
+        others = np.flatnonzero((np.arange(len(truth)) >= cohort.members) & (truth >= 0))
+        taught = _Taught(others, truth[others], shares)
+        guesses = _guess(buckets, told, person[told], rounds=1, exact=self.exact, taught=taught)
+        right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
+        usual = usual_share(inside, person)
+        alone = known_from_others(cohort, sensitive, ranges=self.ranges, trees=trees)
+        members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
+        return AttackResult(
+            attack=self.name,
+            knows=known,
+            goal=goal + ("" if buckets.answers.edges is None else " to the right range"),
+            success=Rate(float(right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
+            figures={
+                "random_worlds": float(by_chance.mean()),
+                "prior": usual,
+                **({} if alone is None else {"others_alone": float(alone.right.mean())}),
+            },
+            notes=notes,
+            helps="more sensitive values in each bucket or class, and t-closeness",
+            allowed=allowed,
+            curve=draw_curve(
+                members,
+                None,
+                alone,
+                guessing=(usual, 0.0),
+                bound=allowed,
+                alone="the attacker learnt from them",
+                beside_own=True,
+            ),
+        )
+
+
+def _pieces_with_buckets(target: Target, cohort: Cohort, sensitive: str) -> tuple[ExactPart, ...] | None:
+    """Split a release into pieces; of a generalized table, the people of its classes and their sensitive values."""
+    published = target.published
+    if not isinstance(published, PublishedTable):
+        return exact_parts(published)
+    people = cohort.frame[: cohort.members]
+    placement = place_people(published, people, target.original.schema, target.recoding)
+    names = [each.attribute.name for each in placement.known]
+    numbers = np.where(placement.filled, np.cumsum(placement.filled) - 1, -1)
+    row_class, record_class = numbers[placement.class_of], numbers[placement.publication.class_of]
+    row_class[placement.class_of < 0] = -1
+    rows, records = np.flatnonzero(row_class >= 0), np.flatnonzero(record_class >= 0)
+    if not len(rows):
+        return None
+    return (
+        ExactPart(
+            columns_of(people, names)[rows], dict(zip(names, names, strict=True)), row_class[rows], np.ones(len(rows))
+        ),
+        ExactPart(published.data[records], {sensitive: sensitive}, record_class[records], np.ones(len(records))),
+    )
+
+
+def _shares_of_trees(
+    cohort: Cohort, sensitive: str, answers: Answers, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return how likely trees that were trained on the others find each answer of each record; float64 (n, a)."""
+    others = as_it_is(cohort.table.take(slice(cohort.members, None)), sensitive)
+    learnt = boosted_trees(others, cohort.table, sensitive, answers, recoding=Recoding(), generator=generator)
+    return learnt.shares(slice(None))
+
+
+_SALT = 0x2E
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Taught:
+    """What other people show: places of their records, their answers, and what trees say of every record, if any."""
+
+    places: NDArray[np.int64]
+    answer: NDArray[np.int64]
+    shares: NDArray[np.float64] | None
+
+    def logs_of(self, column: _KnownColumn, values: int) -> NDArray[np.float64] | None:
+        """Return the log of how much likelier each answer is for a row than for others; float64 (n, a)."""
+        if self.shares is None:
+            return None
+        record_of = np.full(int(max(column.vector.max(), column.held.max())) + 1, -1)
+        record_of[column.held] = np.arange(len(column.held))
+        usual = np.bincount(self.answer, minlength=values) + 1.0
+        logs = np.log(self.shares + 1 / len(self.answer)) - np.log(usual / usual.sum())
+        found: NDArray[np.float64] = np.vstack([logs, np.zeros(values)])[record_of[column.vector]]
+        return found
+
+    def counts_of(self, column: _KnownColumn, values: int) -> list[NDArray[np.float64]]:
+        """Count the answers beside the values of a column; float64 (d, a) for each attribute."""
+        return [
+            sum_by_code(told[self.places] * values + self.answer, np.ones(len(self.places)), size * values).reshape(
+                size, values
+            )
+            for told, size in zip(column.told, column.sizes, strict=True)
+        ]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _KnownColumn:
     """Known attributes whose values share rows.
@@ -243,17 +423,34 @@ class _Guesses:
 
 
 def _guess(
-    buckets: _BucketReading, known_places: NDArray[np.int64], person: NDArray[np.int64], *, rounds: int, exact: int
+    buckets: _BucketReading,
+    known_places: NDArray[np.int64],
+    person: NDArray[np.int64],
+    *,
+    rounds: int,
+    exact: int,
+    taught: _Taught | None = None,
 ) -> _Guesses:
     """Learn the links of each column and guess the values of people.
 
     `buckets`: the release, read against records. `known_places`: int64 (r,): places of the records that are known.
     `person`: int64 (r,): whose they are. `rounds`, `exact`: As for
-    :func:`sfumato.evaluation.attacks.definetti.learn_links`.
+    :func:`sfumato.evaluation.attacks.definetti.learn_links`. `taught`: what other people
+    show, from which alone links are taken then.
     """
     stock, columns = buckets.stock, buckets.columns
+    whole = len(columns) == 1
     links = [
-        learn_links(column.bucket, column.codes, column.sizes, stock, rounds=rounds, exact=exact)
+        learn_links(
+            column.bucket,
+            column.codes,
+            column.sizes,
+            stock,
+            rounds=rounds,
+            exact=exact,
+            counts=None if taught is None else taught.counts_of(column, stock.values),
+            logs=None if taught is None or not whole else taught.logs_of(column, stock.values),
+        )
         if column.answer is None
         else None
         for column in columns
@@ -428,14 +625,17 @@ def learn_links(
     *,
     rounds: int,
     exact: int,
+    counts: Sequence[NDArray[np.float64]] | None = None,
+    logs: NDArray[np.float64] | None = None,
 ) -> _RowChances:
     """Learn the links between rows and sensitive values.
 
     `bucket`: int64 (n,): bucket of each row; each bucket has as many rows as the stock has records. `codes`: int64 (n,)
     for each attribute: values from 0. `sizes`: Number of values of each attribute. `rounds`: Of expectation
     maximization; 0 leaves the chances that the buckets alone give (random worlds). `exact`: Buckets with at most this
-    many states are computed exactly, see :mod:`sfumato.kernels.linking`. Raises InputError when there are
-    more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
+    many states are computed exactly, see :mod:`sfumato.kernels.linking`. `counts`: float64 (d, a) for each attribute:
+    people whose sensitive values are known, from whom alone it is learnt; or `logs`, float64 (n, a), what is learnt of
+    each row. Raises InputError when there are more than `MOST_ENTRIES` pairs of a row and a value of its bucket.
 
     A row's own share in the counts is left out when its chances are computed, so that rare values do not confirm
     themselves. Cost O(rounds · e · (attributes + rounds of scaling)).
@@ -457,12 +657,12 @@ def learn_links(
     places = [each[row] * stock.values + stock.value_of[pair] for each in codes]
     firsts = np.cumsum(widths) - widths
     for _ in range(rounds):
-        tables = _tables(places, sizes, chance, stock.values)
-        logs = np.zeros(len(row))
-        for place, table in zip(places, tables, strict=True):
-            logs += _left_out(table, place, chance)
-        logs -= np.repeat(np.maximum.reduceat(logs, firsts), widths)
-        weights = np.exp(np.maximum(logs, -_WIDEST))
+        tables = _tables(places, sizes, chance, stock.values) if counts is None else counts
+        found = np.zeros(len(row)) if logs is None else logs[row, stock.value_of[pair]]
+        for place, table in zip(places, tables, strict=True) if logs is None else ():
+            found += _left_out(table, place, chance if counts is None else np.zeros(len(row)))
+        found -= np.repeat(np.maximum.reduceat(found, firsts), widths)
+        weights = np.exp(np.maximum(found, -_WIDEST))
         chance = matching_chances(rows, stock.starts, stock.counts, weights, exact, _SCALING_ROUNDS)
     return _RowChances(row, pair, chance, tuple(_tables(places, sizes, chance, stock.values)))
 

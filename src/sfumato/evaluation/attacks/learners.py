@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -379,6 +380,11 @@ def require_scikit_learn() -> None:
     _boosting()
 
 
+def has_scikit_learn() -> bool:
+    """Tell whether scikit-learn is installed."""
+    return find_spec("sklearn") is not None
+
+
 def _boosting() -> Any:
     try:
         return import_module("sklearn.ensemble")
@@ -429,7 +435,7 @@ def known_from_others(
         return None
     inside, outside = slice(0, cohort.members), slice(cohort.members, None)
     members = cohort.table.take(inside)
-    others = _as_it_is(cohort.table.take(outside), sensitive)
+    others = as_it_is(cohort.table.take(outside), sensitive)
     model = naive_bayes(others, members, sensitive, recoding=Recoding(), ranges=ranges)
     told = cohort.known.places[cohort.known.places < cohort.members]
     owner, truth = cohort.known.person_of[: cohort.members], model.answers.codes(members.frame[sensitive])
@@ -459,7 +465,7 @@ def beliefs_of(
     return Beliefs(1 - np.take_along_axis(none, named[:, None], axis=1)[:, 0], right)
 
 
-def _as_it_is(people: Table, sensitive: str) -> RandomizedTable:
+def as_it_is(people: Table, sensitive: str) -> RandomizedTable:
     """Take the records of some people for a release that changed nothing."""
     names = tuple(name for name in people.schema.quasi_identifying if name in people.frame.columns)
     return RandomizedTable(people.frame, names, (sensitive,))

@@ -153,7 +153,8 @@ class CurvePoint:
     `population`: Somebody who has not seen the release but knows the people who are not in the data, over those in it
     of whom they themselves are surest; None if nobody was tried. `same`: The same somebody over the people of `inside`.
     `alike`: People with the same belief of whom only some find room, so that they count by chances; 0 if there are
-    none.
+    none. `beside_own`: Whether the attacker must beat `population` in place of `same`: one who has learnt from the
+    others gains by knowing of whom to be sure.
     """
 
     share: float | None
@@ -162,6 +163,7 @@ class CurvePoint:
     population: Rate | None = None
     same: Rate | None = None
     alike: int = 0
+    beside_own: bool = False
 
     def named(self, bound: float | None) -> str:
         """Name it, e.g. ``"surest 5 %"``."""
@@ -233,6 +235,7 @@ def draw_curve(
     bound: float | None,
     alone: str | None = None,
     claims: bool = False,
+    beside_own: bool = False,
 ) -> BeliefCurve:
     """Draw the curve of an attacker beside what people who are not in the data show.
 
@@ -240,7 +243,7 @@ def draw_curve(
     `population`: Beliefs about the people in the data of somebody who knows only the others. `guessing`: Share of the
     people, of both groups, for whom the best guess without the release is right. `bound`: Chance that a promise leaves
     an attacker. `alone`: Why there are no others, if there cannot be any. `claims`: Whether the attacker also claims
-    something of some people.
+    something of some people. `beside_own`: See `CurvePoint`.
 
     *Who is surest* is told by the attacker's own belief, in each group by itself. Where people at the border are
     believed alike, the shares are those expected if chance decides who of them comes first. At least one person is the
@@ -249,7 +252,7 @@ def draw_curve(
     Cost O(m log m).
     """
     others = None if outside is None or not outside.people else outside
-    rivals = _Rivals(inside, others, population, guessing)
+    rivals = _Rivals(inside, others, population, guessing, beside_own)
     looks = [rivals.surest(share) for share in SHARES] if inside.people else []
     if bound is not None and inside.people:
         looks.append(rivals.above(bound))
@@ -264,6 +267,7 @@ class _Rivals:
     others: Beliefs | None
     population: Beliefs | None
     guessing: tuple[float, float]
+    beside_own: bool = False
 
     def surest(self, share: float) -> CurvePoint:
         def choose(some: Beliefs) -> NDArray[np.float64]:
@@ -283,6 +287,7 @@ class _Rivals:
             None if known is None else known.rate(choose(known), guessing),
             None if known is None else known.rate(chosen, guessing),
             alike,
+            self.beside_own,
         )
 
 
@@ -424,7 +429,8 @@ def _excluded(look: CurvePoint, people: int, tail: float) -> bool:
 
 
 def _shown_by_others(look: CurvePoint) -> list[Rate]:
-    return [rate for rate in (look.control, look.same) if rate is not None and rate.people]
+    shown = (look.control, look.population if look.beside_own else look.same)
+    return [rate for rate in shown if rate is not None and rate.people]
 
 
 def _highest(one: Rate, other: Rate, tail: float) -> float:
