@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
     Reader = Callable[[str, Policy], Table]
 
-Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
 EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 
@@ -144,14 +143,6 @@ class Written:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
     formulas: HowFormulas = "keep"
     save_policy: SavePolicy = None
     audit: Annotated[
@@ -194,7 +185,6 @@ def anonymize(
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
         settings=method.settings or (),
-        format=written.format,
         problems=(*problems, *target_problems(written.out, written.save_policy, overwrite=written.overwrite)),
     )
     if promise.l is not None and not words.problems:

@@ -263,7 +263,8 @@ def _useless(words: Words, population: str | None) -> list[str]:
 
     settings = settings_of(words.settings, [])
     said: dict[str, object] = {
-        **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
+        **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive")},
+        "--set columns.insensitive": words.roles.get("insensitive"),
         "--categorical": words.categorical,
         **{one.typed: True for one in settings if one.path[-1] == "kind"},
     }

@@ -56,7 +56,7 @@ ROLES = {
     "identifying": "--identifying",
     "quasi-identifying": "--quasi",
     "sensitive": "--sensitive",
-    "insensitive": "--insensitive",
+    "insensitive": "--set columns.insensitive",
 }
 SUPPRESSION = "--suppression"
 WRITTEN = ("decimal", "thousands", "dates", "unit", "strays")
