@@ -176,7 +176,9 @@ def test_without_out_only_the_policy_is_written(patients, tmp_path):
 
 def test_json_is_the_report(patients, tmp_path):
     out = tmp_path / "release"
-    code, said, err = run("anonymize", patients, *ROLES, "-k", 5, "--set", "output.format=parquet", "--json", "--out", out)
+    code, said, err = run(
+        "anonymize", patients, *ROLES, "-k", 5, "--set", "output.format=parquet", "--json", "--out", out
+    )
     assert (code, err) == (0, "")
     steward, saved = json.loads(said), json.loads((out / "report.json").read_text())
     assert set(steward.pop("kernels")) == {"interpreted", "read", "compiled"}
