@@ -85,6 +85,7 @@ COMMANDS = {
     "init": "review",
     "anonymize": "anonymize",
     "verify": "verify",
+    "sign": "sign",
     "settle": "settle",
     "measure": "measure",
     "risk": "risk",
