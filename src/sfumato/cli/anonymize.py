@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import completion
 from sfumato.cli.options import (
     ANONYMIZERS,
     METHOD,
@@ -77,6 +78,7 @@ class Promise:
     model: Annotated[
         list[str] | None,
         typer.Option(
+            autocompletion=completion.models,
             metavar="NAME:P=V",
             help="Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
             rich_help_panel=PRIVACY,
@@ -95,6 +97,7 @@ class Method:
     anonymizer: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.anonymizers,
             metavar="NAME",
             help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,

@@ -114,7 +114,7 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 
 FAMILIES = {
     "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
-    "check": ("verify", "check", "risk", "correlation", "settle"),
+    "check": ("verify", "sign", "check", "risk", "correlation", "settle"),
     "measure": ("measure", "compare", "report"),
     "attack": ("attack",),
     "series": ("series",),

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from sfumato.cli import completion
 from sfumato.cli.former import Former
 from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
@@ -78,19 +79,36 @@ Settings = Annotated[
 ]
 
 Identifying = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns to remove, such as names.", rich_help_panel=COLUMNS)
+    list[str] | None,
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns to remove, such as names.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Quasi = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns that an attacker may know.", rich_help_panel=COLUMNS),
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns that an attacker may know.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns whose link to a person must stay hidden.", rich_help_panel=COLUMNS),
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns whose link to a person must stay hidden.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Publish = Annotated[
     list[str] | None,
     typer.Option(
+        autocompletion=completion.columns,
         metavar="NAMES",
         help="Columns that look as if they identified people, and are published all the same.",
         rich_help_panel=COLUMNS,
@@ -107,6 +125,7 @@ Accept = Annotated[
 Person = Annotated[
     str | None,
     typer.Option(
+        autocompletion=completion.columns,
         metavar="NAMES",
         help="Column that says who a record is about, where people have several, or several that do so together: "
         "removed, but people are counted.",
@@ -119,7 +138,12 @@ Others = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns of codes that only look like numbers.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Hierarchies = Annotated[
     Path | None,
@@ -241,7 +265,8 @@ def _hidden(one: Former) -> inspect.Parameter:
 
 
 def _choice(forms: Forms) -> inspect.Parameter:
-    kind = Annotated[str | None, typer.Option(forms.flag, metavar="NAME", help=forms.help)]
+    offer = completion.one_of(forms.names)
+    kind = Annotated[str | None, typer.Option(forms.flag, autocompletion=offer, metavar="NAME", help=forms.help)]
     return inspect.Parameter(CHOICE, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
 
 
