@@ -102,6 +102,7 @@ COMMANDS = {
     "reproduce": "reproduce",
     "studio": "studio",
     "warm": "warm",
+    "help": "explain",
 }
 """Command → the module whose function of the same name it runs."""
 

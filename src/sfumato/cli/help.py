@@ -118,7 +118,7 @@ FAMILIES = {
     "measure": ("measure", "compare", "report"),
     "attack": ("attack",),
     "series": ("series",),
-    "more": ("studio", "budget", "reproduce", "warm"),
+    "more": ("studio", "budget", "reproduce", "warm", "help"),
 }
 """What commands are for → the commands."""
 FIRST = {
