@@ -51,12 +51,12 @@ def stop_compiling_at_interrupt() -> None:
     exception that is raised there is printed and forgotten, or becomes another one. So the program ends without one.
     """
     with suppress(ValueError, OSError):
-        heard, told = socket.socketpair()
-        told.setblocking(False)
-        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+        receiver, sender = socket.socketpair()
+        sender.setblocking(False)
+        signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
         if is_default():
             signal.signal(signal.SIGINT, _interrupted)
-        threading.Thread(target=_watch, args=(heard, told), daemon=True, name="sfumato-stop").start()
+        threading.Thread(target=_watch, args=(receiver, sender), daemon=True, name="sfumato-stop").start()
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
@@ -73,12 +73,12 @@ def _end_if_compiling() -> None:
         os._exit(STOPPED)
 
 
-def _watch(heard: socket.socket, told: socket.socket) -> None:
-    while number := heard.recv(1):
+def _watch(receiver: socket.socket, sender: socket.socket) -> None:
+    while number := receiver.recv(1):
         if number[0] == signal.SIGINT:
             time.sleep(PATIENCE)
             _end_if_compiling()
-    told.close()
+    sender.close()
 
 
 COMMANDS = {
@@ -257,10 +257,10 @@ def _help(command: Callable[..., None], more: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def _show_version(asked: bool) -> None:
+def _show_version(wanted: bool) -> None:
     from importlib.metadata import PackageNotFoundError, version
 
-    if asked:
+    if wanted:
         try:
             typer.echo(f"sfumato {version('sfumato')}")
         except PackageNotFoundError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -105,15 +105,6 @@ Sensitive = Annotated[
         rich_help_panel=COLUMNS,
     ),
 ]
-Insensitive = Annotated[
-    list[str] | None,
-    typer.Option(
-        autocompletion=completion.columns,
-        metavar="NAMES",
-        help="Columns to publish unchanged.",
-        rich_help_panel=COLUMNS,
-    ),
-]
 Publish = Annotated[
     list[str] | None,
     typer.Option(
@@ -193,6 +184,10 @@ HowFormulas = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
 
 
+BY_PATH: Any = field(default=None, metadata={"by path": True})
+"""Part of a bundle that is no option of its own: ``--set`` gives it, or a former option."""
+
+
 @dataclass(frozen=True)
 class RoleOptions:
     """The roles of the columns."""
@@ -200,7 +195,7 @@ class RoleOptions:
     identifying: Identifying = None
     quasi: Quasi = None
     sensitive: Sensitive = None
-    insensitive: Insensitive = None
+    insensitive: list[str] | None = BY_PATH
     publish: Publish = None
     others: Others = None
     person: Person = None
@@ -250,7 +245,7 @@ def spread(
         for one, value in given:
             one.apply(values, value)
         for name, kind in bundles.items():
-            values[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
+            values[name] = kind(**{part.name: values.pop(part.name, part.default) for part in fields(kind)})
         command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -282,4 +277,5 @@ def _options(bundle: Any) -> list[inspect.Parameter]:
             option.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=option.default, annotation=hints[option.name]
         )
         for option in fields(bundle)
+        if not option.metadata
     ]

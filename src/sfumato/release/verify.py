@@ -37,7 +37,6 @@ from sfumato.release.description import (
     own_kind,
     read_description,
 )
-from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
 from sfumato.release.table_files import read_published_files, stored_text_checks, text_checks
 from sfumato.release.transaction import MARK, SIGNATURE, no_release
@@ -49,6 +48,7 @@ from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
 
 if TYPE_CHECKING:
+    from sfumato.release.own_kinds import OwnRelease
     from sfumato.release.stored import StoredRelease
 
 
@@ -281,6 +281,8 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
+        from sfumato.release.own_kinds import OwnRelease
+
         if not isinstance(release, OwnRelease):
             raise InputError("release: is neither a release nor the path or address of one")
         return release.recount()
