@@ -712,6 +712,11 @@ def _as_it_is(name: str, columns: Sequence[str]) -> Answer:
 _Worded = tuple[str, tuple[Answer, ...]]
 
 
+def _of_columns(columns: tuple[str, ...], setting: str) -> str:
+    """Write a setting of each column as it is typed."""
+    return " ".join(f"--set {quote(f'column.{name}.{setting}')}" for name in columns)
+
+
 def _word_reading(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     short = detail.removeprefix(f"column {columns[0]!r} ")
     return short[0].upper() + short[1:] + ("" if short.endswith((".", "?", ")")) else "."), ()
@@ -721,7 +726,7 @@ def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detai
     listed = ",".join(columns)
     cells = counted(counts["records"], "cell")
     return f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?", (
-        Answer("Count them as missing", f"--strays-missing {listed}", 'Attribute(strays="missing")'),
+        Answer("Count them as missing", _of_columns(columns, "strays=missing"), 'Attribute(strays="missing")'),
         Answer("Keep all as text", f"--categorical {listed}", 'Attribute(kind="categorical")'),
     )
 
@@ -729,12 +734,12 @@ def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detai
 def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     shown = f"{key!r}" if key else "A blank text"
     question = f"{shown} seems to stand for a missing value ({counted(counts['records'], 'cell')})."
-    return question, (Answer("Read it as missing", f"--missing {key!r}", f"missing=[{key!r}]"),)
+    return question, (Answer("Read it as missing", f"--set {quote(f'source.missing={key}')}", f"missing=[{key!r}]"),)
 
 
 def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question, _ = _word_marks(columns, counts, key, detail)
-    options = " ".join(f"--set {quote(f'column.{name}.missing={key}')}" for name in columns)
+    options = _of_columns(columns, f"missing={key}")
     return question.replace("seems to stand", "may stand"), (
         Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])"),
     )
@@ -742,7 +747,7 @@ def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: st
 
 def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    options = " ".join(f"--set {quote(f'column.{name}.missing=NUMBER')}" for name in columns)
+    options = _of_columns(columns, "missing=NUMBER")
     return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
 
 
@@ -779,7 +784,7 @@ def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail
     listed = ",".join(columns)
     return "The numbers seem to be codes. As numbers they are published as ranges.", (
         Answer("They are codes", f"--categorical {listed}", 'Attribute(kind="categorical")'),
-        Answer("They are numbers", f"--numeric {listed}", 'Attribute(kind="numeric")'),
+        Answer("They are numbers", _of_columns(columns, "kind=numeric"), 'Attribute(kind="numeric")'),
     )
 
 
