@@ -58,7 +58,7 @@ def _navigation(pages: Path, api: list[str]) -> list[dict[str, Any]]:
     """Return sections with their pages; an entry without a title takes that of its page."""
     sections = {title: _pages_of(pages / "docs" / folder, pages) for title, folder in FOLDERS.items()}
     return [
-        {"Sfumato": ["README.md", "docs/index.md", "docs/benchmarks.md"]},
+        {"Sfumato": ["README.md", "docs/index.md", "docs/everything.md", "docs/benchmarks.md"]},
         *({title: found} for title, found in sections.items()),
         {"API": api},
         {"Project": list(PROJECT_PAGES)},

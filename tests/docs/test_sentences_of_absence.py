@@ -17,7 +17,7 @@ ABSENCE = re.compile(
     re.I,
 )
 WORDS = {
-    "README.md: no model here bounds",
+    "README.md: No model here bounds",
     "docs/explanation/what-k-anonymity-does-not-protect.md: No model here prevents",
     "docs/explanation/what-k-anonymity-does-not-protect.md: No model of one release protects",
     "docs/how-to/identifying-columns.md: No model here reads",
