@@ -152,15 +152,27 @@ def test_usage_errors_are_logged_too(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("sfumato an", {"anonymize"}), ("sfumato series r", {"republish"}), ("sfumato risk --qu", {"--quasi"})],
+    [
+        ("sfumato an", {"anonymize"}),
+        ("sfumato series r", {"republish"}),
+        ("sfumato risk --qu", {"--quasi"}),
+        ("sfumato anonymize --anonymizer k-m", {"k-member", "k-means"}),
+        ("sfumato anonymize --model t-", {"t-closeness"}),
+        ("sfumato anonymize --kind r", {"ratings"}),
+        ("sfumato attack out --attack linkage,hom", {"linkage,homogeneity"}),
+        ("sfumato anonymize names.csv --quasi age,z", {"age,zip"}),
+        ("sfumato check names.csv --sensitive i", {"ill"}),
+    ],
 )
-def test_shells_complete_commands_and_options(typed: str, offered: set[str], place: Path) -> None:
+def test_shells_complete_commands_options_and_names(typed: str, offered: set[str], place: Path) -> None:
     settings = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_SFUMATO_COMPLETE": "complete_bash"}
     environment = {**os.environ, "PYTHONPATH": SOURCE, **settings}
+    (place / "names.csv").write_text("age,zip,ill\n34,zeta,iota\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "sfumato"], cwd=place, env=environment, capture_output=True, text=True, check=False
     )
     assert offered <= {*done.stdout.split()}, done.stderr
+    assert not {"zeta", "iota", "age,zeta"} & {*done.stdout.split()}
 
 
 def test_a_shell_can_load_the_completion(place: Path) -> None:

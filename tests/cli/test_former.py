@@ -34,6 +34,8 @@ PAIRS: dict[str, tuple[str, str]] = {
     "--wished-l": ("--wished-l own", "--set columns.wished-l=own"),
     "--numeric": ("--numeric age", "--set column.age.kind=numeric"),
     "--boolean": ("--boolean sex", "--set column.sex.kind=boolean"),
+    "--insensitive": ("--insensitive id", "--set columns.insensitive=id"),
+    "--format": ("--format parquet", "--set output.format=parquet"),
     "--rows": ("--rows apart", "--set people.rows=apart"),
     "--pseudonyms": ("--pseudonyms published", "--set people.pseudonyms=published"),
     "--all-records-k": ("--rows apart --all-records-k 2", "--set people.rows=apart --set people.all-records-k=2"),

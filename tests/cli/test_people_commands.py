@@ -60,7 +60,7 @@ def test_the_risk_of_a_release_says_whether_people_are_counted(table, tmp_path, 
 
 
 def test_json_tells_the_steward_of_people_and_nobody_else(table, tmp_path):
-    _, out, _ = run("anonymize", table, *ROLES, "--out", tmp_path / "out", "--format", "parquet", "--json")
+    _, out, _ = run("anonymize", table, *ROLES, "--out", tmp_path / "out", "--set", "output.format=parquet", "--json")
     told = json.loads(out)
     assert told["people"]["smallest_class"] >= 3
     assert told["risk"]["of"] == "people"

@@ -67,7 +67,7 @@ def test_json_and_records(patients, tmp_path):
 
 
 def test_the_words_of_anonymize_will_do(patients):
-    words = [*QUASI, "--identifying", "name", "--insensitive", "weight", "--others", "drop"]
+    words = [*QUASI, "--identifying", "name", "--set", "columns.insensitive=weight", "--others", "drop"]
     assert run(patients, *words)[1] == run(patients, *QUASI)[1]
 
 

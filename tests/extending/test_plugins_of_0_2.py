@@ -60,6 +60,8 @@ def test_it_runs_as_it_did(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == AS_IT_DID
+    assert "DeprecationWarning" in done.stderr
+    assert "is the form of the last version" in done.stderr
 
 
 AS_IT_DID = {

@@ -19,7 +19,7 @@ from sfumato.release.on_disk import anonymize_on_disk
 PEOPLE = 200
 MARK = "Zq7Wx"
 DIVERSE = [sf.KAnonymity(4), sf.DistinctLDiversity(2)]
-ROLES = ("--quasi", "age,sex", "--sensitive", "disease", "--insensitive", "remark")
+ROLES = ("--quasi", "age,sex", "--sensitive", "disease", "--set", "columns.insensitive=remark")
 MODELS = ("-k", 4, "--model", "distinct-l-diversity:l=2")
 ANSWERS = ("--accept", "spellings:disease=they are two", "--accept", "free-text:remark=the study needs it")
 

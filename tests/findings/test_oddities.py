@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.findings.oddities import farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
+from sfumato.findings.review import farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
 
 
 def ones(count: int) -> np.ndarray:

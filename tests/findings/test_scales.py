@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sfumato.findings.scales import order_of
+from sfumato.findings.meaning import order_of
 
 ORDERED = [
     ["low", "medium", "high"],

@@ -136,7 +136,18 @@ def test_by_the_command_line(people, tmp_path):
         "'Visits', 'Codes'\n"
     )
     place = ["--set", "source.sheet=Visits", "--set", "source.range=A3:E"]
-    made = run("anonymize", "visits.xlsx", *place, *roles, "--format", "sav", "--out", "out", "--save-policy", "p.toml")
+    made = run(
+        "anonymize",
+        "visits.xlsx",
+        *place,
+        *roles,
+        "--set",
+        "output.format=sav",
+        "--out",
+        "out",
+        "--save-policy",
+        "p.toml",
+    )
     assert made.returncode == 0, made.stderr
     assert 'range = "A3:E"' in (tmp_path / "p.toml").read_text()
     assert json.loads((tmp_path / "out" / "release.json").read_text())["tables"]["data"]["file"] == "data.sav"

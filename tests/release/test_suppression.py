@@ -18,7 +18,7 @@ from examples import examples
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.models.says import smallest_allowed
-from sfumato.release.people import settle_suppression
+from sfumato.release.suppression import settle_suppression
 from sfumato.table.encoding import encode
 
 

@@ -333,7 +333,10 @@ def test_ways_do_not_mix(series: sf.Series, tmp_path: Path) -> None:
     [
         (["--sensitive", "disease,city", "--quasi", "age"], "sensitive columns: m-invariance protects one"),
         (["--sensitive", "age", "--quasi", "city", "--others", "drop"], "sensitive column 'age': is numeric"),
-        (["--sensitive", "disease", "--quasi", "age", "--insensitive", "city"], "insensitive columns: 1 would be"),
+        (
+            ["--sensitive", "disease", "--quasi", "age", "--set", "columns.insensitive=city"],
+            "insensitive columns: 1 would be",
+        ),
         (["--model", "entropy-l-diversity:l=2"], "models: entropy-l-diversity is not what m-invariance keeps"),
         (["--model", "t-closeness:t=0.5"], "models: t-closeness does not judge each class by itself"),
         (["--anonymizer", "k-member"], "anonymizer: m-invariance makes its classes itself"),

@@ -89,8 +89,8 @@ def test_every_method_has_a_page_and_gives_the_policy_of_the_command_line(studio
 
     words = ["anonymize", "x.csv", "--identifying", "name", "--quasi", "age,sex,zip", "--sensitive", "sick"]
     words += [
-        "--insensitive",
-        "ward",
+        "--set",
+        "columns.insensitive=ward",
         "--set",
         "column.zip.kind=numeric",
         *promised,

@@ -13,9 +13,8 @@ import pyreadstat
 import pytest
 
 import sfumato as sf
-from sfumato.table import announcing
+from sfumato.table import announcing, sources
 from sfumato.table.schema import Kind
-from sfumato.table.sources import statistical
 
 FILES = Path(__file__).with_name("files")
 PEOPLE = pl.DataFrame(
@@ -179,7 +178,7 @@ def test_sas_labels_lie_in_a_catalog(tmp_path):
 
 
 def test_sas_files_are_known_by_their_first_bytes(tmp_path):
-    (tmp_path / "visits").write_bytes(statistical._SAS + bytes(9999))
+    (tmp_path / "visits").write_bytes(sources._SAS + bytes(9999))
     assert problem(tmp_path / "visits") == "the SAS file is damaged or cut off; get a whole copy"
 
 

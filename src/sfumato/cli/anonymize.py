@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sfumato.cli import completion
 from sfumato.cli.options import (
     ANONYMIZERS,
     METHOD,
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
     Reader = Callable[[str, Policy], Table]
 
-Format = Literal["csv", "parquet", "xlsx", "sav", "dta"]
 Formulas = Literal["keep", "escape", "refuse"]
 EngineName = Literal["auto", "memory", "disk", "spark", "spark-workers"]
 
@@ -78,6 +78,7 @@ class Promise:
     model: Annotated[
         list[str] | None,
         typer.Option(
+            autocompletion=completion.models,
             metavar="NAME:P=V",
             help="Any privacy model; repeatable. E.g. alpha-k-anonymity:alpha=0.5,k=5",
             rich_help_panel=PRIVACY,
@@ -96,6 +97,7 @@ class Method:
     anonymizer: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.anonymizers,
             metavar="NAME",
             help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,
@@ -144,14 +146,6 @@ class Written:
             rich_help_panel=OUTPUT,
         ),
     ] = None
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Of the published table: csv (default), parquet, xlsx, sav (SPSS) or dta (Stata).",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
     formulas: HowFormulas = "keep"
     save_policy: SavePolicy = None
     audit: Annotated[
@@ -182,7 +176,7 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, diversity_of, model_words, policy_of
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
@@ -194,26 +188,25 @@ def anonymize(
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
         settings=method.settings or (),
-        format=written.format,
         problems=(*problems, *target_problems(written.out, written.save_policy, overwrite=written.overwrite)),
     )
     if promise.l is not None and not words.problems:
-        asked = meant_diversity(promise.l, None if written.as_json else partial(_cost_of, table, words))
-        words = replace(words, models=_with_diversity(models, asked))
-    meant = policy_of(words)
-    check_writer_installed(meant.output.format)
+        word = diversity_of(promise.l, None if written.as_json else partial(_cost_of, table, words))
+        words = replace(words, models=_with_diversity(models, word))
+    release_policy = policy_of(words)
+    check_writer_installed(release_policy.output.format)
     remarks: list[str] = []
     if written.out is not None:
-        _check_recounting(meant, written)
+        _check_recounting(release_policy, written)
         from sfumato.findings.answers import remarks_in_short
 
-        work, findings = _with_answers(_Work(table, meant, written.out, method, written))
-        meant, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
-        told = remarks_in_short(findings)
-        if told and not work.quiet:
-            complain([f"also found, which stops nothing: {told}; see: sfumato review {table}"])
+        work, findings = _with_answers(_Work(table, release_policy, written.out, method, written))
+        release_policy, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
+        remarked = remarks_in_short(findings)
+        if remarked and not work.quiet:
+            complain([f"also found, which stops nothing: {remarked}; see: sfumato review {table}"])
     if written.save_policy is not None:
-        meant.to_file(written.save_policy, remarks=remarks)
+        release_policy.to_file(written.save_policy, remarks=remarks)
 
 
 def _with_diversity(models: Sequence[ModelWord], word: ModelWord | None) -> list[ModelWord]:
@@ -231,9 +224,9 @@ def _cost_of(table: str, words: Words, word: ModelWord) -> str:
     from sfumato.table.reading import read_table
 
     # What is found is asked once, for the release.
-    meant = policy_of(replace(words, accept=None, models=_with_diversity(words.models, word)))
+    policy = policy_of(replace(words, accept=None, models=_with_diversity(words.models, word)))
     try:
-        report = make_release(read_table(table, meant), meant).report
+        report = make_release(read_table(table, policy), policy).report
     except UnsatisfiableError:
         return "out of reach here"
     return (
@@ -328,20 +321,20 @@ class _Work:
 
     def from_memory(self, read: Reader | None = None) -> Sequence[Finding]:
         """Make the release in memory, and write it to its folder or database."""
-        said, format = self.written, self.policy.output.format
+        written, format = self.written, self.policy.output.format
         release, passing = _release(self.table, self.policy, self.method, quiet=self.quiet, read=read)
         release.save(
             self.out,
-            overwrite=said.overwrite,
-            audit=said.audit,
-            formulas=said.formulas,
+            overwrite=written.overwrite,
+            audit=written.audit,
+            formulas=written.formulas,
             **({} if is_database(self.out) else {"format": format}),
         )
         self._say(release.report, passing, is_audited=release.audit is not None)
         if format == "csv" or is_database(self.out):
             from sfumato.release.formulas import formula_cells
 
-            say_formulas(formula_cells(release.published), said.formulas)
+            say_formulas(formula_cells(release.published), written.formulas)
         return release.report.findings
 
     def from_disk(self) -> Sequence[Finding]:
@@ -368,7 +361,7 @@ class _Work:
 
     def _in_parts(self, made: Callable[..., ReleaseOnDisk]) -> Sequence[Finding]:
         _check_seed(self.method.seed)
-        said = self.written
+        written = self.written
         with progress_bar(quiet=self.quiet) as progress:
             release = made(
                 self.table,
@@ -376,14 +369,14 @@ class _Work:
                 self.out,
                 memory=self.method.memory,
                 seed=self.method.seed,
-                formulas=said.formulas,
-                overwrite=said.overwrite,
+                formulas=written.formulas,
+                overwrite=written.overwrite,
                 progress=progress,
-                audit=said.audit,
+                audit=written.audit,
             )
         self._say(release.report, release.passing, is_audited=self.policy.columns.person is not None)
         if self.policy.output.format == "csv":
-            say_formulas(release.formulas, said.formulas)
+            say_formulas(release.formulas, written.formulas)
         return release.report.findings
 
     def _say(self, report: Report | KindReport, open_notes: Sequence[str], *, is_audited: bool) -> None:

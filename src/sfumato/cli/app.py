@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli import interrupted
+from sfumato.cli.completion import words_so_far
 from sfumato.cli.former import FORMER, renewed
 from sfumato.cli.forms import Forms, form_in, forms_of
 from sfumato.cli.help import BriefCommand, BriefGroup
@@ -30,6 +31,7 @@ from sfumato.cli.interrupted import STOPPED, is_default
 from sfumato.cli.options import spread
 from sfumato.cli.outcome import PROGRESS_OPTION, CommandGroup, Warnings, complain, explained
 from sfumato.cli.progress import announce_compiling, restore_terminal
+from sfumato.errors import PolicyError
 from sfumato.kernels.announcing import compiling
 from sfumato.registry import loaded
 from sfumato.table.announcing import listeners
@@ -49,12 +51,12 @@ def stop_compiling_at_interrupt() -> None:
     exception that is raised there is printed and forgotten, or becomes another one. So the program ends without one.
     """
     with suppress(ValueError, OSError):
-        heard, told = socket.socketpair()
-        told.setblocking(False)
-        signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+        receiver, sender = socket.socketpair()
+        sender.setblocking(False)
+        signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
         if is_default():
             signal.signal(signal.SIGINT, _interrupted)
-        threading.Thread(target=_watch, args=(heard, told), daemon=True, name="sfumato-stop").start()
+        threading.Thread(target=_watch, args=(receiver, sender), daemon=True, name="sfumato-stop").start()
 
 
 def _interrupted(number: int, frame: FrameType | None) -> None:
@@ -71,12 +73,12 @@ def _end_if_compiling() -> None:
         os._exit(STOPPED)
 
 
-def _watch(heard: socket.socket, told: socket.socket) -> None:
-    while number := heard.recv(1):
+def _watch(receiver: socket.socket, sender: socket.socket) -> None:
+    while number := receiver.recv(1):
         if number[0] == signal.SIGINT:
             time.sleep(PATIENCE)
             _end_if_compiling()
-    told.close()
+    sender.close()
 
 
 COMMANDS = {
@@ -85,6 +87,7 @@ COMMANDS = {
     "init": "review",
     "anonymize": "anonymize",
     "verify": "verify",
+    "sign": "sign",
     "settle": "settle",
     "measure": "measure",
     "risk": "risk",
@@ -99,6 +102,7 @@ COMMANDS = {
     "reproduce": "reproduce",
     "studio": "studio",
     "warm": "warm",
+    "help": "explain",
 }
 """Command → the module whose function of the same name it runs."""
 
@@ -172,7 +176,12 @@ class AllCommands(CommandGroup):
         name, command, words = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, words
-        forms, form, words = form_in(name, words)
+        try:
+            forms, form, words = form_in(name, words)
+        except PolicyError:
+            if ctx.resilient_parsing:  # a shell asks what may follow
+                return name, command, words
+            raise
         if forms is None:
             return name, command, words
         in_form = cache(lambda one: command if one == forms.usual else _form(name, forms, one))
@@ -248,10 +257,10 @@ def _help(command: Callable[..., None], more: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def _show_version(asked: bool) -> None:
+def _show_version(wanted: bool) -> None:
     from importlib.metadata import PackageNotFoundError, version
 
-    if asked:
+    if wanted:
         try:
             typer.echo(f"sfumato {version('sfumato')}")
         except PackageNotFoundError:
@@ -308,8 +317,8 @@ def main() -> None:
     words = _without_log_option(sys.argv[1:])
     # Taking in the options of all commands costs as much as many a command.
     every = [*COMMANDS, *GROUPS]
-    named = [word for word in _first(_completed() or words) if word in every]
-    app = app_of(named or every, listed=not (named or set(every) & set(_completed() or words)))
+    named = [word for word in _first(words_so_far() or words) if word in every]
+    app = app_of(named or every, listed=not (named or set(every) & set(words_so_far() or words)))
     stop_compiling_at_interrupt()
     began = time.monotonic()
     try:
@@ -341,10 +350,3 @@ def _first(words: list[str]) -> list[str]:
     """Return the first word that may name a command, as it is written now."""
     before = 2 if words[:1] == [PROGRESS_OPTION] else 1 if words and words[0].startswith(f"{PROGRESS_OPTION}=") else 0
     return renewed(words[before:])[0][:1]
-
-
-def _completed() -> list[str]:
-    """Return the words behind the program's name that a shell wants to have completed; none if it does not ask."""
-    if "_SFUMATO_COMPLETE" not in os.environ:
-        return []
-    return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]

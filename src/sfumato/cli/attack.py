@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli import completion
 from sfumato.cli.options import (
     OUTPUT,
     AsJson,
@@ -86,6 +87,7 @@ class Played:
         list[str] | None,
         typer.Option(
             "--attack",
+            autocompletion=completion.attacks,
             metavar="NAMES",
             help="Which attacks; default all that can be played.",
             rich_help_panel=PLAYED,

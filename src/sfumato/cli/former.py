@@ -66,6 +66,15 @@ def _key(
     return Former(flag, f"--set {written.removeprefix('anonymizer.')}={shown}", apply, kind)
 
 
+def _as_before(flag: str, path: str) -> Former:
+    """Make a repeatable option whose names go where they went: columns change their role, whatever a policy says."""
+
+    def apply(values: Values, typed: Sequence[str]) -> None:
+        values[flag.strip("-")] = typed
+
+    return Former(flag, f"--set {path}=NAMES", apply, many=True)
+
+
 def _texts(flag: str, path: str, *, are_lists: bool = False) -> Former:
     """Make a repeatable option that sets one key to all that it gave."""
 
@@ -206,6 +215,7 @@ ROLES = (
     _key("--wished-l", "columns.wished-l", "NAME"),
     _of_columns("--numeric", "kind", "numeric"),
     _of_columns("--boolean", "kind", "boolean"),
+    _as_before("--insensitive", "columns.insensitive"),
 )
 """What columns are."""
 _Diversity = Literal["entropy", "distinct", "probabilistic", "recursive"]
@@ -265,6 +275,7 @@ TABLE = (*READING, *ROLES)
 FORMER: Mapping[str, tuple[Former, ...]] = {
     "anonymize": (
         *TABLE, *RECURSIVE, *THREADS, *PEOPLE,
+        _key("--format", "output.format", "FORMAT", Literal["csv", "parquet", "xlsx", "sav", "dta"]),
         Former("--k-map", "--model k-map:k=NUMBER", _k_map, int),
         Former("-t", "--model t-closeness:t=NUMBER", _t_closeness, float),
         _key("--population", "population", "FILE"),

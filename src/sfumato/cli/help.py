@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 WIDTH = 80
 ALL = "--help-all"
-SELDOM = {"--audit", "--bound", "--formulas", "--insensitive", "--memory", "--save-policy", "--seed"}
+SELDOM = {"--audit", "--bound", "--formulas", "--memory", "--save-policy", "--seed"}
 """Options of commands that have many: only the long help has them."""
 MANY = 24
 """Options of a command from which on the seldom ones are left to the long help."""
@@ -114,11 +114,11 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 
 FAMILIES = {
     "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
-    "check": ("verify", "check", "risk", "correlation", "settle"),
+    "check": ("verify", "sign", "check", "risk", "correlation", "settle"),
     "measure": ("measure", "compare", "report"),
     "attack": ("attack",),
     "series": ("series",),
-    "more": ("studio", "budget", "reproduce", "warm"),
+    "more": ("studio", "budget", "reproduce", "warm", "help"),
 }
 """What commands are for → the commands."""
 FIRST = {

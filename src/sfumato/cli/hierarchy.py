@@ -53,8 +53,8 @@ def hierarchy(
 
     if out is not None and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
-    codes, said = all_names(categorical), reading_words(settings or (), "is not about how the table is read")
-    source, written = said["source"], said["written"]
+    codes, layout = all_names(categorical), reading_words(settings or (), "is not about how the table is read")
+    source, written = layout["source"], layout["written"]
     if not {column}.issuperset([*codes, *written]):
         option = "--categorical" if codes else "an option"
         raise InputError(f"{option}: names a column other than {column!r}, the only one that is read")
@@ -65,8 +65,8 @@ def hierarchy(
     drafted = draft_hierarchy(read.frame[column])
     if note := _poor_draft(drafted):
         complain([f"column {column!r}: {note}"])
-    told = hint(column, read.look(column))
-    complain([told] if told else [])
+    identification = hint(column, read.look(column))
+    complain([identification] if identification else [])
     if out is None:
         print(hierarchy_text(drafted), end="")
     else:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from sfumato.cli import completion
 from sfumato.cli.former import Former
 from sfumato.cli.forms import Forms
 from sfumato.cli.outcome import complain
@@ -78,22 +79,36 @@ Settings = Annotated[
 ]
 
 Identifying = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns to remove, such as names.", rich_help_panel=COLUMNS)
+    list[str] | None,
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns to remove, such as names.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Quasi = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns that an attacker may know.", rich_help_panel=COLUMNS),
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns that an attacker may know.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Sensitive = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns whose link to a person must stay hidden.", rich_help_panel=COLUMNS),
-]
-Insensitive = Annotated[
-    list[str] | None, typer.Option(metavar="NAMES", help="Columns to publish unchanged.", rich_help_panel=COLUMNS)
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns whose link to a person must stay hidden.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Publish = Annotated[
     list[str] | None,
     typer.Option(
+        autocompletion=completion.columns,
         metavar="NAMES",
         help="Columns that look as if they identified people, and are published all the same.",
         rich_help_panel=COLUMNS,
@@ -110,6 +125,7 @@ Accept = Annotated[
 Person = Annotated[
     str | None,
     typer.Option(
+        autocompletion=completion.columns,
         metavar="NAMES",
         help="Column that says who a record is about, where people have several, or several that do so together: "
         "removed, but people are counted.",
@@ -122,7 +138,12 @@ Others = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAMES", help="Columns of codes that only look like numbers.", rich_help_panel=COLUMNS),
+    typer.Option(
+        autocompletion=completion.columns,
+        metavar="NAMES",
+        help="Columns of codes that only look like numbers.",
+        rich_help_panel=COLUMNS,
+    ),
 ]
 Hierarchies = Annotated[
     Path | None,
@@ -163,6 +184,10 @@ HowFormulas = Annotated[
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.", rich_help_panel=OUTPUT)]
 
 
+BY_PATH: Any = field(default=None, metadata={"by path": True})
+"""Part of a bundle that is no option of its own: ``--set`` gives it, or a former option."""
+
+
 @dataclass(frozen=True)
 class RoleOptions:
     """The roles of the columns."""
@@ -170,7 +195,7 @@ class RoleOptions:
     identifying: Identifying = None
     quasi: Quasi = None
     sensitive: Sensitive = None
-    insensitive: Insensitive = None
+    insensitive: list[str] | None = BY_PATH
     publish: Publish = None
     others: Others = None
     person: Person = None
@@ -220,7 +245,7 @@ def spread(
         for one, value in given:
             one.apply(values, value)
         for name, kind in bundles.items():
-            values[name] = kind(**{option.name: values.pop(option.name) for option in fields(kind)})
+            values[name] = kind(**{part.name: values.pop(part.name, part.default) for part in fields(kind)})
         command(**values)
 
     run.__name__, run.__doc__ = command.__name__, command.__doc__
@@ -240,7 +265,8 @@ def _hidden(one: Former) -> inspect.Parameter:
 
 
 def _choice(forms: Forms) -> inspect.Parameter:
-    kind = Annotated[str | None, typer.Option(forms.flag, metavar="NAME", help=forms.help)]
+    offer = completion.one_of(forms.names)
+    kind = Annotated[str | None, typer.Option(forms.flag, autocompletion=offer, metavar="NAME", help=forms.help)]
     return inspect.Parameter(CHOICE, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
 
 
@@ -251,4 +277,5 @@ def _options(bundle: Any) -> list[inspect.Parameter]:
             option.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=option.default, annotation=hints[option.name]
         )
         for option in fields(bundle)
+        if not option.metadata
     ]

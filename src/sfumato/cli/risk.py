@@ -218,19 +218,19 @@ def _read(table: str, population: str | None, words: Words, beside: Sequence[str
     if is_release(table):
         raise_all(PolicyError, _useless(words, population))
         return table, None if population is None else original_people(str(table), population, words.policy, words)
-    meant = _only_quasi(words, beside)
+    policy = _only_quasi(words, beside)
     errors: list[SfumatoError] = []
-    read = [_table(each, path, errors) for each, path in ((meant, table), (meant.beside(population), population))]
+    read = [_table(each, path, errors) for each, path in ((policy, table), (policy.beside(population), population))]
     if errors:
         raise type(errors[0])(*(problem for error in errors for problem in error.problems))
     return read[0], read[1]
 
 
-def _table(meant: Policy, path: str | None, errors: list[SfumatoError]) -> Table | None:
+def _table(policy: Policy, path: str | None, errors: list[SfumatoError]) -> Table | None:
     from sfumato.table.reading import read_table
 
     try:
-        return None if path is None else read_table(path, meant)
+        return None if path is None else read_table(path, policy)
     except SfumatoError as error:
         errors.append(error)
         return None
@@ -243,16 +243,16 @@ def _only_quasi(words: Words, beside: Sequence[str]) -> Policy:
 
     policy = columns_alone(words)
     quasi = policy.columns.quasi_identifying
-    kept = tuple(name for name in dict.fromkeys(beside) if name not in quasi)
-    said = policy.columns
-    left = tuple(name for name in said.identifying if name not in kept)
+    beside_quasi = tuple(name for name in dict.fromkeys(beside) if name not in quasi)
+    roles = policy.columns
+    removed = tuple(name for name in roles.identifying if name not in beside_quasi)
     columns = Columns.model_construct(
-        identifying=left,
+        identifying=removed,
         quasi_identifying=quasi,
-        insensitive=kept,
+        insensitive=beside_quasi,
         others="drop",
-        person=said.person,
-        key_form=said.key_form,
+        person=roles.person,
+        key_form=roles.key_form,
     )
     return policy.model_copy(update={"columns": columns})
 
@@ -262,11 +262,16 @@ def _useless(words: Words, population: str | None) -> list[str]:
     from sfumato.cli.settings import settings_of
 
     settings = settings_of(words.settings, [])
-    said: dict[str, object] = {
-        **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive", "insensitive")},
+    options: dict[str, object] = {
+        **{f"--{role}": words.roles.get(role) for role in ("identifying", "sensitive")},
+        "--set columns.insensitive": words.roles.get("insensitive"),
         "--categorical": words.categorical,
         **{one.typed: True for one in settings if one.path[-1] == "kind"},
     }
     if population is None:
-        said |= {"--policy": words.policy, "--hierarchies": words.hierarchies, **{one.typed: True for one in settings}}
-    return [f"{option}: the release already says it; leave it out" for option, value in said.items() if value]
+        options |= {
+            "--policy": words.policy,
+            "--hierarchies": words.hierarchies,
+            **{one.typed: True for one in settings},
+        }
+    return [f"{option}: the release already says it; leave it out" for option, value in options.items() if value]

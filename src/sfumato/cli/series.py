@@ -235,7 +235,7 @@ def start(
     people also kinds and types of columns, and the grids on which intervals end. With --person, and the way append,
     people may have several records and are counted; other ways hold one record of each person.
     """
-    from sfumato.cli.words import Words, accept_words, meant_diversity, model_words, policy_of
+    from sfumato.cli.words import Words, accept_words, diversity_of, model_words, policy_of
     from sfumato.errors import PolicyError
     from sfumato.series.description import ledger_of
     from sfumato.series.next_release import Running
@@ -245,7 +245,7 @@ def start(
     if m is not None and way != "m-invariance":
         raise PolicyError("-m: belongs to m-invariance; add --way m-invariance")
     others = (*_models_of(m), *(promise.model or ()))
-    models, problems = model_words(k=promise.k, l=meant_diversity(promise.l), t=None, others=others)
+    models, problems = model_words(k=promise.k, l=diversity_of(promise.l), t=None, others=others)
     words = Words(
         policy=policy,
         **roles.words,

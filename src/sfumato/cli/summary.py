@@ -10,7 +10,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.cli.outcome import printable
@@ -20,6 +20,7 @@ from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
 from sfumato.published.protocol import named
 from sfumato.release.reports import KindReport
+from sfumato.release.transaction import UNCHECKED
 
 if TYPE_CHECKING:
     from sfumato.evaluation.attacks.play import Attacks
@@ -74,6 +75,9 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
 def headline(verification: Verification) -> str:
     """Say in one line whether a release holds what it promises; the mark comes first."""
     checks = [check for check in verification.checks if not check.promise.startswith(SUPPRESSION_PROMISE)]
+    if unsigned := [check for check in checks if check.promise == UNCHECKED]:
+        line = headline(replace(verification, checks=tuple(check for check in checks if check not in unsigned)))
+        return f"{OPEN if line[0] == GOOD else line[0]}{line[1:]}; {UNCHECKED}"
     outcomes = [check.outcome for check in checks]
     broken = outcomes.count(Outcome.BROKEN)
     unknown = [check for check in checks if check.outcome is Outcome.UNDECIDABLE]

@@ -51,6 +51,12 @@ def verify(
             "auto (the database that a release lies in; else here, one part after the other).",
         ),
     ] = "auto",
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Public key of whoever signed the folder (sfumato sign).")
+    ] = None,
+    revocations: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="With --key: statements that take signatures back.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recount every promise of a release, trusting nothing but the published table.
@@ -76,7 +82,15 @@ def verify(
     with progress_bar(quiet=as_json) as progress:
         progress("reading", 0, 1)
         everybody = None if population is None else original_people(release, population, policy)
-        verification = recount(release, audit=audit, population=everybody, engine=engine, progress=progress)
+        verification = recount(
+            release,
+            audit=audit,
+            population=everybody,
+            engine=engine,
+            key=key,
+            revocations=revocations,
+            progress=progress,
+        )
     if not as_json:
         say_marked([headline(verification)])
     say_result(verification.to_dict(), str(verification), as_json=as_json)

@@ -56,7 +56,7 @@ ROLES = {
     "identifying": "--identifying",
     "quasi-identifying": "--quasi",
     "sensitive": "--sensitive",
-    "insensitive": "--insensitive",
+    "insensitive": "--set columns.insensitive",
 }
 SUPPRESSION = "--suppression"
 WRITTEN = ("decimal", "thousands", "dates", "unit", "strays")
@@ -149,9 +149,7 @@ DIVERSITIES = {
 """The kinds of l-diversity that -l may mean, and what each asks for."""
 
 
-def meant_diversity(
-    level: float | ModelWord | None, cost: Callable[[ModelWord], str] | None = None
-) -> ModelWord | None:
+def diversity_of(level: float | ModelWord | None, cost: Callable[[ModelWord], str] | None = None) -> ModelWord | None:
     """Return what -l means: of a number somebody at a terminal is asked, told the cost of each kind; else entropy."""
     from sfumato.cli.review import at_a_terminal
 
@@ -218,31 +216,31 @@ def _with_advice(problem: str) -> str:
     return f"{problem}; {ADVICE[problem]}" if problem in ADVICE else problem
 
 
-def _update(mapping: dict[str, Any], part: str, said: Mapping[str, Any]) -> None:
+def _update(mapping: dict[str, Any], part: str, options: Mapping[str, Any]) -> None:
     """Put settings into a part of the policy; the check reports a part of a wrong type."""
-    said = {key: value for key, value in said.items() if value is not None}
+    options = {key: value for key, value in options.items() if value is not None}
     given = mapping.get(part, {})
-    if said and isinstance(given, Mapping):
-        mapping[part] = {**given, **said}
+    if options and isinstance(given, Mapping):
+        mapping[part] = {**given, **options}
 
 
 def say_columns(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str], problems: list[str]) -> None:
     """Put what the options say about columns into a policy's plain values; problems with them are added."""
-    said = {role: all_names(words.roles.get(role)) for role in ROLES}
-    given = mapping.get("columns", {})
-    if not isinstance(given, Mapping):
+    names_by_role = {role: all_names(words.roles.get(role)) for role in ROLES}
+    before = mapping.get("columns", {})
+    if not isinstance(before, Mapping):
         return
     key = key_named(words.person)
     texts = {"others": words.others, "person": key}
-    columns = {**given, **{name: text for name, text in texts.items() if text}}
-    for role, listed in said.items():
+    columns = {**before, **{name: text for name, text in texts.items() if text}}
+    for role, listed in names_by_role.items():
         problems.extend(f"{ROLES[role]}: names a column twice" for _ in range(len(listed) > len(set(listed))))
     if published := all_names(words.publish):
         known = columns.get("publish", [])
         columns["publish"] = list(dict.fromkeys([*(known if isinstance(known, list) else ()), *published]))
     if words.accept is not None:
         columns["accept"] = {**_reasons(columns.get("accept")), **answers_in(words.accept, problems)}
-    columns |= _moved_roles(columns, said, [key] if isinstance(key, str) else key or [])
+    columns |= _moved_roles(columns, names_by_role, [key] if isinstance(key, str) else key or [])
     codes = {name: {"kind": "categorical"} for name in all_names(words.categorical)}
     problems.extend(_say_settings(columns, codes, "--categorical"))
     if words.hierarchies is not None:
@@ -274,38 +272,38 @@ def _reasons(accept: object) -> dict[str, Any]:
 
 
 def _moved_roles(
-    columns: Mapping[str, Any], said: Mapping[str, Sequence[str]], others: Sequence[str]
+    columns: Mapping[str, Any], names_by_role: Mapping[str, Sequence[str]], others: Sequence[str]
 ) -> dict[str, Any]:
     """Give every named column its new role; it keeps its settings."""
-    named = {name for listed in (*said.values(), others) for name in listed}
-    settings = {name: setting for given in _settled(columns).values() for name, setting in given.items()}
+    named = {name for listed in (*names_by_role.values(), others) for name in listed}
+    settings = {name: setting for given in _columns_by_role(columns).values() for name, setting in given.items()}
     moved: dict[str, Any] = {}
-    for role, listed in said.items():
+    for role, listed in names_by_role.items():
         given = columns.get(role, {} if role in ROLES_WITH_SETTINGS else [])
         if isinstance(given, Mapping):
-            kept = {name: setting for name, setting in given.items() if name not in named}
-            moved[role] = {**kept, **{name: settings.get(name, {}) for name in listed}}
+            staying = {name: setting for name, setting in given.items() if name not in named}
+            moved[role] = {**staying, **{name: settings.get(name, {}) for name in listed}}
         elif isinstance(given, list):
             moved[role] = [*(name for name in given if name not in named), *dict.fromkeys(listed)]
     return {role: given for role, given in moved.items() if given or role in columns}
 
 
-def _settled(columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _columns_by_role(columns: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return the columns with settings, by role; the check reports a role of a wrong type."""
     return {role: columns[role] for role in ROLES_WITH_SETTINGS if isinstance(columns.get(role), Mapping)}
 
 
-def _say_settings(columns: dict[str, Any], said: Mapping[str, Mapping[str, Any]], option: str) -> list[str]:
-    settled = _settled(columns)
-    for role, given in settled.items():
+def _say_settings(columns: dict[str, Any], own: Mapping[str, Mapping[str, Any]], option: str) -> list[str]:
+    by_role = _columns_by_role(columns)
+    for role, given in by_role.items():
         columns[role] = {
-            name: {**settings, **said.get(name, {})} if isinstance(settings, Mapping) else settings
+            name: {**settings, **own.get(name, {})} if isinstance(settings, Mapping) else settings
             for name, settings in given.items()
         }
-    known = {name for given in settled.values() for name in given}
+    known = {name for given in by_role.values() for name in given}
     return [
         f"{option}: {name!r} is not a quasi-identifying or sensitive column; give it a role"
-        for name in said
+        for name in own
         if name not in known
     ]
 
@@ -319,9 +317,9 @@ def say_written(mapping: Mapping[str, Any], written: Mapping[str, Mapping[str, A
 
 
 def _say_hierarchies(columns: dict[str, Any], folder: Path) -> list[str]:
-    settled = _settled(columns)
-    files, problems = hierarchy_files(folder, [name for given in settled.values() for name in given])
-    for role, given in settled.items():
+    by_role = _columns_by_role(columns)
+    files, problems = hierarchy_files(folder, [name for given in by_role.values() for name in given])
+    for role, given in by_role.items():
         columns[role] = {
             name: {**settings, "hierarchy": {"kind": "file", "path": str(files[name])}}
             if name in files and isinstance(settings, Mapping)
@@ -335,8 +333,8 @@ def _say_models(mapping: dict[str, Any], words: Words, names: dict[KeyPath, str]
     given = mapping.get("models", [])
     if not words.models or not isinstance(given, list):
         return
-    said = {word.name for word in words.models}
-    models = [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("name") in said)]
+    names_of_models = {word.name for word in words.models}
+    models = [entry for entry in given if not (isinstance(entry, Mapping) and entry.get("name") in names_of_models)]
     for place, word in enumerate(words.models, len(models)):
         names[("models", place)] = word.option
         if word.only_setting:  # -k 0 is a mistake of -k, not of -k.k

@@ -128,7 +128,7 @@ def compare_ways(
     raise_all(PolicyError, [f"ways: {way!r} is none; known are {', '.join(ways_of_series())}" for way in chosen
                             if way not in ways_of_series()])  # fmt: skip
     if len(tables) < _FEWEST_MONTHS:
-        raise InputError("series compare: give the tables of two months or more, the first month first")
+        raise InputError("compare: give the tables of two months or more, the first month first")
     column = key_of_series(policy, key)
     # Releases and ledgers of real people, which the next run takes away where this one is killed.
     with scratch_folder() as place:
@@ -177,7 +177,7 @@ class _Arrivals:
             frames.append(frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
             text.append(opened.is_text)
         if len(set(text)) > 1:
-            raise InputError("series compare: tables of text and tables with types together; give one sort of files")
+            raise InputError("compare: tables of text and tables with types together; give one sort of files")
         mapping = policy.to_mapping()
         settings = {name: setting for name, setting in mapping.get("source", {}).items() if name in _KEPT_OF_SOURCE}
         identifying = [name for name in key_columns(key) if name not in schema.key_columns]

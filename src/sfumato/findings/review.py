@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,21 +17,203 @@ from numpy.typing import NDArray
 
 from sfumato.errors import InputError
 from sfumato.findings.meaning import Judgement, Meaning, Values, judge_meaning
-from sfumato.findings.oddities import Mark, farthest_decide, folded_label, missing_marks, sentinels, spelling_variants
-from sfumato.findings.roles import RoleProposal, propose_role
-from sfumato.findings.words import values_that_mean
-from sfumato.hierarchy.draft import draft_rule
-from sfumato.hierarchy.ranges import Prefixes
+from sfumato.findings.words import names_of, values_that_mean
 from sfumato.hierarchy.specification import HierarchySpecification
-from sfumato.notebook import Markup, card, lines, notebook_section, notebook_table
 from sfumato.numbers import counted
 from sfumato.progress import Progress, silent
 from sfumato.table.columns import ValueReading, read_attribute, strays
-from sfumato.table.identification import look_of
+from sfumato.table.identification import Look, Sort, look_of, name_in_words
 from sfumato.table.layout import Reading
 from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.schema import Attribute, Kind, Role, Schema
 from sfumato.table.written_forms import PLAIN
+
+if TYPE_CHECKING:
+    from sfumato.notebook import Markup
+
+# Values that are not what they seem: marks of a missing value, sentinels, spellings of one label, far outliers.
+
+
+# Texts that stand for a missing value.
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A value that seems to stand for a missing one, and whether that is plain."""
+
+    value: str
+    records: int
+    sure: bool
+
+
+def missing_marks(texts: pl.Series, counts: NDArray[np.int64], *, numeric: bool) -> list[Mark]:
+    """Find texts that stand for a missing value among distinct ones.
+
+    `texts`: string (d,): distinct. `counts`: int64 (d,): records that have each. `numeric`: whether all texts but such
+    marks are numbers or dates: then a word among them can be nothing else.
+    """
+    found, marks = [], values_that_mean("missing")
+    for text, count in zip(texts.to_list(), counts.tolist(), strict=True):
+        plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+        if plain == "" or plain in marks:
+            sure = numeric or plain not in values_that_mean("maybe_missing")
+            if sure or not _has_company(plain, texts):
+                found.append(Mark(text, count, sure))
+    return found
+
+
+def _has_company(plain: str, texts: pl.Series) -> bool:
+    """Tell whether other labels are as short as a mark, so that it may be one of them: X beside Y and Z."""
+    return len(plain) <= 2 and bool((texts.str.len_chars() <= 2).sum() >= 3)
+
+
+# Numbers that stand for a missing value.
+
+
+_NEGATIVE = {-1, -2, -3, -4, -5, -6, -7, -8, -9, -66, -77, -88, -99, -666, -777, -888, -999, -9999, -99999, -1000}
+_STEPS, _ALONE = 3, 5
+"""Usual steps that lie between a sentinel and the other values, and ranges of theirs where they are few."""
+
+
+def sentinels(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> list[int]:
+    """Return the places of numbers that seem to stand for a missing value, such as 999, 99 or -9.
+
+    A negative one counts where all other values are zero or more; one of nines or eights where a gap parts it from all
+    others. Rising numbers (d,); cost O(d).
+    """
+    if len(numbers) < 3:
+        return []
+    found = []
+    rest = numbers >= 0
+    if rest.sum() >= 2:
+        negative = np.flatnonzero(~rest)
+        # A -1 beside 0 and 1 may be a step of a scale.
+        is_scale = len(numbers) <= 7 and numbers[~rest].min(initial=0) >= -3
+        if 0 < len(negative) <= 4 and not is_scale and all(float(one) in _NEGATIVE for one in numbers[~rest]):
+            found += negative.tolist()
+    usual = np.flatnonzero(rest if found else np.ones(len(numbers), dtype=bool))
+    while len(usual) >= 3 and _stands_alone(numbers, usual, counts):
+        found.append(int(usual[-1]))
+        usual = usual[:-1]
+    return sorted(found)
+
+
+def _stands_alone(numbers: NDArray[np.float64], usual: NDArray[np.int64], counts: NDArray[np.int64]) -> bool:
+    """Tell whether the highest number is one of nines, eights or sevens, far above all others."""
+    top, below = numbers[usual[-1]], numbers[usual[-2]]
+    digits = f"{top:.0f}"
+    if top != round(top) or len(digits) < 2 or not re.fullmatch(r"9+|8+|7+|9+[6-8]", digits):
+        return False
+    if len(digits) == 2 and below > 60:
+        return False  # an age of 88 or 99
+    body = numbers[usual[:-1]]
+    spread = body[-1] - body[0]
+    gap = top - below
+    if len(body) == 1:
+        return False
+    steps = np.diff(body)
+    usual_step = float(np.median(steps)) if len(steps) else 1.0
+    return bool(gap >= max(_STEPS * usual_step, 2, spread) and (len(body) >= 5 or gap >= _ALONE * spread))
+
+
+# Spellings of one label.
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Labels that differ from another one in capitals, blanks, invisible characters or forms of letters alone."""
+
+    groups: tuple[tuple[str, ...], ...]
+    records: int
+
+    @property
+    def labels(self) -> int:
+        """Labels that are a spelling of another one."""
+        return sum(map(len, self.groups))
+
+
+def spelling_variants(texts: Sequence[str], counts: NDArray[np.int64]) -> Variants | None:
+    """Find distinct labels that are spellings of one; None where there are none. Cost O(bytes)."""
+    groups: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        groups.setdefault(folded_label(text), []).append(place)
+    several = [places for places in groups.values() if len(places) > 1]
+    if not several:
+        return None
+    records = sum(int(counts[places].sum() - counts[places].max()) for places in several)
+    return Variants(tuple(tuple(texts[place] for place in places) for places in several), records)
+
+
+def folded_label(text: str) -> str:
+    """Return what all spellings of a label share."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    visible = "".join(letter for letter in plain if unicodedata.category(letter) not in ("Cf", "Mn"))
+    # A sign or a point inside a number is no form of writing.
+    return re.sub(r"(?<!^)[\s_\-.]+(?!\d)|[\s_]+", " ", visible).strip(" .,;:!")
+
+
+# Numbers that decide a range alone.
+
+
+FARTHEST = 0.001
+"""Share of the records whose farthest values may not decide a range."""
+DECIDES = 2.0
+"""Times the range without them that the whole range is, from which on they decide it."""
+
+
+def farthest_decide(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int, float] | None:
+    """Count the records with the farthest values, and say how many times they widen the range; None if they do not.
+
+    At most a thousandth of the records, at least one, from both ends. Rising numbers (d,); cost O(d).
+    """
+    total = int(counts.sum())
+    most = max(1, int(FARTHEST * total))
+    if total < 20 or len(numbers) < 5:
+        return None
+    low, high, left = 0, len(numbers) - 1, most
+    while low < high:
+        at_low, at_high = numbers[low + 1] - numbers[low], numbers[high] - numbers[high - 1]
+        take_low = at_low > at_high
+        count = int(counts[low if take_low else high])
+        if count > left:
+            break
+        left -= count
+        low, high = (low + 1, high) if take_low else (low, high - 1)
+    inner = numbers[high] - numbers[low]
+    whole = numbers[-1] - numbers[0]
+    if left == most or inner <= 0 or whole < DECIDES * inner:
+        return None
+    return most - left, float(whole / inner)
+
+
+# Which role a column seems to have, by its name and its meaning. A proposal: the steward decides.
+
+
+@dataclass(frozen=True)
+class RoleProposal:
+    """A proposed role, and why."""
+
+    role: Role
+    reason: str
+
+
+def propose_role(name: str, judgement: Judgement, look: Look) -> RoleProposal | None:
+    """Return the role that a column seems to have; None where nothing speaks for one. Names in several languages."""
+    words = name_in_words(name)
+    if judgement.meaning in (Meaning.IDENTIFIER, Meaning.FREE_TEXT):
+        return RoleProposal(Role.IDENTIFYING, judgement.reason)
+    if names_of("technical").search(words):
+        return None
+    if look.by_value in (Sort.BIRTHS, Sort.POSTCODES, Sort.COORDINATES, Sort.PLACES):
+        return RoleProposal(Role.QUASI_IDENTIFYING, look.sentence())
+    quasi, sensitive = names_of("quasi_identifying").search(words), names_of("sensitive").search(words)
+    if sensitive or words == "y":
+        return RoleProposal(Role.SENSITIVE, "its name is that of something that people keep to themselves")
+    if quasi or judgement.meaning is Meaning.PLACE:
+        return RoleProposal(Role.QUASI_IDENTIFYING, "its name is that of something that others may know")
+    if judgement.meaning is Meaning.DATE:
+        return RoleProposal(Role.QUASI_IDENTIFYING, "others may know a date")
+    return None
 
 
 class Severity(StrEnum):
@@ -190,12 +374,16 @@ class Review:
 
     def _repr_html_(self) -> str:
         """Show notebooks the columns and the findings."""
+        from sfumato.notebook import card, notebook_table
+
         heads = ("column", "seems to be", "role", "values", "missing")
         rows = [(c.name, _meaning_of(c), _role_of(c), f"{c.distinct:,}", f"{c.missing:,}") for c in self.columns]
         note = f"{counted(self.records, 'record')}, {counted(len(self.findings), 'finding')}"
         return card("Review", note, notebook_table(heads, rows, (3, 4)), *map(self._section, Severity))
 
     def _section(self, severity: Severity) -> Markup:
+        from sfumato.notebook import lines, notebook_section
+
         title = "To answer before a release" if severity is Severity.SEVERE else "To know"
         some = [finding for finding in self.findings if finding.severity is severity]
         return notebook_section(title, lines(f"{one.where}{one.question}" for one in some))
@@ -432,6 +620,9 @@ def _tree(values: Values, judgement: Judgement) -> HierarchySpecification | None
     lengths = texts.str.len_chars()
     if lengths.min() != lengths.max() or int(lengths[0]) < 3:
         return None
+    from sfumato.hierarchy.draft import draft_rule  # few columns are such codes
+    from sfumato.hierarchy.ranges import Prefixes
+
     rule = draft_rule(texts)
     return rule if isinstance(rule, Prefixes) else None
 
@@ -521,6 +712,11 @@ def _as_it_is(name: str, columns: Sequence[str]) -> Answer:
 _Worded = tuple[str, tuple[Answer, ...]]
 
 
+def _of_columns(columns: tuple[str, ...], setting: str) -> str:
+    """Write a setting of each column as it is typed."""
+    return " ".join(f"--set {quote(f'column.{name}.{setting}')}" for name in columns)
+
+
 def _word_reading(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     short = detail.removeprefix(f"column {columns[0]!r} ")
     return short[0].upper() + short[1:] + ("" if short.endswith((".", "?", ")")) else "."), ()
@@ -530,7 +726,7 @@ def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detai
     listed = ",".join(columns)
     cells = counted(counts["records"], "cell")
     return f"All values are numbers or dates, but those of {cells}. Do these stand for a missing value?", (
-        Answer("Count them as missing", f"--strays-missing {listed}", 'Attribute(strays="missing")'),
+        Answer("Count them as missing", _of_columns(columns, "strays=missing"), 'Attribute(strays="missing")'),
         Answer("Keep all as text", f"--categorical {listed}", 'Attribute(kind="categorical")'),
     )
 
@@ -538,12 +734,12 @@ def _word_strays(columns: tuple[str, ...], counts: Counter[str], key: str, detai
 def _word_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     shown = f"{key!r}" if key else "A blank text"
     question = f"{shown} seems to stand for a missing value ({counted(counts['records'], 'cell')})."
-    return question, (Answer("Read it as missing", f"--missing {key!r}", f"missing=[{key!r}]"),)
+    return question, (Answer("Read it as missing", f"--set {quote(f'source.missing={key}')}", f"missing=[{key!r}]"),)
 
 
 def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question, _ = _word_marks(columns, counts, key, detail)
-    options = " ".join(f"--set {quote(f'column.{name}.missing={key}')}" for name in columns)
+    options = _of_columns(columns, f"missing={key}")
     return question.replace("seems to stand", "may stand"), (
         Answer("Read it as missing there", options, f"Attribute(missing=[{key!r}])"),
     )
@@ -551,7 +747,7 @@ def _word_possible_marks(columns: tuple[str, ...], counts: Counter[str], key: st
 
 def _word_sentinels(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
     question = f"Numbers far from all others may stand for a missing value ({counted(counts['records'], 'cell')})."
-    options = " ".join(f"--set {quote(f'column.{name}.missing=NUMBER')}" for name in columns)
+    options = _of_columns(columns, "missing=NUMBER")
     return question, (Answer("Read such a number as missing", options, "Attribute(missing=[...])"),)
 
 
@@ -588,7 +784,7 @@ def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail
     listed = ",".join(columns)
     return "The numbers seem to be codes. As numbers they are published as ranges.", (
         Answer("They are codes", f"--categorical {listed}", 'Attribute(kind="categorical")'),
-        Answer("They are numbers", f"--numeric {listed}", 'Attribute(kind="numeric")'),
+        Answer("They are numbers", _of_columns(columns, "kind=numeric"), 'Attribute(kind="numeric")'),
     )
 
 

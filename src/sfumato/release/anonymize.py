@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, Unpack, cast
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast
 
 import numpy as np
 import polars as pl
@@ -35,27 +35,10 @@ from sfumato.policy.policy import Policy
 from sfumato.progress import beating, shown
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
-from sfumato.published.checks.people import limits_of_people
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.audit import Audit
-from sfumato.release.folding import (
-    PROMISED,
-    PROMISED_L,
-    all_records_note,
-    folding_problems,
-    solution_for_people,
-    solution_of_households,
-)
-from sfumato.release.people import (
-    PeopleBehind,
-    allowed_solution,
-    fingerprint_lines,
-    wish_notes,
-    with_pseudonyms,
-    within_fingerprint_limit,
-)
 from sfumato.release.problem import (
     describe_tables,
     exact_set_notes,
@@ -66,6 +49,7 @@ from sfumato.release.problem import (
 )
 from sfumato.release.release import Release
 from sfumato.release.reports import KindReport, Report
+from sfumato.release.suppression import allowed_solution
 from sfumato.release.task import (
     STEPS,
     Arguments,
@@ -82,6 +66,9 @@ from sfumato.table.reading import read_population
 from sfumato.table.row_order import canonical_order
 from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.release.people import PeopleBehind
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +187,12 @@ def published_release(task: Task, publisher: Publisher) -> Release:
     encoded = task.encoded()
     fits = partial(publisher.check, encoded, task.models)
     idle = meaningless(task.policy, publisher, bound=task.bound)
-    raise_all(PolicyError, [*folding_problems(task), *idle, *problems_in(fits)])
+    of_people: list[str] = []
+    if task.is_of_people:
+        from sfumato.release.folding import folding_problems
+
+        of_people = folding_problems(task)
+    raise_all(PolicyError, [*of_people, *idle, *problems_in(fits)])
     task.step("publishing", 2)
     order = canonical_order(encoded, task.table)
     ordered = replace(task.table, frame=task.table.frame[order])
@@ -327,6 +319,15 @@ class SolvedTask:
     order: NDArray[np.integer]
 
 
+def _people_behind(task: Task) -> PeopleBehind | None:
+    """Return whom the records are about; what counts people is loaded for tables that have some."""
+    if not task.is_of_people:
+        return None
+    from sfumato.release.people import PeopleBehind
+
+    return PeopleBehind.of(task)
+
+
 def generalized_release(task: Task, anonymizer: Anonymizer) -> Release:
     """Encode, partition, recode, publish, verify, measure; see :func:`sfumato.anonymize`."""
     return released(solved_task(task, anonymizer), anonymizer)
@@ -341,9 +342,11 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
     task.step("encoding", 1)
     encoded = task.encoded()
     problem = problem_of(task, anonymizer, encoded)
-    behind = PeopleBehind.of(task)
+    behind = _people_behind(task)
     partition = _solved_for(behind, problem, task=task, anonymizer=anonymizer)
-    if task.people.rows == "together" or behind is None:
+    if task.people.fingerprint_k is not None and (task.people.rows == "together" or behind is None):
+        from sfumato.release.people import within_fingerprint_limit
+
         partition = within_fingerprint_limit(partition, problem, behind, task)
     if partition.suppressed:
         raise_all(PolicyError, only_by_the_left_out(task.table, kept_texts(task.table, partition.class_of >= 0)))
@@ -359,7 +362,7 @@ def solved_task(task: Task, anonymizer: Anonymizer) -> SolvedTask:
 def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     """Publish, verify and measure."""
     task, problem, generalized, order = solved.task, solved.problem, solved.generalized, solved.order
-    encoded, people, behind = problem.table, task.table.people, PeopleBehind.of(task)
+    encoded, people, behind = problem.table, task.table.people, _people_behind(task)
     types = own_types(task.engine.write(generalized, task.table, order, threads=problem.threads), task.table)
     published = _with_added(types.published, _as_read(generalized), order, problem, task)
     # What a recipient can recount is recounted as by one.
@@ -376,7 +379,11 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         worth_starting(problem.threads, encoded.height),
     )
     task.step("measuring", 5)
-    report = replace(_report(generalized, losses, verification, task), fingerprints=fingerprint_lines(published, task))
+    report = _report(generalized, losses, verification, task)
+    if published.pseudonyms is not None:
+        from sfumato.release.people import fingerprint_lines
+
+        report = replace(report, fingerprints=fingerprint_lines(published, task))
     bound = _least_loss(task, problem) if task.bound else None
     alike = None if people is not None or encoded.height > MANY_RECORDS else _smallest_group(encoded.codes)
     remarks = (*task.table.remarks, *exact_set_notes(generalized, losses))
@@ -408,10 +415,12 @@ def _with_added(
     published: PublishedTable, class_of: NDArray[np.int32], order: NDArray[np.integer], problem: Problem, task: Task
 ) -> PublishedTable:
     """Add the columns that the original does not have: what classes promise, and who is who inside of them."""
-    behind = PeopleBehind.of(task)
+    behind = _people_behind(task)
     if behind is not None:
         published = _with_promises(published, class_of, behind, order)
     if task.table.people is not None and task.people.pseudonyms == "published":
+        from sfumato.release.people import with_pseudonyms
+
         published = with_pseudonyms(published, class_of, problem, order, task)
     return published
 
@@ -427,6 +436,9 @@ def _notes(
     yield from repeated_notes(task.table, partition, least)
     if behind is None:
         return
+    from sfumato.release.folding import all_records_note
+    from sfumato.release.people import wish_notes
+
     if task.people.rows == "apart":
         yield all_records_note(partition.class_of, behind.numbers, least)
     solve = partial(_solved_for, task=task, anonymizer=anonymizer)
@@ -453,6 +465,8 @@ def _least_loss(task: Task, problem: Problem) -> float | None:
 def _solved_for(behind: PeopleBehind | None, problem: Problem, *, task: Task, anonymizer: Anonymizer) -> Partition:
     if behind is None:
         return _solution(problem, task, anonymizer)
+    from sfumato.release.folding import solution_for_people, solution_of_households
+
     if task.people.rows == "household":
         return solution_of_households(problem, behind, task, partial(_refined, task=task, anonymizer=anonymizer))
     return solution_for_people(problem, behind, task, lambda folded: _solution(folded, task, anonymizer))
@@ -502,6 +516,8 @@ def _with_promises(
     published: PublishedTable, class_of: NDArray[np.int32], behind: PeopleBehind, order: NDArray[np.integer]
 ) -> PublishedTable:
     """Add columns of what each class promises: the largest step that somebody in it wishes for."""
+    from sfumato.release.folding import PROMISED, PROMISED_L
+
     shown, data = class_of[order], published.data
     for name, wishes in ((PROMISED, behind.wishes), (PROMISED_L, behind.wished_l)):
         if wishes is not None:
@@ -519,7 +535,11 @@ def _as_read(generalized: GeneralizedTable) -> NDArray[np.int32]:
 
 def _limits(task: Task) -> tuple[str, ...]:
     sensitive = tuple(task.table.schema.sensitive)
-    of_people = () if task.table.people is None else limits_of_people(task.models, sensitive)
+    of_people: tuple[str, ...] = ()
+    if task.table.people is not None:
+        from sfumato.published.checks.people import limits_of_people
+
+        of_people = limits_of_people(task.models, sensitive)
     blind = getattr(task.anonymizer, "blind", False)
     return (*limits_of_values(task.models, sensitive, blind=blind), *of_people)
 

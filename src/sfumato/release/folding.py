@@ -36,10 +36,10 @@ from sfumato.release.people import (
     PeoplesLimit,
     carried,
     fingerprint_limit,
-    smallest_first,
     uniform_problem,
     withdrawn,
 )
+from sfumato.release.suppression import smallest_first
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, PeopleApart
 from sfumato.table.folding import FoldedTable, fold, numbered_by_content

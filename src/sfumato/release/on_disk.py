@@ -69,10 +69,11 @@ from sfumato.release.formulas import (
     values_like_formulas,
 )
 from sfumato.release.parts import TABLE, recounted_in_parts, write_parts
-from sfumato.release.people import PeopleBehind, allowed_solution, carried, wish_notes
+from sfumato.release.people import PeopleBehind, carried, wish_notes
 from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, recoding_problems
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
+from sfumato.release.suppression import allowed_solution
 from sfumato.release.table_files import write_texts
 from sfumato.release.task import (
     advice_on_columns,

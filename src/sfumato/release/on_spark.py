@@ -31,7 +31,8 @@ from sfumato.table.large.batches import OpenedFile, checked_roles
 from sfumato.table.layout import Reading, missing_texts
 from sfumato.table.reading import named_source, with_roles
 from sfumato.table.repeated_keys import candidates
-from sfumato.table.sources.spark import SparkSource, is_spark, spark_source
+from sfumato.table.sources.protocol import is_spark
+from sfumato.table.sources.spark import SparkSource, spark_source
 from sfumato.table.sources.spark_server import spark_layout, spark_session, spark_table
 from sfumato.table.table import Table
 from sfumato.table.writing import Format, write_data

@@ -1,8 +1,4 @@
-"""Who the records of a task are about: whom they are suppressed for, who is withdrawn whole, pseudonyms, wishes.
-
-Sweeney's complementary suppression: records that are published as ``*`` form a class, which must satisfy the models
-like every other. Records that are left out must be none or at least as many as the smallest class may have, so that
-their number, which the report states, counts no small group.
+"""Who the records of a task are about: who is withdrawn whole, pseudonyms, wishes.
 
 Who goes may take somebody else below the limit, or break a model of the class that is left; so people are looked at
 again and again. Nobody ever comes back, which is why it ends.
@@ -20,15 +16,14 @@ from numpy.typing import NDArray
 
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
-from sfumato.classes.people import counted_people, fingerprints, largest_of, statistics_of
+from sfumato.classes.people import counted_people, fingerprints, largest_of
 from sfumato.classes.statistics import ClassStatistics, PeoplesRecords
 from sfumato.errors import PolicyError, UnsatisfiableError
-from sfumato.kernels.boxes import class_boxes
 from sfumato.metrics import normalized_certainty_penalty
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import DistinctLDiversity, ProbabilisticLDiversity
 from sfumato.models.protocol import PrivacyModel
-from sfumato.models.says import says, smallest_allowed
+from sfumato.models.says import smallest_allowed
 from sfumato.numbers import counted, percent
 from sfumato.published import PublishedTable
 from sfumato.published.checks.pseudonyms import (
@@ -41,6 +36,7 @@ from sfumato.published.checks.pseudonyms import (
 from sfumato.published.generalized import PERSON, Pseudonyms
 from sfumato.recoding import Recoding, recode_as_published
 from sfumato.release.audit import Audit
+from sfumato.release.suppression import fewest_added, smallest_first
 from sfumato.release.task import Task
 from sfumato.table.distinct import dense_ranks
 from sfumato.table.encoding import EncodedTable
@@ -49,112 +45,6 @@ from sfumato.table.person_keys import STEPS, STEPS_OF_L, steps_of
 from sfumato.table.row_order import content_hash
 from sfumato.table.schema import Attribute
 from sfumato.table.table import Table
-
-
-def settle_suppression(partition: Partition, problem: Problem, recoding: Recoding) -> Partition:
-    """Suppress whole classes, smallest first, until the suppressed records may be published as `recoding` says.
-
-    `partition`: a solution; its suppressed records carry −1. `problem`: models and limit. `recoding`: whether
-    suppressed records are removed or published as ``*``. Returns: the same one when nothing is suppressed or nothing
-    has to be added. Raises ``UnsatisfiableError`` when the limit does not allow it. Models that compare with the whole
-    table see another one when records go, so classes are judged anew by them. Cost O((n + s) log c) for c classes and s
-    pairs of class and sensitive value.
-    """
-    suppressed = partition.suppressed
-    if suppressed == 0:
-        return partition
-    if suppressed > problem.suppression_limit:
-        raise UnsatisfiableError(
-            f"suppression: {suppressed} of {partition.height} {problem.table.unit} would have to be suppressed and the "
-            f"limit allows {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
-        )
-    sizes = partition.sizes
-    order = smallest_first(partition, sizes, problem.table.codes)
-    affordable = int(np.searchsorted(np.cumsum(sizes[order]), problem.suppression_limit - suppressed, side="right"))
-
-    def settled(added: int) -> Partition | None:
-        candidate = _suppress(partition, order[:added]) if added else partition
-        return candidate if _may_be_published(candidate, problem, recoding, as_it_was=not added) else None
-
-    found = fewest_added(settled, affordable)
-    if found is None:
-        raise UnsatisfiableError(
-            f"suppression: {suppressed} of {partition.height} {problem.table.unit} have to be suppressed, but as they "
-            f"are they may not be published as {recoding.suppressed!r}, nor with other classes beside them up to the "
-            f"limit of {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
-        )
-    return found
-
-
-def allowed_solution(problem: Problem, recoding: Recoding, solve: Callable[[Problem], Partition]) -> Partition:
-    """Solve; where what is left out may not be published as `recoding` says, solve without leaving anybody out.
-
-    Anonymizers do not know whether suppressed records will stand in the table as one more class. `problem`, `recoding`:
-    as :func:`settle_suppression` takes them. `solve`: finds a solution of such a problem. Raises ``UnsatisfiableError``
-    when there is none.
-    """
-    partition = solve(problem)
-    try:
-        return settle_suppression(partition, problem, recoding)
-    except UnsatisfiableError as error:
-        strict = replace(problem, suppression_limit=0)
-        try:
-            return settle_suppression(solve(strict), strict, recoding)
-        except UnsatisfiableError:
-            raise error from None
-
-
-def smallest_first(
-    partition: Partition, sizes: NDArray[np.int64], codes: NDArray[np.unsignedinteger]
-) -> NDArray[np.int64]:
-    """Order the classes by size, those of one size by their values: class numbers may follow the input's order."""
-    lows, highs = class_boxes(partition.covered_by, codes, partition.count)
-    order: NDArray[np.int64] = np.lexsort((*highs.T[::-1], *lows.T[::-1], sizes))
-    return order
-
-
-def fewest_added(solution_with: Callable[[int], Partition | None], most: int) -> Partition | None:
-    """Find the fewest classes to add, by doubling and then halving; exact where adding never breaks what holds."""
-    failing, passing = -1, 0
-    while (found := solution_with(passing)) is None:
-        if passing == most:
-            return None
-        failing, passing = passing, min(max(1, 2 * passing), most)
-    while passing - failing > 1:
-        middle = (failing + passing) // 2
-        better = solution_with(middle)
-        if better is None:
-            failing = middle
-        else:
-            passing, found = middle, better
-    return found
-
-
-def _suppress(partition: Partition, classes: NDArray[np.int64]) -> Partition:
-    kept = np.ones(partition.count, dtype=np.bool_)
-    kept[classes] = False
-    number = np.where(kept, np.cumsum(kept, dtype=np.int32) - 1, np.int32(-1)).astype(np.int32)
-    return partition.renumbered(number, partition.count - len(classes))
-
-
-def _may_be_published(partition: Partition, problem: Problem, recoding: Recoding, *, as_it_was: bool) -> bool:
-    starred = recoding.suppressed == "star"
-    # With nobody left there is nothing to publish.
-    if not partition.count or (not starred and partition.suppressed < smallest_allowed(problem.models)):
-        return False
-    # Whom the classes of a solution cover was judged by what made it, and stars cover a whole population.
-    models = [
-        model
-        for model in problem.models
-        if (starred and not says(model).needs_population)
-        or not (says(model).survives_suppression or (says(model).needs_population and as_it_was and not starred))
-    ]
-    if not models:
-        return True
-    # Stars are one class beside the others, which comes first.
-    class_of = partition.class_of + np.int32(starred)
-    statistics = statistics_of(problem.table, class_of, partition.count + starred)
-    return all(bool(model.holds(statistics).all()) for model in models)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,8 +22,6 @@ from sfumato.numbers import counted, percent
 from sfumato.published import Published, sensitive_names
 from sfumato.recoding import Recoding
 from sfumato.release.description import Description, SensitiveDescription, describe_model, described_hierarchy
-from sfumato.release.folding import folding_problems, household_problems
-from sfumato.release.people import pseudonym_problems
 from sfumato.release.task import Task
 from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, text_of
@@ -150,9 +148,14 @@ def _is_nearly_distinct(attribute: EncodedAttribute, height: int) -> bool:
 
 def problem_of(task: Task, anonymizer: Anonymizer, encoded: EncodedTable) -> Problem:
     """Return the problem of generalizing a table; ``PolicyError`` with every model and form that does not fit."""
-    problems = [*folding_problems(task), *pseudonym_problems(task), *_misfits(task, anonymizer, encoded)]
-    if task.people.rows == "household" and task.table.people is not None:
-        problems += household_problems(task)
+    problems = _misfits(task, anonymizer, encoded)
+    if task.is_of_people:
+        from sfumato.release.folding import folding_problems, household_problems
+        from sfumato.release.people import pseudonym_problems
+
+        problems = [*folding_problems(task), *pseudonym_problems(task), *problems]
+        if task.people.rows == "household" and task.table.people is not None:
+            problems += household_problems(task)
     raise_all(PolicyError, problems)
     return task.problem(encoded)
 

@@ -23,7 +23,7 @@ from sfumato.published.protocol import named, structure_columns
 from sfumato.release.agreement import FILE
 from sfumato.release.description import Description, TableFacts, is_own_kind, unambiguous
 from sfumato.release.formulas import formula_problems
-from sfumato.release.transaction import MARK, unportable
+from sfumato.release.transaction import MARK, SIGNATURE, unportable
 from sfumato.table.reading import read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.sources import open_source
@@ -337,7 +337,7 @@ def _wrong_files(
             continue
         if reason := _reason(entries.get(name), (hashes or {}).get(name)):
             yield Check(f"{name} is the file that was written", Outcome.BROKEN, detail=reason)
-    if strangers := sorted({*entries} - listed):
+    if strangers := sorted({*entries} - listed - {SIGNATURE}):
         detail = f"there is {named(strangers)}, which {MARK} does not list; take it away"
         yield Check("the folder holds nothing else", Outcome.BROKEN, detail=detail)
 

@@ -533,6 +533,16 @@ class Task:
         return (*severe_findings(self.table, promised), *remarks_on(counted, schema, promised))
 
     @property
+    def is_of_people(self) -> bool:
+        """Whether people are counted, or wish for something; else each record is a person of its own."""
+        return (
+            self.table.people is not None
+            or self.wishes is not None
+            or self.wished_l is not None
+            or self.people != People()
+        )
+
+    @property
     def register(self) -> Register | None:
         """The population as a recount takes it."""
         return None if self.population is None else Register(self.population, self.recoding)

@@ -441,6 +441,10 @@ _NO_DATABASE = "the URL of a database stands where only a folder can; name a fol
 # A path made of it has lost a slash. One letter is a drive.
 _STORE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _NO_STORE = "the address of a store stands where only a folder can; name a folder, and copy the release to the store"
+SIGNATURE = "signature.json"
+"""The signed statement about a release folder; see :mod:`sfumato.release.signature`."""
+UNCHECKED = "signed, key not checked"
+"""What is said of it to whoever gives no key."""
 SERIES = "series.json"
 """The file by which a folder of releases is known; see :mod:`sfumato.series`."""
 

@@ -37,10 +37,9 @@ from sfumato.release.description import (
     own_kind,
     read_description,
 )
-from sfumato.release.own_kinds import OwnRelease
 from sfumato.release.release import Release
 from sfumato.release.table_files import read_published_files, stored_text_checks, text_checks
-from sfumato.release.transaction import MARK, no_release
+from sfumato.release.transaction import MARK, SIGNATURE, no_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.reading import PopulationError
 from sfumato.table.sources.other_files import STORES, scheme_of
@@ -49,6 +48,7 @@ from sfumato.table.writing import sha256_of
 from sfumato.whole_files import read_regular_text
 
 if TYPE_CHECKING:
+    from sfumato.release.own_kinds import OwnRelease
     from sfumato.release.stored import StoredRelease
 
 
@@ -137,6 +137,8 @@ def verify(
     schema: str | None = None,
     population: Table | None = None,
     engine: Engine = "auto",
+    key: str | Path | None = None,
+    revocations: str | Path | None = None,
     progress: Progress = shown,
 ) -> Verification:
     """Recount every promise of a release from its published data.
@@ -161,6 +163,11 @@ def verify(
         ``SPARK_REMOTE`` names, or an active session; `release` is then a folder as the server sees it, which may lie
         in a store that only the server reaches. Whoever counts, the same code here judges, by the totals of the whole
         table.
+    key
+        File with the public key of whoever signed the folder: broken unless every file, and no other, is signed with
+        it. Without it a signed folder is said to be signed, its key not checked.
+    revocations
+        With `key`: a statement that takes signatures back, or a folder of such statements.
     progress
         Called with what is being done, how much is done and the total, at least twice a second; it may raise to stop.
         The work is then done in a thread of its own. Not called while Spark counts.
@@ -183,7 +190,8 @@ def verify(
         When the engine is unknown, or cannot count this.
     """
     _refuse_no_table(population)
-    raise_all(PolicyError, _engine_problems(engine, release, audit, population))
+    signed = _Signed(None if key is None else Path(key), None if revocations is None else Path(revocations))
+    raise_all(PolicyError, [*_engine_problems(engine, release, audit, population), *signed.problems(release, engine)])
     asked = _Asked(audit, schema, population, engine)
     if engine == "spark":
         # An active session is known to the thread of the caller alone.
@@ -195,6 +203,7 @@ def verify(
             return _verified(release, asked)
 
         found = beating(progress, "recounting", work)
+    found = replace(found, checks=(*found.checks, *signed.checks(release, engine)))
     LOG.info("%s: %s", _name(release), "verified" if found.ok else "not verified")
     return found
 
@@ -212,6 +221,36 @@ class _Asked:
     schema: str | None
     population: Table | None
     engine: Engine
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """By which key a folder has to be signed, and what takes signatures back; see :func:`verify`."""
+
+    key: Path | None
+    revocations: Path | None
+
+    def problems(self, release: object, engine: str) -> Iterator[str]:
+        """Say what does not go together."""
+        if self.revocations is not None and self.key is None:
+            yield "revocations: says which signatures of a key do not count; give the key, too (key=, --key)"
+        if self.key is not None and not self._is_folder(release, engine):
+            yield "key: folders on this machine are signed; leave the key out"
+
+    def checks(self, release: object, engine: str) -> tuple[Check, ...]:
+        """Check the signature of a folder."""
+        if not self._is_folder(release, engine):
+            return ()
+        folder = Path(str(release))
+        if self.key is None and not (folder / SIGNATURE).exists():
+            return ()
+        from sfumato.release.signature import signature_checks
+
+        return signature_checks(folder, self.key, self.revocations)
+
+    @staticmethod
+    def _is_folder(release: object, engine: str) -> bool:
+        return isinstance(release, (str, os.PathLike)) and engine != "spark" and not is_database(release)
 
 
 class _CannotCountError(PolicyError):
@@ -242,6 +281,8 @@ def _verified(release: Any, asked: _Asked) -> Verification:
         policy = PublishedPolicy(release.policy)
         return _recount(release.published, release.description, policy, people=people, population=population)
     if not isinstance(release, (str, os.PathLike)):
+        from sfumato.release.own_kinds import OwnRelease
+
         if not isinstance(release, OwnRelease):
             raise InputError("release: is neither a release nor the path or address of one")
         return release.recount()

@@ -19,9 +19,15 @@ from naive.algorithm_attacks import believed
 from sfumato.anonymizers.protocol import Problem
 from sfumato.classes.partition import Partition
 from sfumato.errors import InputError, PolicyError, UnsatisfiableError
-from sfumato.evaluation.attacks.minimality import Minimality
+from sfumato.evaluation.attacks.minimality import (
+    Minimality,
+    WorldTally,
+    every_world,
+    survivors,
+    world_cells,
+    world_count,
+)
 from sfumato.evaluation.attacks.protocol import AttackResult, Target
-from sfumato.evaluation.attacks.worlds import WorldTally, every_world, survivors, world_cells, world_count
 from sfumato.models.protocol import PrivacyModel
 from sfumato.published import MarginalTables, PublishedTable
 from sfumato.recoding import TIGHT, publish, recode_as_published

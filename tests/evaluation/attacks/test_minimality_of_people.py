@@ -11,15 +11,15 @@ import pytest
 
 import sfumato as sf
 from naive.algorithm_attacks import believed_of_people
-from sfumato.evaluation.attacks.minimality import Minimality
-from sfumato.evaluation.attacks.protocol import AttackResult
-from sfumato.evaluation.attacks.worlds import (
+from sfumato.evaluation.attacks.minimality import (
     Bundles,
+    Minimality,
     bundled_count,
     every_bundled_world,
     people_cells,
     random_bundled_worlds,
 )
+from sfumato.evaluation.attacks.protocol import AttackResult
 
 TREE = sf.groups({"near": ["1", "2"], "far": ["3", "4"]})
 APART = [sf.Mondrian(), sf.Datafly(), sf.Optimal()]

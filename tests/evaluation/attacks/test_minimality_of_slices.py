@@ -17,8 +17,7 @@ import sfumato as sf
 from examples import examples
 from sfumato.anonymizers import bucketization as making
 from sfumato.anonymizers.protocol import Problem
-from sfumato.evaluation.attacks.minimality import Minimality
-from sfumato.evaluation.attacks.worlds import SliceGame, open_slice_game, random_worlds, same_slices
+from sfumato.evaluation.attacks.minimality import Minimality, SliceGame, open_slice_game, random_worlds, same_slices
 from sfumato.kernels.slices.cuts import Exchanging, exchange, place_borders
 from sfumato.published import SlicedTable
 from sfumato.table.encoding import encode

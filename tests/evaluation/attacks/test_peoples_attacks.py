@@ -23,6 +23,7 @@ def release(table: sf.Table) -> sf.Release:
 NEEDS = {
     "membership-inference": "control",
     "shadow-membership": "control",
+    "others-and-release": "control",
     "definetti": "bucketized",
     "intersection": "earlier",
     "reconstruction": "marginal-tables",

@@ -110,7 +110,7 @@ class Target:
         return () if several and not self.rows.promised else self.models
 
 
-_NOBODY = "there is nobody of whom the attacker could say so"
+_NOBODY = "no such claim was made"
 
 
 _COUNTED: Mapping[Counted, str] = {"people": "people", "records": "records, each taken for a person,"}

@@ -439,6 +439,7 @@ def _not_looked_at(assignment: RoleAssignment, schema: Schema) -> list[SfumatoEr
     return [
         SchemaError(
             f"column(s) without a role: {listed}; the disk engine does not look whether their values identify people. "
-            "Give each a role (--insensitive publishes it, --identifying removes it), or use --engine memory"
+            "Give each a role (--set columns.insensitive=NAME publishes it, --identifying removes it), or use "
+            "--engine memory"
         )
     ]

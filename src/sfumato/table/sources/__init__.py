@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sfumato.errors import InputError, raise_all
 from sfumato.table.databases.address import is_database
-from sfumato.table.sources import folders, frames, json_files, other_files, spark, standard_input, statistical
-from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource
+from sfumato.table.sources import folders, frames, json_files, other_files, standard_input
+from sfumato.table.sources.protocol import CsvFormat, Family, Given, Place, TableSource, is_spark
 from sfumato.table.sources.text_files import CSV
 
 __all__ = ["SOURCES", "Place", "TableSource", "open_source"]
@@ -27,11 +27,46 @@ DATABASES = Family(
     layout=frozenset(),
     said_of="databases",
 )
+
+
+def _open_spark(given: Given) -> TableSource:
+    from sfumato.table.sources.spark import spark_source
+
+    return spark_source(given.value)
+
+
+SPARK = Family(recognizes=lambda given: given.path is None and is_spark(given.value), open=_open_spark)
+
+
+def _statistical(form: str, suffixes: tuple[str, ...], starts: tuple[bytes, ...]) -> Family:
+    """Recognize a form of file of a statistical program; what reads it is loaded with the first."""
+
+    def recognizes(given: Given) -> bool:
+        named = given.path is not None and given.path.suffix.lower() in suffixes
+        return bool(given.start) and (given.start.startswith(starts) or named)
+
+    def open_one(given: Given) -> TableSource:
+        from sfumato.table.sources.statistical import OPENERS
+
+        return OPENERS[form](given)
+
+    said = "files of SPSS, Stata and SAS"
+    return Family(recognizes, open_one, settings=frozenset({"codes"}), layout=frozenset({"encoding"}), said_of=said)
+
+
+_SAS = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
+STATISTICAL = (
+    _statistical("spss", (".sav", ".zsav"), (b"$FL2", b"$FL3")),
+    _statistical("stata", (".dta",), (b"<stata_dta>",)),
+    _statistical("sas", (".sas7bdat",), (_SAS,)),
+    _statistical("spss-portable", (".por",), ()),
+    _statistical("sas-transport", (".xpt",), (b"HEADER RECORD*******LIB",)),
+)
 SOURCES: tuple[Family, ...] = (
     standard_input.FAMILY,
     DATABASES,
     folders.LIST,
-    spark.FAMILY,
+    SPARK,
     standard_input.UNREADABLE,
     frames.FRAMES,
     folders.FOLDER,
@@ -41,7 +76,7 @@ SOURCES: tuple[Family, ...] = (
     frames.ARROW,
     other_files.FAMILY,
     other_files.OLD,
-    *statistical.FAMILIES,
+    *STATISTICAL,
     json_files.JSON,
     CSV,
 )

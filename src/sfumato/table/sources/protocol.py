@@ -205,6 +205,11 @@ class Given:
         return self.path
 
 
+def is_spark(value: object) -> bool:
+    """Tell whether an object is a frame of Spark, without loading Spark."""
+    return type(value).__module__.startswith("pyspark.sql.") and type(value).__name__ == "DataFrame"
+
+
 @dataclass(frozen=True)
 class Family:
     """Sources of one sort: how they are recognised, and how one is opened.

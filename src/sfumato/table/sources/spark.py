@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from sfumato.errors import InputError, SfumatoError, raise_all
-from sfumato.table.sources.protocol import Family, Given
 
 COUNT = "count"
 AT_ONCE = 3_000_000
@@ -154,15 +153,3 @@ def _is_gone(error: BaseException) -> bool:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def is_spark(value: object) -> bool:
-    """Tell whether an object is a frame of Spark, without loading Spark."""
-    return type(value).__module__.startswith("pyspark.sql.") and type(value).__name__ == "DataFrame"
-
-
-def _recognized(given: Given) -> bool:
-    return given.path is None and is_spark(given.value)
-
-
-FAMILY = Family(recognizes=_recognized, open=lambda given: spark_source(given.value))

@@ -16,13 +16,10 @@ from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few, text_order
 from sfumato.table.header import repeated
 from sfumato.table.schema import text_of
-from sfumato.table.sources.protocol import Family, Given, TableSource, library, whole_where_whole
+from sfumato.table.sources.protocol import Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
-_SPSS = (b"$FL2", b"$FL3")
 _STATA, _STATA_END = b"<stata_dta>", b"</stata_dta>"
-_SAS = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
-_TRANSPORT = b"HEADER RECORD*******LIB"
 _UTF8 = "utf-8"
 
 
@@ -161,22 +158,14 @@ def _open_sas(given: Given) -> TableSource:
     return _open(given, reader="read_sas7bdat", program="SAS", catalog=catalog if catalog.is_file() else None)
 
 
-def _family(open_one: Callable[[Given], TableSource], suffixes: Sequence[str], starts: Sequence[bytes]) -> Family:
-    def recognizes(given: Given) -> bool:
-        if given.path is None or not given.start:
-            return False
-        return given.start.startswith(tuple(starts)) or given.path.suffix.lower() in suffixes
-
-    return Family(recognizes, open_one, settings=frozenset({"codes"}), layout=frozenset({"encoding"}), said_of=WHAT)
-
-
-FAMILIES = (
-    _family(partial(_open, reader="read_sav", program="SPSS"), (".sav", ".zsav"), _SPSS),
-    _family(_open_stata, (".dta",), (_STATA,)),
-    _family(_open_sas, (".sas7bdat",), (_SAS,)),
-    _family(partial(_open, reader="read_por", program="SPSS portable"), (".por",), ()),
-    _family(partial(_open, reader="read_xport", program="SAS transport"), (".xpt",), (_TRANSPORT,)),
-)
+OPENERS: Mapping[str, Callable[[Given], TableSource]] = {
+    "spss": partial(_open, reader="read_sav", program="SPSS"),
+    "stata": _open_stata,
+    "sas": _open_sas,
+    "spss-portable": partial(_open, reader="read_por", program="SPSS portable"),
+    "sas-transport": partial(_open, reader="read_xport", program="SAS transport"),
+}
+"""Form of a file → what opens it; how it is recognised stands in ``sources``."""
 
 
 _MOST_LABELS = 5_000

@@ -1,0 +1,76 @@
+"""``sfumato sign``: sign a release for whoever receives it, make a key, or take a signature back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.outcome import complain
+from sfumato.errors import InputError, PolicyError, raise_all
+
+EXAMPLE = """\b
+Example:
+  sfumato sign --new-key our.key
+  sfumato sign patients-release/ --key our.key --by 'A. Steward'
+  sfumato verify patients-release/ --key our.key.pub
+  sfumato sign patients-release/ --key our.key --revoke revoked.json
+"""
+
+
+def sign(
+    release: Annotated[
+        Path | None, typer.Argument(metavar="RELEASE", show_default=False, help="Folder of a release.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Your private key. Keep it to yourself, and a copy of it.")
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="TEXT", help="Who signs, and as what; readers see it.")] = "",
+    revoke: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take the signature back: write a statement that says so.")
+    ] = None,
+    new_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Make a key: FILE for you alone, FILE.pub for everybody.")
+    ] = None,
+) -> None:
+    """Sign every file of a release, after recounting it. Whoever has FILE.pub sees that none was changed.
+
+    A second person who signs the same folder countersigns. Signing needs no network. The time in a signature is that of
+    your clock; nobody proves it.
+    """
+    from sfumato.release import signature
+
+    raise_all(PolicyError, _usage_problems(release, key, revoke, new_key))
+    if new_key is not None:
+        name = signature.new_key(new_key)
+        return complain([f"key {name[:16]} made: {new_key} is for you alone; give {new_key}.pub to recipients"])
+    assert release is not None
+    assert key is not None
+    if revoke is not None:
+        signature.revoke(release, key, revoke, by=by)
+        return complain([f"{revoke}: takes the signature of {release} back; give it to whoever has the release"])
+    from sfumato.release.verify import verify
+
+    found = verify(release)
+    if not found.ok:
+        raise InputError(f"{release}: is not verified, so that nothing was signed; sfumato verify {release} says why")
+    promises = [str(check) for check in found.checks if check.outcome == "holds"]
+    signed = signature.sign_folder(release, key, by=by, promises=promises)
+    count = len(signed.signatures)
+    complain(
+        [
+            f"{release}: {len(signed.subjects)} files signed{'' if count == 1 else f', {count} signatures'}; "
+            f"recipients check it with: sfumato verify {release} --key {key}.pub"
+        ]
+    )
+
+
+def _usage_problems(release: Path | None, key: Path | None, revoke: Path | None, new_key: Path | None) -> list[str]:
+    if new_key is not None:
+        beside = {"RELEASE": release, "--key": key, "--revoke": revoke}
+        return [f"{name}: has nothing to do with --new-key; leave it out" for name, given in beside.items() if given]
+    return [
+        *(["RELEASE: name the folder of the release"] if release is None else []),
+        *(["--key: name the file of your private key; sfumato sign --new-key FILE makes one"] if key is None else []),
+    ]

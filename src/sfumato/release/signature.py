@@ -1,0 +1,349 @@
+"""Signing a release folder, and checking who signed it: an in-toto statement in a DSSE envelope, by Ed25519, offline.
+
+The statement names the sha256 of every file of the folder, and lies beside them in ``signature.json``. Nothing in it is
+a function of the original table, of the audit file or of a ledger. The time in it is claimed by the signer, not proved.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sfumato.errors import InputError, VerificationError, raise_all
+from sfumato.models.checks import Check, Outcome
+from sfumato.release.description import unambiguous
+from sfumato.release.transaction import SIGNATURE, UNCHECKED, no_release
+from sfumato.table.writing import sha256_of
+from sfumato.whole_files import PRIVATE, PUBLIC, read_regular, write_whole
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+PAYLOAD_TYPE = "application/vnd.in-toto+json"
+STATEMENT = "https://in-toto.io/Statement/v1"
+RELEASED, REVOKED = "urn:sfumato:release:v1", "urn:sfumato:revocation:v1"
+SIGNED = "signed with the given key, every file and no other"
+_MOST = 16 << 20
+"""Bytes that a statement may have."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """A statement and its signatures, as ``signature.json`` holds them.
+
+    `payload`: The statement, bytes. `signatures`: Key id → signature.
+    """
+
+    payload: bytes
+    signatures: Mapping[str, bytes]
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the statement, by which it is revoked."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+    @property
+    def statement(self) -> Mapping[str, Any]:
+        """What is signed. Raises ``VerificationError`` when it is no statement."""
+        found: Mapping[str, Any] = unambiguous(self.payload.decode("utf-8", errors="replace"))
+        return found
+
+    @property
+    def subjects(self) -> dict[str, str]:
+        """The sha256 of every subject, by name. Raises ``VerificationError`` when there are none, or one twice."""
+        try:
+            found = {str(each["name"]): str(each["digest"]["sha256"]) for each in self.statement["subject"]}
+            twice = len(found) < len(self.statement["subject"])
+        except (KeyError, TypeError):
+            twice = True
+        if twice or self.statement.get("_type") != STATEMENT:
+            raise VerificationError(f"{SIGNATURE}: holds no statement about files; it was changed")
+        return found
+
+    def signed_by(self, key: Ed25519PublicKey) -> bool:
+        """Tell whether the signature of a key holds."""
+        from cryptography.exceptions import InvalidSignature
+
+        try:
+            key.verify(self.signatures.get(key_id(key), b""), encoded(self.payload))
+        except InvalidSignature:
+            return False
+        return True
+
+    def to_json(self) -> str:
+        """Write it as DSSE says."""
+        signatures = [{"keyid": name, "sig": _base64(value)} for name, value in sorted(self.signatures.items())]
+        content = {"payloadType": PAYLOAD_TYPE, "payload": _base64(self.payload), "signatures": signatures}
+        return json.dumps(content, indent=2) + "\n"
+
+    @classmethod
+    def read(cls, path: Path) -> Envelope:
+        """Read one. Raises ``VerificationError`` when the file is none."""
+        try:
+            content = unambiguous(read_regular(path, _MOST).decode("utf-8", errors="replace"))
+            if content["payloadType"] != PAYLOAD_TYPE:
+                raise ValueError
+            signatures = {str(each["keyid"]): _decoded(each["sig"]) for each in content["signatures"]}
+            return cls(_decoded(content["payload"]), signatures)
+        except OSError as error:
+            raise VerificationError(f"{path.name}: cannot be read ({error.strerror or 'unknown reason'})") from None
+        except (VerificationError, KeyError, TypeError, ValueError, binascii.Error):
+            raise VerificationError(f"{path.name}: is no signed statement; it was changed") from None
+
+
+def encoded(payload: bytes) -> bytes:
+    """Return what is signed: the pre-authentication encoding of DSSE version 1."""
+    kind = PAYLOAD_TYPE.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def sign_folder(folder: Path, key: Path, *, by: str = "", promises: Sequence[str] = ()) -> Envelope:
+    """Sign a release folder that was recounted, or countersign the statement that lies there.
+
+    Parameters
+    ----------
+    folder
+        The release.
+    key
+        File with the private key.
+    by
+        Who signs, and as what; it is claimed.
+    promises
+        What was recounted, one line for each promise.
+
+    Returns
+    -------
+    Envelope
+        As it is written to ``signature.json``.
+
+    Raises
+    ------
+    InputError
+        When the folder is no release, the key cannot be read, or the statement that lies there is of other files.
+    """
+    if problem := no_release(folder):
+        raise InputError(problem)
+    secret = _private_key(key)
+    files, place = files_of(folder), folder / SIGNATURE
+    envelope = None
+    if place.exists():
+        envelope = Envelope.read(place)
+        if envelope.subjects != files:
+            raise InputError(f"{SIGNATURE}: was signed over other files than lie here; take it away, and sign anew")
+    if envelope is None:
+        envelope = Envelope(_statement(RELEASED, files, {"by": by, "promises": list(promises)}), {})
+    signed = _with_signature(envelope, secret)
+    write_whole(place, signed.to_json(), PUBLIC)
+    return signed
+
+
+def revoke(folder: Path, key: Path, out: Path, *, by: str = "") -> None:
+    """Write a statement of the same key that takes back the one of a folder.
+
+    Raises
+    ------
+    InputError
+        When the folder has no statement of this key, or something cannot be read or written.
+    """
+    secret, place = _private_key(key), folder / SIGNATURE
+    if not place.is_file():
+        raise InputError(f"{folder}: holds no {SIGNATURE}; there is nothing to revoke")
+    signed = Envelope.read(place)
+    if not signed.signed_by(secret.public_key()):
+        raise InputError(f"{folder}: was not signed with this key, which alone can revoke it")
+    taken_back = Envelope(_statement(REVOKED, {SIGNATURE: signed.digest}, {"by": by}), {})
+    try:
+        write_whole(out, _with_signature(taken_back, secret).to_json(), PUBLIC)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror or 'unknown reason'})") from None
+
+
+def new_key(path: Path) -> str:
+    """Write a new private key for its owner alone, and the public one beside it as ``NAME.pub``; return its id.
+
+    Raises
+    ------
+    InputError
+        When there is such a file, or none can be written.
+    """
+    _require_library()
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    public = path.with_name(f"{path.name}.pub")
+    raise_all(InputError, [f"{each}: is there already; name another" for each in (path, public) if each.exists()])
+    secret = Ed25519PrivateKey.generate()
+    pem = serialization.Encoding.PEM
+    private = secret.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    shown = secret.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
+    try:
+        write_whole(path, private, PRIVATE)
+        write_whole(public, shown, PUBLIC)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or 'unknown reason'})") from None
+    return key_id(secret.public_key())
+
+
+def key_id(key: Ed25519PublicKey) -> str:
+    """Name a public key: the sha256 of its 32 bytes."""
+    return hashlib.sha256(key.public_bytes_raw()).hexdigest()
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Return the sha256 of every file below a folder, by its path in it; the signature itself is none of them.
+
+    Raises ``VerificationError`` when there is something else than files and folders.
+    """
+    found: dict[str, str] = {}
+    for place, folders, names in os.walk(folder):
+        for name in (*names, *folders):
+            path = Path(place, name)
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise VerificationError(f"{path.relative_to(folder)}: is a link or no file; it was changed")
+        for name in names:
+            path = Path(place, name)
+            found[path.relative_to(folder).as_posix()] = sha256_of(path)
+    found.pop(SIGNATURE, None)
+    return dict(sorted(found.items()))
+
+
+def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -> tuple[Check, ...]:
+    """Say what the signature of a folder is worth.
+
+    Without a key: *key not checked*, which is never said to hold. With one: broken unless every file, and no other, is
+    signed with it, and no given revocation of the same key names the statement. Raises ``InputError`` when key or
+    revocations cannot be read.
+    """
+    place = folder / SIGNATURE
+    if key is None:
+        if not place.exists():
+            return ()
+        detail = "give it with --key; revocation: not checked"
+        return (Check(UNCHECKED, Outcome.UNDECIDABLE, detail=detail, required=False),)
+    public = _public_key(key)
+    if not place.exists():
+        return (Check(SIGNED, Outcome.BROKEN, detail=f"there is no {SIGNATURE}"),)
+    try:
+        envelope = Envelope.read(place)
+        problems = list(_problems(envelope, folder, public))
+        by = str(envelope.statement.get("predicate", {}).get("by") or "")
+    except VerificationError as error:
+        return (Check(SIGNED, Outcome.BROKEN, detail="; ".join(error.problems)),)
+    if problems:
+        return (Check(SIGNED, Outcome.BROKEN, detail="; ".join(problems)),)
+    if revocations is None:
+        detail = "revocation: not checked"
+    elif is_revoked(envelope, public, revocations):
+        return (Check(SIGNED, Outcome.BROKEN, detail="its key has revoked it"),)
+    else:
+        detail = "not revoked by what was given"
+    others = len(envelope.signatures) - 1
+    more = f"; {others} more signed, whose keys were not checked" if others else ""
+    return (Check(SIGNED, Outcome.HOLDS, detail=f"{f'claimed by {by}; ' if by else ''}{detail}{more}"),)
+
+
+def _problems(envelope: Envelope, folder: Path, key: Ed25519PublicKey) -> Iterator[str]:
+    if not envelope.signed_by(key):
+        yield "it is not signed with this key, or the statement was changed"
+        return
+    if envelope.statement.get("predicateType") != RELEASED:
+        yield "the statement is about something else than a release"
+    signed, here = envelope.subjects, files_of(folder)
+    yield from (f"{name} is missing" for name in sorted(signed.keys() - here.keys()))
+    yield from (f"{name} was added" for name in sorted(here.keys() - signed.keys()))
+    yield from (f"{name} was changed" for name in sorted(signed.keys() & here.keys()) if signed[name] != here[name])
+
+
+def is_revoked(envelope: Envelope, key: Ed25519PublicKey, place: Path) -> bool:
+    """Tell whether a revocation of the same key names a statement; `place`: a file, or a folder of them.
+
+    Raises ``InputError`` when there is none, or when one cannot be read: what it says must not be passed over.
+    """
+    paths = sorted(place.glob("*.json")) if place.is_dir() else [place]
+    if not paths:
+        raise InputError(f"{place}: holds no revocation; leave the option out, or name another place")
+    found = False
+    for path in paths:
+        try:
+            one = Envelope.read(path)
+            names = one.statement.get("predicateType") == REVOKED and envelope.digest in one.subjects.values()
+        except VerificationError as error:
+            raise InputError(*error.problems) from None
+        found = found or (names and one.signed_by(key))
+    return found
+
+
+def _statement(kind: str, subjects: Mapping[str, str], predicate: Mapping[str, Any]) -> bytes:
+    """Write a statement; the time is that of the signer's clock."""
+    content = {
+        "_type": STATEMENT,
+        "subject": [{"name": name, "digest": {"sha256": digest}} for name, digest in subjects.items()],
+        "predicateType": kind,
+        "predicate": {**predicate, "claimed_time": datetime.now(UTC).isoformat(timespec="seconds")},
+    }
+    return json.dumps(content, ensure_ascii=False, sort_keys=True).encode()
+
+
+def _with_signature(envelope: Envelope, secret: Ed25519PrivateKey) -> Envelope:
+    own = {key_id(secret.public_key()): secret.sign(encoded(envelope.payload))}
+    return Envelope(envelope.payload, {**envelope.signatures, **own})
+
+
+def _private_key(path: Path) -> Ed25519PrivateKey:
+    _require_library()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        found = load_pem_private_key(_bytes_of(path), None)
+    except (TypeError, ValueError):
+        found = None
+    if not isinstance(found, Ed25519PrivateKey):
+        raise InputError(f"{path}: holds no private key of Ed25519; make one with sfumato sign --new-key FILE")
+    return found
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    _require_library()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        found = load_pem_public_key(_bytes_of(path))
+    except ValueError:
+        found = None
+    if not isinstance(found, Ed25519PublicKey):
+        raise InputError(f"{path}: holds no public key of Ed25519; it is the file that ends in .pub")
+    return found
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return read_regular(path, _MOST)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror or 'unknown reason'})") from None
+
+
+def _require_library() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "signatures need the package cryptography; install it with: pip install 'sfumato[encryption]'"
+        ) from None
+
+
+def _base64(content: bytes) -> str:
+    return base64.standard_b64encode(content).decode()
+
+
+def _decoded(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)

@@ -1,0 +1,190 @@
+"""A signature is over every file and no other; strangers' programs read it; what is taken back does not count."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shutil
+import stat
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.app import app
+from sfumato.models.checks import Outcome
+from sfumato.release.signature import SIGNED
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    table = pl.DataFrame({"age": [20 + i % 40 for i in range(200)], "ill": ["flu", "gout"] * 100})
+    schema = sf.Schema(quasi_identifying=["age"], sensitive=["ill"])
+    sf.anonymize(table, [sf.KAnonymity(5)], schema=schema, seed=1).save(tmp_path / "out")
+    assert run("sign", "--new-key", tmp_path / "own.key")[0] == 0
+    assert run("sign", "--new-key", tmp_path / "other.key")[0] == 0
+    return tmp_path
+
+
+def run(*words: object) -> tuple[int, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words], prog_name="sfumato")
+    return done.exit_code, done.stdout + done.stderr
+
+
+def signed(place: Path, *more: object) -> Path:
+    code, said = run("sign", place / "out", "--key", place / "own.key", *more)
+    assert code == 0, said
+    return place / "out"
+
+
+def outcome(place: Path, key: str = "own.key.pub", **more: Any) -> Any:
+    checks = sf.verify(place / "out", key=place / key, **more).checks
+    return next(check for check in checks if check.promise == SIGNED)
+
+
+def test_keys_are_for_their_owner_and_are_never_replaced(place: Path) -> None:
+    assert stat.S_IMODE((place / "own.key").stat().st_mode) == 0o600
+    before = (place / "own.key").read_bytes()
+    code, said = run("sign", "--new-key", place / "own.key")
+    assert (code, (place / "own.key").read_bytes()) == (2, before)
+    assert "is there already" in said
+
+
+def test_whoever_has_the_key_sees_that_it_is_signed_and_others_are_told_so(place: Path) -> None:
+    folder = signed(place, "--by", "A. Steward")
+    assert outcome(place).outcome is Outcome.HOLDS
+    assert "claimed by A. Steward; revocation: not checked" in outcome(place).detail
+    code, said = run("verify", folder)
+    assert code == 0
+    assert said.splitlines()[0] == "! verified: every promise holds; signed, key not checked"
+    assert outcome(place, "other.key.pub").outcome is Outcome.BROKEN
+
+
+def test_without_a_signature_a_key_finds_none(place: Path) -> None:
+    assert outcome(place).outcome is Outcome.BROKEN
+    assert sf.verify(place / "out").ok
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a byte": lambda folder: (folder / "report.txt").write_text((folder / "report.txt").read_text() + " "),
+    "added": lambda folder: (folder / "more.csv").write_text("a"),
+    "added below": lambda folder: ((folder / "sub").mkdir(), (folder / "sub" / "x").write_text("a")),
+    "missing": lambda folder: (folder / "report.txt").unlink(),
+    "a link": lambda folder: (folder / "link").symlink_to("data.csv"),
+    "payload": lambda folder: _edit(folder, lambda content: content.update(payload=_again(content["payload"]))),
+    "no signature": lambda folder: _edit(folder, lambda content: content.update(signatures=[])),
+    "another's": lambda folder: _edit(folder, lambda content: content["signatures"][0].update(keyid="0" * 64)),
+    "kind": lambda folder: _edit(folder, lambda content: content.update(payloadType="text/plain")),
+    "nothing": lambda folder: (folder / "signature.json").write_text("{}"),
+    "no text": lambda folder: (folder / "signature.json").write_bytes(b"\xff" * 9),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_is_refused(change: Callable[[Path], object], place: Path) -> None:
+    change(signed(place))
+    assert outcome(place).outcome is Outcome.BROKEN
+    assert not sf.verify(place / "out", key=place / "own.key.pub").ok
+
+
+def _edit(folder: Path, change: Callable[[Any], object]) -> None:
+    content = json.loads((folder / "signature.json").read_text())
+    change(content)
+    (folder / "signature.json").write_text(json.dumps(content))
+
+
+def _again(payload: str) -> str:
+    """The same statement with a blank more."""
+    return base64.b64encode(base64.b64decode(payload) + b" ").decode()
+
+
+def test_a_second_person_countersigns_and_neither_key_stands_for_the_other(place: Path) -> None:
+    folder = signed(place)
+    assert run("sign", folder, "--key", place / "other.key")[0] == 0
+    for key in ("own.key.pub", "other.key.pub"):
+        assert outcome(place, key).outcome is Outcome.HOLDS
+        assert "1 more signed" in outcome(place, key).detail
+    (folder / "report.txt").write_text("changed")
+    code, said = run("sign", folder, "--key", place / "other.key")
+    assert code == 2
+    assert "nothing was signed" in said
+
+
+def test_a_signature_is_taken_back_by_its_own_key_alone(place: Path) -> None:
+    folder = signed(place)
+    code, said = run("sign", folder, "--key", place / "other.key", "--revoke", place / "no.json")
+    assert (code, (place / "no.json").exists()) == (2, False)
+    assert "which alone can revoke it" in said
+    (place / "lists").mkdir()
+    assert run("sign", folder, "--key", place / "own.key", "--revoke", place / "lists" / "r.json")[0] == 0
+    assert outcome(place, revocations=place / "lists").outcome is Outcome.BROKEN
+    assert outcome(place, revocations=place / "lists" / "r.json").detail == "its key has revoked it"
+    # Of another release it says nothing, and one that cannot be read is not passed over.
+    (folder / "signature.json").unlink()
+    signed(place, "--by", "again")
+    assert outcome(place, revocations=place / "lists").detail == "claimed by again; not revoked by what was given"
+    (place / "lists" / "s.json").write_text("{")
+    code, said = run("verify", folder, "--key", place / "own.key.pub", "--revocations", place / "lists")
+    assert code == 2
+    assert "s.json" in said
+
+
+def test_a_forged_revocation_revokes_nothing(place: Path) -> None:
+    folder = signed(place)
+    shutil.copytree(folder, place / "copy")
+    content = json.loads((folder / "signature.json").read_text())
+    digest = hashlib.sha256(base64.b64decode(content["payload"])).hexdigest()
+    forged = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": "signature.json", "digest": {"sha256": digest}}],
+        "predicateType": "urn:sfumato:revocation:v1",
+        "predicate": {},
+    }
+    content["payload"] = base64.b64encode(json.dumps(forged).encode()).decode()
+    (place / "forged.json").write_text(json.dumps(content))
+    assert outcome(place, revocations=place / "forged.json").outcome is Outcome.HOLDS
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="another program checks the signature")
+def test_a_stranger_checks_it(place: Path) -> None:
+    """OpenSSL, and the encoding as DSSE writes it down."""
+    folder = signed(place)
+    content = json.loads((folder / "signature.json").read_text())
+    payload, kind = base64.b64decode(content["payload"]), "application/vnd.in-toto+json"
+    (place / "said").write_bytes(f"DSSEv1 {len(kind)} {kind} {len(payload)} ".encode() + payload)
+    (place / "sig").write_bytes(base64.b64decode(content["signatures"][0]["sig"]))
+    words = ["pkeyutl", "-verify", "-pubin", "-inkey", place / "own.key.pub", "-rawin", "-in", place / "said"]
+    done = subprocess.run(
+        ["openssl", *map(str, words), "-sigfile", str(place / "sig")], capture_output=True, check=False
+    )
+    assert done.returncode == 0, done
+    statement = json.loads(payload)
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    del hashes["signature.json"]
+    assert {each["name"]: each["digest"]["sha256"] for each in statement["subject"]} == hashes
+
+
+def test_all_mistakes_at_once(place: Path) -> None:
+    code, said = run("sign")
+    assert code == 2
+    assert "RELEASE: name the folder" in said
+    assert "--key: name the file" in said
+    code, said = run("sign", place / "out", "--key", place / "own.key.pub")
+    assert code == 2
+    assert "holds no private key" in said
+    code, said = run("verify", place / "out", "--revocations", place)
+    assert code == 2
+    assert "give the key, too" in said
+    code, said = run("verify", place / "out", "--key", place / "own.key")
+    assert code == 2
+    assert "holds no public key" in said
+    assert (place / "own.key").read_text().splitlines()[1] not in said
