@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato.registry import Registry, class_places, loaded
 
 if TYPE_CHECKING:
+    from sfumato.anonymizers.auto import Auto
     from sfumato.anonymizers.best import Best
     from sfumato.anonymizers.bucketization import Bucketization
     from sfumato.anonymizers.cell_suppression import CellSuppression
@@ -39,6 +40,7 @@ __all__ = [
     "SBC",
     "VMDAV",
     "Anonymizer",
+    "Auto",
     "Best",
     "Bucketization",
     "CellSuppression",
@@ -88,6 +90,7 @@ ANONYMIZERS = Registry(
         "value-generalization": "sfumato.anonymizers.single_dimensional:ValueGeneralization",
         "sbc": "sfumato.anonymizers.clustering.sbc:SBC",
         "best": "sfumato.anonymizers.best:Best",
+        "auto": "sfumato.anonymizers.auto:Auto",
         "samarati": "sfumato.anonymizers.full_domain.incognito:Samarati",
     },
     group="sfumato.anonymizers",

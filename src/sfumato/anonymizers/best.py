@@ -128,7 +128,7 @@ class Best(Checked):
             words = " ".join([name, *(f"--set {key}={value}" for key, value in options.items())])
             try:
                 timed = alone if until is None or place == 0 else replace(alone, progress=_Deadline(until))
-                partition = _solution(ANONYMIZERS[name](**options), timed)
+                partition = solution(ANONYMIZERS[name](**options), timed)
             except _TimeIsUp:
                 return _Trial(words, None, why="time was up")
             except (PolicyError, UnsatisfiableError):
@@ -181,7 +181,8 @@ class _Deadline:
             raise _TimeIsUp
 
 
-def _solution(anonymizer: Anonymizer, problem: Problem) -> Partition:
+def solution(anonymizer: Anonymizer, problem: Problem) -> Partition:
+    """Solve a problem here, in parts where the anonymizer does so."""
     problem.progress("starting", 0, 1)
     if isinstance(anonymizer, SolvesParts):
         return solve_in_parts(anonymizer, problem, lambda solve, parts: as_done(solve, parts, problem.threads))

@@ -19,7 +19,7 @@ READING, COLUMNS, PRIVACY, METHOD, OUTPUT = "Reading the table", "Columns", "Pri
 KNOWN = "What the attacker knows"
 
 ANONYMIZERS = (
-    "mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "
+    "auto, mondrian, best, optimal, k-member, global-mondrian, value-generalization, cell-suppression, k-means, mdav, "
     "v-mdav, sbc, heuristic, datafly, incognito, samarati, caat, kaca, oka, utility-recoding"
 )
 """Names for the help page; the anonymizers themselves are only loaded when one is needed."""

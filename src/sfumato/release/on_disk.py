@@ -84,6 +84,7 @@ from sfumato.release.task import (
     refuse_open_findings,
     setting_problems,
     wished,
+    with_choice,
 )
 from sfumato.release.transaction import check_target
 from sfumato.table.folding import fold
@@ -572,6 +573,8 @@ class _Task:
     def released(self, opened: OpenedFile, spill: Path) -> ReleaseOnDisk:
         """Encode, solve, write and recount; the folder gets its name only when every promise holds."""
         large = self._coded(opened, spill)
+        # The number of records decides what auto takes, and is known from here on.
+        object.__setattr__(self, "policy", with_choice(self.policy, large.height))
         passing = passing_notes(large, large.names)
         made = self._made(large, opened.keys, spill)
         del large  # Writing needs the memory.

@@ -27,12 +27,14 @@ from sfumato.findings.review import Finding, Severity
 from sfumato.models.checks import promise_words
 from sfumato.models.k_map import DeltaPresence
 from sfumato.models.likeness import compared_with_original
-from sfumato.models.protocol import PrivacyModel
+from sfumato.models.protocol import PrivacyModel, Rule
+from sfumato.models.rule_traits import TRAITS
 from sfumato.models.says import of_population, says
+from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, anonymizer_entry
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import columns_without_promise
 from sfumato.published.checks.population import Register
@@ -221,6 +223,41 @@ def presence_problems(
     if getattr(recoding, "suppressed", None) == "star":
         problems.append("recoding: stars cover everybody besides their own class; remove suppressed records instead")
     return problems
+
+
+AUTO = "auto"
+"""The anonymizer that only says which other one is taken."""
+
+
+def with_choice(policy: Policy, records: int | None) -> Policy:
+    """Return the policy with what ``auto`` takes for so many records; None: for any number of them."""
+    if policy.anonymizer.name != AUTO:
+        return policy
+    made = policy.anonymizer.build().choice(records, lambda maker: _does_all(maker, policy))
+    return policy.model_copy(update={"anonymizer": anonymizer_entry(made)})
+
+
+def _does_all(maker: Anonymizer, policy: Policy) -> bool:
+    """Tell whether an anonymizer can do what a policy asks, at a cost that a table of its size allows."""
+    models, columns = policy.to_models(), policy.columns
+    wished_l = columns.wished_l is not None or any(wish.l for wish in policy.wishes)
+    compares = any(TRAITS[rule.code].relative for model in models for rule in _rules_of(model, columns.sensitive))
+    # What merges classes would have to be run for many a k, or look at the whole table at each step.
+    only_cut = wished_l or compares or of_population(models) or whole_table_models(models)
+    return all(
+        (
+            not only_cut or getattr(maker, "only_cuts", False),
+            policy.to_people().rows != "apart" or getattr(maker, "people_apart", None) == "any model",
+            not presence_problems(models, maker, policy.to_recoding(), policy.refine),
+        )
+    )
+
+
+def _rules_of(model: PrivacyModel, sensitive: Collection[str]) -> Sequence[Rule]:
+    # What does not fit the columns is told with all other mistakes.
+    with suppress(SfumatoError):
+        return model.rules(list(sensitive))
+    return ()
 
 
 def _model_problems(models: Sequence[object], anonymizer: object) -> list[str]:
@@ -449,6 +486,8 @@ class Task:
 
     def __post_init__(self) -> None:
         """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
+        if isinstance(self.table, Table):
+            object.__setattr__(self, "policy", with_choice(self.policy, self.table.height))
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         problems += population_argument_problems(self.models, self.table, known=self.population is not None)

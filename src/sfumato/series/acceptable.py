@@ -18,6 +18,7 @@ from sfumato.policy.parts import Column
 from sfumato.policy.people import People
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
+from sfumato.release.task import AUTO
 from sfumato.series.description import APPEND, ARRIVED, GROW, WAYS, ways_of_series
 from sfumato.table.person_keys import as_person_key, named_key
 from sfumato.table.schema import Attribute
@@ -225,6 +226,9 @@ def policy_changes(kept: Policy, given: Policy) -> Iterator[str]:
     Raises ``SfumatoError`` when a hierarchy cannot be read.
     """
     several = kept.columns.person is not None
+    if given.anonymizer.name == AUTO:
+        # It was taken at the start of the series.
+        given = given.model_copy(update={"anonymizer": kept.anonymizer})
     before, after = kept.to_mapping(), stored_policy(given, several=several).to_mapping()
     for part in ("models", "anonymizer", "recoding", "refine", "suppression-limit", "people", "wishes"):
         if before.get(part) != after.get(part):

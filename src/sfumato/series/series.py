@@ -21,11 +21,11 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, anonymizer_entry
 from sfumato.progress import Progress, shown
 from sfumato.recoding import Recoding
 from sfumato.registry import loaded
-from sfumato.release.task import setting_problems
+from sfumato.release.task import AUTO, setting_problems, with_choice
 from sfumato.release.transaction import check_target, left, line_of, settle, whole_folder
 from sfumato.release.verify import open_folder
 from sfumato.series.acceptable import key_of_series, published_policy, refuse, stored_policy
@@ -72,6 +72,8 @@ def started(
     """
     refuse_unknown(way, first=table is not None)
     whole_policy = _policy(policy, models)
+    if whole_policy.anonymizer.name == AUTO:
+        whole_policy = _with_maker(whole_policy, way)
     refuse(whole_policy, way)
     column = key_of_series(whole_policy, key, way)
     stored = stored_policy(whole_policy, several=WAYS[way].people)
@@ -86,6 +88,13 @@ def started(
     except BaseException:
         _taken_back(series)
         raise
+
+
+def _with_maker(policy: Policy, way: str) -> Policy:
+    """Return the policy with what ``auto`` takes for batches of any size; other ways than append cut by themselves."""
+    if way == APPEND:
+        return with_choice(policy, None)
+    return policy.model_copy(update={"anonymizer": anonymizer_entry(ANONYMIZERS[DEFAULT_ANONYMIZER]())})
 
 
 def _check_places(series: Series) -> None:
