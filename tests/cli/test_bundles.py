@@ -20,7 +20,7 @@ def test_a_bundle_is_spread_out_and_gathered_again():
 
     run = spread(command)
     parameters = inspect.signature(run).parameters
-    assert [*parameters] == ["table", *(field.name for field in fields(RoleOptions)), "last"]
+    assert [*parameters] == ["table", *shown(), "last"]
     given = {name: parameter.default for name, parameter in parameters.items()}
     run(**{**given, "table": "t.csv", "quasi": ["age"]})
     assert seen == [("t.csv", RoleOptions(quasi=["age"]), 3)]
@@ -29,5 +29,10 @@ def test_a_bundle_is_spread_out_and_gathered_again():
 @pytest.mark.parametrize("command", [anonymize.anonymize, compare.compare, risk.risk])
 def test_commands_share_their_options(command):
     names = [*inspect.signature(spread(command)).parameters]
-    own = [field.name for field in fields(RoleOptions)]
+    own = shown()
     assert names[names.index(own[0]) :][: len(own)] == own
+
+
+def shown() -> list[str]:
+    """The options that stand on a command line; others are settings of a policy."""
+    return [field.name for field in fields(RoleOptions) if not field.metadata.get("by path")]

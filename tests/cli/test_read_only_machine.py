@@ -74,6 +74,8 @@ EVERY = {
     "init": ["init in.csv --out first.toml"],
     "verify": ["verify out", "verify sets-out"],
     "settle": ["settle out"],
+    "sign": ["sign --new-key own.key", "sign out --key own.key"],
+    "help": ["help k-anonymity"],
     "measure": [
         "measure in.csv out",
         "measure in.csv out --what utility --queries 20",

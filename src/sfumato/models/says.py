@@ -133,17 +133,17 @@ def at_least(bound: float) -> int:
 
 
 BESIDE_THE_TABLE = (
-    "Promises about sensitive values bound what the table alone tells. Whoever knows the algorithm may learn more "
-    "(minimality).",
-    "Whoever knows some people's values may learn more (background knowledge). The whole table teaches how values go "
+    "Promises about sensitive values bound what the table itself tells of anybody. Who knows the algorithm may learn "
+    "more (minimality).",
+    "So may who knows values of some people (background knowledge), or learns from the whole table how values go "
     "together (deFinetti).",
 )
 """Attackers that no such promise is about."""
 
 
 _BLIND = (
-    "Promises about sensitive values bound what the table alone tells. No cut looked at a sensitive value.",
-    BESIDE_THE_TABLE[1],
+    "Promises about sensitive values bound what the table itself tells of anybody. Cuts looked at none of them.",
+    BESIDE_THE_TABLE[1].replace("So may who knows", "More may learn who knows"),
 )
 """The same of cuts that look at no sensitive values."""
 
