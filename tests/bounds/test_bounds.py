@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -38,9 +40,31 @@ def test_kernels_say_why_their_loops_end_and_what_they_append_has_room() -> None
     assert not silent
 
 
-def test_what_appends_is_told_from_what_sums() -> None:
-    assert _appends(_parsed("def f(out, n):\n    for one in out:\n        out[n, 0] = one\n        n += 1"))
-    assert not _appends(_parsed("def f(out, n):\n    for one in range(n):\n        out[one] += 1\n        n += 1"))
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for one in out:\n  out[n, 0] = one\n  n += 1",
+        "for one in out:\n  out[n] = one\n  n = n + 1",
+        "for one in out:\n  out[ends[one]] = one\n  ends[one] += 1",
+        "place = ends[0]\n ends[0] += 1\n out[place] = 1",
+        "out[n] = 1\n return n + 1",
+    ],
+)
+def test_what_appends_is_known(body: str) -> None:
+    assert _appends(_parsed(f"def f(out, ends, n):\n {body}"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for one in range(n):\n  out[one] += 1\n  n += 1",
+        "for one in range(n):\n  ends[out[one]] += 1",
+        "for one in range(n):\n  out[one] = one\n  n = max(n, out[one + 1])",
+        "out[n] = 1\n return n - 1",
+    ],
+)
+def test_what_sums_does_not_append(body: str) -> None:
+    assert not _appends(_parsed(f"def f(out, ends, n):\n {body}"))
 
 
 def _parsed(source: str) -> ast.FunctionDef:
@@ -50,12 +74,39 @@ def _parsed(source: str) -> ast.FunctionDef:
 
 
 def _appends(function: ast.FunctionDef) -> bool:
-    """Tell whether a function writes at a place that it counts up itself."""
+    """Tell whether a function writes at a place that it counts up itself: a name, or an entry of an array."""
     nodes = list(ast.walk(function))
     rising = {
-        node.target.id
-        for node in nodes
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name)
+        ast.unparse(node.target) for node in nodes if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
     }
-    places = [node.slice for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
-    return any(isinstance(name, ast.Name) and name.id in rising for place in places for name in ast.walk(place))
+    rising |= {name for node in nodes if isinstance(node, ast.Assign) for name in _counted(node, rising)}
+    results = [node.value for node in nodes if isinstance(node, ast.Return)]
+    rising |= {ast.unparse(each.left) for each in results if _is_sum_of_name(each)}
+    stores = [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
+    return any(ast.unparse(part) in rising for store in stores for part in _places(store.slice))
+
+
+def _counted(node: ast.Assign, rising: set[str]) -> Iterator[str]:
+    """Yield names that become themselves and more, or an entry that is counted up."""
+    for target in node.targets:
+        pairs = [(target, node.value)]
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = list(zip(target.elts, node.value.elts, strict=True))
+        for name, value in pairs:
+            if isinstance(name, ast.Name):
+                is_entry = isinstance(value, ast.Subscript) and ast.unparse(value) in rising
+                if is_entry or _is_sum_of_name(value, name.id):
+                    yield name.id
+
+
+def _is_sum_of_name(node: Any, name: str = "") -> TypeGuard[ast.BinOp]:
+    is_sum = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.Name)
+    return is_sum and name in ("", node.left.id)
+
+
+def _places(index: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is in an index, but not what is in an index inside it: there it is read."""
+    yield index
+    if not isinstance(index, ast.Subscript):
+        for part in ast.iter_child_nodes(index):
+            yield from _places(part)

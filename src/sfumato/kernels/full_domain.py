@@ -197,6 +197,7 @@ def judge_sets(
 
 @inlined
 def _sets_by_class(class_of: Int32s, count: int) -> tuple[Int64s, Int64s]:
+    """List the records by class, and where each begins. Capacity: each record once."""
     starts = np.zeros(count + 1, dtype=np.int64)
     for number in class_of:
         starts[number + 1] += 1
@@ -328,7 +329,7 @@ def _judged_apart(
 
 @kernel
 def _by_class(class_of: Int32s, count: int) -> tuple[Int32s, Int64s]:
-    """Return the records class by class, int32 (m,), and where each class ends, int64 (c,). Counting sort, O(m + c)."""
+    """Return the records by class, int32 (m,), and where each ends, int64 (c,). O(m + c). Capacity: each once."""
     stops = np.zeros(count, dtype=np.int64)
     for owner in class_of:
         stops[owner] += 1

@@ -212,6 +212,7 @@ def count_values(
 
 @inlined
 def _sorted_by_value(class_of: Int32s, codes: Codes, value_of: Int32s, totals: Int64s) -> Int32s:
+    """List the class of each record, value by value. Capacity: `totals` counts the records that have a class."""
     place = np.zeros(len(totals) + 1, dtype=np.int64)
     for value in range(len(totals)):
         place[value + 1] = place[value] + totals[value]

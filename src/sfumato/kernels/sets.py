@@ -25,7 +25,7 @@ def covering_items(combinations: Int32s, weights: Int64s) -> Flags:
 
     combinations : int32 (c, size), of items below d. weights : int64 (d,), ≥ 1 for items that occur: what taking one
     away costs. Returns bool (d,). Ties go to the smaller item. Cost O(c · size + d · chosen).
-    Ends: each round chooses an item, which no open combination has then.
+    Ends: each round chooses an item, which no open combination has then. Capacity: `where` counts before it lists.
     """
     count, size = len(weights), combinations.shape[1]
     holders = np.zeros(count, dtype=np.int64)
@@ -164,7 +164,7 @@ def postings(starts: Int64s, items: Int32s, count: int) -> tuple[Int64s, Int32s]
     """List the records of every item, rising.
 
     items : int32 (z,), below `count`. Returns the bounds of the lists, int64 (count + 1,), and the lists, int32 (z,).
-    Cost O(n + z + count).
+    Cost O(n + z + count). Capacity: it counts before it lists.
     """
     bounds = np.zeros(count + 1, dtype=np.int64)
     for item in items:
@@ -326,7 +326,7 @@ def _stops(starts: Int64s, count: int) -> Int64s:
 
 @inlined
 def _first_level(items: Int32s, leading: int) -> tuple[Int32s, Int64s, Int64s, Int32s, int]:
-    """Return the items below `leading`, and the places of each, item by item."""
+    """Return the items below `leading`, and the places of each. Capacity: it counts before it lists."""
     bounds = np.zeros(leading + 1, dtype=np.int64)
     for item in items:
         if item < leading:
@@ -414,7 +414,7 @@ def _branch(
     path: Int32s, touched: Int32s, tally: Int64s, kinds: Int32s, lows: Int64s, highs: Int64s, where: Int32s,
     base: int, top: int, stops: Int64s, items: Int32s, k: int,
 ) -> int:  # fmt: skip
-    """Write the children of a path behind it, each with its places, and clear the tally; return where they end."""
+    """Write the children of a path and their places, clear the tally; return their end. Capacity: see `_roomier`."""
     for child, item in enumerate(touched):
         kinds[base + child] = item
         lows[base + child] = top

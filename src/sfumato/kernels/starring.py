@@ -54,7 +54,7 @@ class Assigned(NamedTuple):
 
 @kernel
 def group_members(group_of: Int32s, count: int) -> tuple[Int64s, Int32s]:
-    """List the members of each group, in rising order. group_of : int32 (m, p), −1 for none. Cost O(m · p)."""
+    """List the members of each group, rising. group_of : int32 (m, p), −1 for none. O(m · p). Capacity: each once."""
     starts = np.zeros(count + 1, dtype=np.int64)
     for record in range(group_of.shape[0]):
         for pattern in range(group_of.shape[1]):
@@ -125,6 +125,7 @@ def _fill_up(group: int, choices: Choices, assigned: Assigned) -> None:
 
 @inlined
 def _move(record: int, source: int, target: int, count: int, moves: int, choices: Choices, assigned: Assigned) -> int:
+    """Move records to another pattern. Capacity: callers stop where `log` ends, behind its first place."""
     assigned.counts[record, source] -= count
     assigned.counts[record, target] += count
     assigned.sizes[choices.group_of[record, source]] -= count

@@ -128,7 +128,7 @@ def _judge_all(values: Codes, k: int, ruled: bool, rules: RuleArrays, groups: Gr
 
 @borrowing
 def _list(group: int, small: bool, groups: GrowingGroups) -> None:
-    """Enter a group among the small ones, or strike it off."""
+    """Enter a group among the small ones, or strike it off. Capacity: `small_at` lets each group in once."""
     at = groups.small_at[group]
     if small == (at != NONE):
         return
@@ -428,7 +428,7 @@ def _whole(attribute: int, low: int, high: int, steps: Int64s, loss: ClassLoss) 
 
 @borrowing
 def _split(group: int, stub: int, groups: GrowingGroups) -> int:
-    """Take the first `stub` records out of a group; returns their first share. Ends: the group has more records."""
+    """Take `stub` records out; return the first share. Ends: it has more. Capacity: one for each of 2 g steps."""
     head = groups.heads[group]
     share = head
     left = stub
@@ -494,7 +494,7 @@ def settle_small(
     A group whose box comes to equal that of another merges with it, even with the one of which it just took a stub.
     Every step takes a group away or satisfies one that was too small, and only a group that goes makes another too
     small: there are fewer than 2 g steps, each of which adds one share at most.
-    Ends: each round is a step, of which there are `most` at most.
+    Ends: each round is a step, of which there are `most` at most. Capacity: it stops where `picks` ends.
     """
     counts = np.zeros(len(rules.totals), np.int64)
     scratch = np.empty(rules.scratch_size)

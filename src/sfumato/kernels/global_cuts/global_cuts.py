@@ -524,7 +524,7 @@ def add_region(
     attribute: int, low: int, stop: int, node: int, layout: SortedAttributes, space: Space, nodes: Nodes,
     cutting: Cutting, cells: ProductCells, regions: RegionQueue,
 ) -> None:  # fmt: skip
-    """Let a region wait for its turn; one that cannot be cut, or has no record, is settled."""
+    """Let a region wait; one that cannot be cut, or has no record, is settled. Capacity: as `new_regions` says."""
     region = cells.counters[REGIONS]
     cells.counters[REGIONS] += 1
     regions.attribute[region], regions.low[region], regions.stop[region] = attribute, low, stop

@@ -72,7 +72,7 @@ class ProductCells(NamedTuple):
 
 @kernel
 def sorted_rows(codes: Int32s, cardinalities: Int64s) -> Any:
-    """Sort the records by each attribute: `rows` and `starts` of :class:`SortedAttributes`. Counting, O(q m + M)."""
+    """Sort the records by each attribute: `rows` and `starts`. Counting, O(q m + M). Capacity: each record once."""
     q, m = codes.shape
     rows = np.empty((q, m), np.int32)
     starts = np.zeros(cardinalities.sum() + q, np.int64)
@@ -193,7 +193,7 @@ def collect(attribute: int, low: int, stop: int, layout: SortedAttributes, space
 def group(
     attribute: int, low: int, stop: int, touched: int, layout: SortedAttributes, space: Space, cells: ProductCells
 ) -> None:
-    """Lay the records of a collected part out cell by cell: fills `grouped` and `ends`."""
+    """Lay the records of a collected part out cell by cell: fills `grouped` and `ends`. Capacity: each once."""
     place = 0
     for index in range(touched):
         cell = cells.touched[index]
@@ -279,6 +279,7 @@ def move(
 
 @inlined
 def _number(cell: int, change: float, cells: ProductCells) -> None:
+    """Give a part a number. Capacity: cells are cut into two parts or more, so that m records make fewer than 2 m."""
     number = cells.counters[CLASSES]
     cells.counters[CLASSES] += 1
     cells.sizes[number] = cells.part[cell]

@@ -165,6 +165,7 @@ def _publish(node: int, space: Space, forest: HierarchyForest, merging: Merging)
 def _fill_cells(
     count: int, layout: SortedAttributes, space: Space, rules: RuleArrays, forest: HierarchyForest, merging: Merging
 ) -> None:  # fmt: skip
+    """Describe each cell, and list its records. Capacity: each record once."""
     for record in range(len(layout.weights)):
         cell = merging.of_record[record]
         merging.member[cell] = record
@@ -339,7 +340,7 @@ def _judge(
 def _lay_out(
     node: int, groups: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
 ) -> None:
-    """Lay the records under a node out group by group: fills `grouped` and `group_end`."""
+    """Lay the records under a node out group by group: fills `grouped` and `group_end`. Capacity: each once."""
     attribute = forest.attribute[node]
     begin, end = bounds_of(attribute, forest.low[node], forest.stop[node], layout, space)
     merging.group_end[: groups + 1] = 0
@@ -358,7 +359,7 @@ def _lay_out(
 def _apply(
     node: int, touched: int, layout: SortedAttributes, space: Space, forest: HierarchyForest, merging: Merging
 ) -> None:  # fmt: skip
-    """Publish a node instead of its children: the cells of each group become the first of them."""
+    """Publish a node for its children: the cells of each group become the first of them. Capacity: each node once."""
     attribute = forest.attribute[node]
     for index in range(touched):
         cell = merging.touched[index]

@@ -233,7 +233,7 @@ def propose(
 
 @borrowing
 def _keep(attribute: int, weight: int, chosen: np.uint64, count: int, candidates: Candidates) -> int:
-    """Write a candidate down; return how many there are then."""
+    """Write a candidate down; return how many there are then. Capacity: 3 `MOST` for an attribute, which has fewer."""
     candidates.sides[ATTRIBUTE, count] = attribute
     candidates.sides[LEFT_WEIGHT, count] = weight
     candidates.items[count] = chosen

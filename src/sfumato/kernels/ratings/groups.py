@@ -411,6 +411,7 @@ def _put_together(groups: Any, sizes: Any, one: int, other: int, merged: Any) ->
 
 @inlined
 def _join_best(record: int, groups: Any, sizes: Any, block: Any, rules: Any, room: Any) -> None:
+    """Put a free record where it costs least. Capacity: no group of b places has it yet."""
     best, best_gain = -1, -np.inf
     for group in range(len(groups)):
         groups[group, sizes[group]] = record
@@ -460,7 +461,7 @@ def _best_swap(record: int, chosen: Any, state: Any, pair: Any, block: Any, rule
 
 @inlined
 def _best_move(record: int, chosen: Any, state: Any, pair: Any, block: Any, rules: Any, room: Any) -> bool:
-    """Move a record of a group of more than k to the one of some groups for which the scores of both grow most."""
+    """Move a record of more than k to the group by which scores grow most. Capacity: others of b places lack it."""
     groups, sizes, scores, group_of, place_of, _ = state
     mine = group_of[record]
     if sizes[mine] <= rules[0]:

@@ -474,7 +474,7 @@ def _distance(one: int, other: int, starts: Any, issues: Any, codes: Any, null: 
 
 @inlined
 def _both_ways(pairs: Any, records: int) -> Any:
-    """Turn pairs in rising order into compressed rows with each record in its own row, members rising."""
+    """Turn rising pairs into rows with each record in its own, members rising. Capacity: it counts before it lists."""
     ball_starts = np.zeros(records + 1, dtype=np.int64)
     for record in range(records):
         ball_starts[record + 1] = 1

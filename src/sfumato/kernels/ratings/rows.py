@@ -70,7 +70,7 @@ def rows_of(record_of: Int32s, issue_of: Int32s, records: int, issues: int) -> t
     """Sort ratings by record, those of a record by issue; equal pairs keep their order.
 
     record_of, issue_of : int32 (z,), below n and m. Returns the start of each row, int64 (n + 1,), and the places of
-    the ratings in the new order, int64 (z,). Two counting sorts, O(z + n + m).
+    the ratings in the new order, int64 (z,). Two counting sorts, O(z + n + m). Capacity: each rating once.
     """
     starts = _starts(record_of, records)
     order = np.arange(len(record_of))

@@ -149,7 +149,7 @@ def rows_at_once(network: Network, groups: Int64s, together: Int64s, fixed: Int6
 
 @inlined
 def _note(edge: int, changed: Int64s) -> None:
-    """Note that the flow of an edge was changed."""
+    """Note that the flow of an edge was changed. Capacity: it is counted only, once `changed` is full."""
     changed[0] += 1
     if changed[0] < len(changed):
         changed[changed[0]] = edge

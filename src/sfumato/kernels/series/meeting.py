@@ -154,7 +154,7 @@ def meet(older: Shapes, newer: Shapes) -> Int64s:
     """Return the pairs of boxes that meet as numbers, the newer box · c + the older one; int64 (p,), rising.
 
     Cost O(q c log c) where boxes of a release hardly overlap, O(q c d) at worst.
-    Ends: a cell is cut or compared, and `DEPTH` cuts lie in each other at most.
+    Ends: a cell is compared, or cut at the middle of a box inside it. Capacity: cells are cut while `DEPTH` can wait.
     """
     width = older.low.shape[1]
     cells = Cells(np.empty((DEPTH, width)), np.empty((DEPTH, width)), np.zeros((DEPTH + 1, 2), dtype=np.int64))

@@ -17,7 +17,7 @@ def sorted_by_value(order: Int64s, codes: NDArray[np.integer], starts: Int64s) -
     """Sort records by the codes of their values; those of one value stay in the order given.
 
     order : int64 (n,). codes : whole numbers (n,), 0 or above and below v. starts : int64 (v + 1,), where each value
-    begins. Returns int64 (n,). Cost O(n + v).
+    begins. Returns int64 (n,). Cost O(n + v). Capacity: each record once.
     """
     after = starts[:-1].copy()
     records = np.empty(len(order), dtype=np.int64)
