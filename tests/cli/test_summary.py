@@ -101,3 +101,16 @@ def test_marks_are_coloured_on_terminals_alone(
     say_marked(["✓ holds"])
     screen.flush()
     assert screen.buffer.getvalue().decode(encoding).strip() == shown  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", ["risk", "check"])
+def test_two_rows_of_one_person_do_not_hide_the_person(command: str, tmp_path: Path) -> None:
+    """No record is alone there, and everybody is; without the column records are what can be said."""
+    rows = [f"{i // 2},{20 + i // 2},{'fm'[i // 2 % 2]}" for i in range(40)]
+    (tmp_path / "stays.csv").write_text("\n".join(["patient,age,sex", *rows]) + "\n")
+    words = [command, str(tmp_path / "stays.csv"), "--quasi", "age,sex"]
+    first = CliRunner().invoke(app, [*words, "--person", "patient"], prog_name="sfumato").stdout.splitlines()[0]
+    assert first.startswith("✗")
+    assert "20 of 20 people are alone" in first
+    (tmp_path / "stays.csv").write_text("\n".join(["age,sex", *(row.partition(",")[2] for row in rows)]) + "\n")
+    assert "no record is alone" in CliRunner().invoke(app, words, prog_name="sfumato").stdout.splitlines()[0]

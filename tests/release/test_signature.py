@@ -83,6 +83,9 @@ CHANGES: dict[str, Callable[[Path], object]] = {
     "no signature": lambda folder: _edit(folder, lambda content: content.update(signatures=[])),
     "another's": lambda folder: _edit(folder, lambda content: content["signatures"][0].update(keyid="0" * 64)),
     "kind": lambda folder: _edit(folder, lambda content: content.update(payloadType="text/plain")),
+    "a list": lambda folder: _edit(folder, lambda content: content.update(payload=_encoded("[]"))),
+    "no JSON": lambda folder: _edit(folder, lambda content: content.update(payload=_encoded("x"))),
+    "deep": lambda folder: _edit(folder, lambda content: content.update(payload=_encoded("[" * 100_000))),
     "nothing": lambda folder: (folder / "signature.json").write_text("{}"),
     "no text": lambda folder: (folder / "signature.json").write_bytes(b"\xff" * 9),
 }
@@ -99,6 +102,10 @@ def _edit(folder: Path, change: Callable[[Any], object]) -> None:
     content = json.loads((folder / "signature.json").read_text())
     change(content)
     (folder / "signature.json").write_text(json.dumps(content))
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
 def _again(payload: str) -> str:
@@ -151,6 +158,26 @@ def test_a_forged_revocation_revokes_nothing(place: Path) -> None:
     content["payload"] = base64.b64encode(json.dumps(forged).encode()).decode()
     (place / "forged.json").write_text(json.dumps(content))
     assert outcome(place, revocations=place / "forged.json").outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize("text", ["[]", '"x"', "x", '{"predicate": 1, "predicateType": "urn:sfumato:revocation:v1"}'])
+def test_a_revocation_that_is_no_statement_is_named(text: str, place: Path) -> None:
+    signed(place)
+    content = json.loads((place / "out" / "signature.json").read_text())
+    (place / "odd.json").write_text(json.dumps({**content, "payload": _encoded(text)}))
+    code, said = run("verify", place / "out", "--key", place / "own.key.pub", "--revocations", place / "odd.json")
+    assert code == 2
+    assert "Traceback" not in said
+
+
+def test_a_signed_statement_with_an_odd_predicate_is_read(place: Path) -> None:
+    from sfumato.release.signature import STATEMENT, Envelope, _private_key, _with_signature, files_of
+
+    subjects = [{"name": name, "digest": {"sha256": digest}} for name, digest in files_of(place / "out").items()]
+    content = {"_type": STATEMENT, "subject": subjects, "predicateType": "urn:sfumato:release:v1", "predicate": "x"}
+    envelope = _with_signature(Envelope(json.dumps(content).encode(), {}), _private_key(place / "own.key"))
+    (place / "out" / "signature.json").write_text(envelope.to_json())
+    assert outcome(place).outcome is Outcome.HOLDS
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="another program checks the signature")

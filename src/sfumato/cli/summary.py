@@ -143,7 +143,9 @@ def attack_summary(played: Attacks) -> list[str]:
 def _attack_headline(played: Attacks) -> str:
     beyond, within = len(played.unlicensed), len(played.succeeding) - len(played.unlicensed)
     parts = [
-        f"{counted(beyond, 'result')} beyond what is promised" if beyond else "no attack goes beyond what is promised",
+        f"{counted(beyond, 'result')} beyond what is promised"
+        if beyond
+        else "no played attack goes beyond what is promised",
         *([f"{within} within it"] if within else []),
         *([f"{len(played.undecided)} undecided"] if played.undecided else []),
     ]
@@ -176,25 +178,37 @@ def _share(rate: Rate) -> str:
 
 
 def risk_headline(report: RiskReport) -> str:
-    """Say who is alone, and how surely the most exposed record is found."""
-    alone, most = report.sample_uniques, report.prosecutor.highest
+    """Say who is alone, and how surely the most exposed is found; people where something says who they are."""
+    people = report.people
+    one, total, alone, most = (
+        ("record", report.keys.height, report.sample_uniques, report.prosecutor.highest)
+        if people is None
+        else ("person", people.people, people.alone, people.highest)
+    )
     if alone:
-        return f"{BAD} {alone:,} of {counted(report.keys.height, 'record')} are alone: nobody else has their values"
-    mark = GOOD if most <= min(one.value for one in report.thresholds) else OPEN
-    return f"{mark} nobody is alone; the record most at risk is found with a chance of {percent(most, 3)}"
+        return f"{BAD} {alone:,} of {counted(total, one)} are alone: no other {one} has their values"
+    mark = GOOD if most <= min(each.value for each in report.thresholds) else OPEN
+    return f"{mark} no {one} is alone; the {one} most at risk is found with a chance of {percent(most, 3)}"
 
 
 def check_headline(report: CheckReport) -> str:
-    """Say which k holds, and how many values of each sensitive column every class has."""
-    alone, smallest = report.sample_uniques, int(report.keys.records.min())
+    """Say which k holds, of people where they are declared, and how many values every class has."""
+    people = report.people if report.people is not None and report.people.declared else None
+    one, total, alone = (
+        ("record", report.keys.height, report.sample_uniques)
+        if people is None
+        else ("person", people.people, people.alone)
+    )
+    k = int(report.findings[0].value)
     if alone:
-        return f"{BAD} {alone:,} of {counted(report.keys.height, 'record')} are alone: k = 1"
-    fewest = {one.attribute: int(one.value) for one in report.findings if one.model == "distinct-l-diversity"}
+        return f"{BAD} k = {k:,}: {alone:,} of {counted(total, one)} are alone"
+    fewest = {each.attribute: int(each.value) for each in report.findings if each.model == "distinct-l-diversity"}
     same = [f"{name!r}" for name, value in fewest.items() if value < 2]
     if same:
-        return f"{BAD} k = {smallest:,}, but classes have one value of {', '.join(same)}"
+        return f"{BAD} k = {k:,}, but classes have one value of {', '.join(same)}"
     more = ", ".join(f"{value} values of {name!r}" for name, value in fewest.items())
-    return f"{GOOD} nobody is alone: k = {smallest:,}{f'; every class has {more} or more' if more else ''}"
+    mark, found = (GOOD, "") if k > 1 else (BAD, ", by shares of records")
+    return f"{mark} no {one} is alone: k = {k:,}{found}{f'; every class has {more} or more' if more else ''}"
 
 
 def loss_headline(losses: Losses) -> str:

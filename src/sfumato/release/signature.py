@@ -53,7 +53,12 @@ class Envelope:
     @property
     def statement(self) -> Mapping[str, Any]:
         """What is signed. Raises ``VerificationError`` when it is no statement."""
-        found: Mapping[str, Any] = unambiguous(self.payload.decode("utf-8", errors="replace"))
+        try:
+            found = unambiguous(self.payload.decode("utf-8", errors="replace"))
+        except (RecursionError, ValueError):
+            found = None
+        if not isinstance(found, dict):
+            raise VerificationError(f"{SIGNATURE}: holds no statement; it was changed")
         return found
 
     @property
@@ -95,7 +100,7 @@ class Envelope:
             return cls(_decoded(content["payload"]), signatures)
         except OSError as error:
             raise VerificationError(f"{path.name}: cannot be read ({error.strerror or 'unknown reason'})") from None
-        except (VerificationError, KeyError, TypeError, ValueError, binascii.Error):
+        except (VerificationError, KeyError, RecursionError, TypeError, ValueError, binascii.Error):
             raise VerificationError(f"{path.name}: is no signed statement; it was changed") from None
 
 
@@ -234,7 +239,7 @@ def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -
     try:
         envelope = Envelope.read(place)
         problems = list(_problems(envelope, folder, public))
-        by = str(envelope.statement.get("predicate", {}).get("by") or "")
+        predicate = envelope.statement.get("predicate")
     except VerificationError as error:
         return (Check(SIGNED, Outcome.BROKEN, detail="; ".join(error.problems)),)
     if problems:
@@ -245,6 +250,7 @@ def signature_checks(folder: Path, key: Path | None, revocations: Path | None) -
         return (Check(SIGNED, Outcome.BROKEN, detail="its key has revoked it"),)
     else:
         detail = "not revoked by what was given"
+    by = predicate.get("by") if isinstance(predicate, dict) else None
     others = len(envelope.signatures) - 1
     more = f"; {others} more signed, whose keys were not checked" if others else ""
     return (Check(SIGNED, Outcome.HOLDS, detail=f"{f'claimed by {by}; ' if by else ''}{detail}{more}"),)

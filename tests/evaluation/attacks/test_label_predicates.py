@@ -56,6 +56,25 @@ def test_chances_are_those_of_all_draws(weights: list[int], records: int) -> Non
         assert found == pytest.approx(expected)
 
 
+def test_chances_of_large_classes_are_those_of_a_binomial() -> None:
+    """Two members of 1,000 records: the rare one occurs once, given that both occur; no figure underflows."""
+    share, records = 0.002, 1000
+    once = records * share * (1 - share) ** (records - 1)
+    both = 1 - (1 - share) ** records - share**records
+    found = member_chances(Form.SET, np.array([share, 1 - share]), 1.0, records)
+    assert found[0] == pytest.approx(once / both)
+
+
+def test_without_others_a_member_is_not_certain_by_its_rarity() -> None:
+    frame = pl.DataFrame({"age": [1] * 30 + [2] * 30, "kind": ["a"] * 29 + ["b"] + ["a"] * 30})
+    original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "kind"]))
+    shown = frame.select(pl.col("age").cast(pl.String), kind=pl.Series(["{a|b}"] * 30 + ["a"] * 30))
+    release = PublishedTable(shown, ("age", "kind"), ())
+    cells = read_cells(release, original, ("age", "kind"), Recoding())
+    chance = choose_members(cells, np.zeros(60, dtype=np.bool_), target(release, original)).chance.max()
+    assert 0.3 < chance < 0.999
+
+
 def test_as_many_members_as_records_are_one_each() -> None:
     frame = pl.DataFrame({"age": [20, 21, 40, 40, 41], "sex": ["f", "m", "f", "m", "m"]})
     schema = sf.Schema(quasi_identifying=["age", "sex"])

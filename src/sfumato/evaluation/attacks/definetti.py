@@ -255,7 +255,7 @@ class OthersAndRelease(Checked):
                 "prior": usual,
                 **({} if alone is None else {"others_alone": float(alone.right.mean())}),
             },
-            notes=notes,
+            notes=(f"learnt by {'naive Bayes' if trees is None else 'gradient-boosted trees'}", *notes),
             helps="more sensitive values in each bucket or class, and t-closeness",
             allowed=allowed,
             curve=draw_curve(
@@ -278,9 +278,9 @@ def _pieces_with_buckets(target: Target, cohort: Cohort, sensitive: str) -> tupl
     people = cohort.frame[: cohort.members]
     placement = place_people(published, people, target.original.schema, target.recoding)
     names = [each.attribute.name for each in placement.known]
-    numbers = np.where(placement.filled, np.cumsum(placement.filled) - 1, -1)
+    # The last two stand for whoever fits no class, or several.
+    numbers = np.append(np.where(placement.filled, np.cumsum(placement.filled) - 1, -1), [-1, -1])
     row_class, record_class = numbers[placement.class_of], numbers[placement.publication.class_of]
-    row_class[placement.class_of < 0] = -1
     rows, records = np.flatnonzero(row_class >= 0), np.flatnonzero(record_class >= 0)
     if not len(rows):
         return None
@@ -319,7 +319,7 @@ class _Taught:
         record_of = np.full(int(max(column.vector.max(), column.held.max())) + 1, -1)
         record_of[column.held] = np.arange(len(column.held))
         usual = np.bincount(self.answer, minlength=values) + 1.0
-        logs = np.log(self.shares + 1 / len(self.answer)) - np.log(usual / usual.sum())
+        logs = np.log(self.shares + 1 / max(1, len(self.answer))) - np.log(usual / usual.sum())
         found: NDArray[np.float64] = np.vstack([logs, np.zeros(values)])[record_of[column.vector]]
         return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import factorial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -115,7 +114,7 @@ class SinglingOut(Checked):
                 figures={
                     "records_per_predicate": float(built.records.mean()),
                     "expected_by_the_release": float(built.chance.mean()),
-                    **({"certain_by_the_release": float(forced.mean())} if forced.any() else {}),
+                    **({"certain_if_regions_are_apart": float(forced.mean())} if forced.any() else {}),
                     **({"weight": weight.share, "weight_high": weight.interval[1]} if outsiders else {}),
                 },
                 notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
@@ -416,24 +415,39 @@ def member_chances(form: Form, weights: NDArray[np.float64], total: float, recor
 
 
 def _one_of_set(others: NDArray[np.float64], share: float, records: int) -> float:
-    """Return the chance that one record has the member, if it and all others occur: by generating functions."""
-    series = np.zeros(records + 1)
-    series[0] = 1.0
-    powers = np.arange(records + 1)
-    down = np.array([1 / factorial(power) if power <= 170 else 0.0 for power in powers.tolist()])
-    for each in others.tolist():
-        series = np.convolve(series, np.where(powers > 0, each**powers * down, 0.0))[: records + 1]
-    once = share * series[records - 1]
-    all_occur = float((np.where(powers > 0, share**powers * down, 0.0)[::-1] * series).sum())
-    return float(once / all_occur) if all_occur > 0 else 0.0
+    """Return the chance that one record has the member, if it and all others occur.
+
+    Members are added one by one: `occur[n]` is the chance that all so far occur among n records that have one of them.
+    """
+    draws = np.arange(records + 1)
+    logs = np.append(0.0, np.cumsum(np.log(draws[1:])))
+    ways = logs[:, None] - logs[None, :] - logs[np.abs(draws[:, None] - draws[None, :])]
+    occur, total = np.where(draws > 0, 1.0, 0.0), others[0]
+    for each in others[1:].tolist():
+        total += each
+        occur = _joined(occur, each / total, ways)
+    once = records * share * (1 - share) ** (records - 1) * occur[records - 1]
+    all_occur = _joined(occur, share, ways)[records]
+    return float(min(1.0, once / all_occur)) if all_occur > 0 else 0.0
 
 
-def _frequencies(known: RegisterAttribute, others: NDArray[np.bool_], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how frequent each code is; one that none of the others has counts half a person."""
+def _joined(occur: NDArray[np.float64], share: float, ways: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add a member of a share below 1: it occurs c times, 1 or more, and the others do in what is left."""
+    draws = np.arange(len(occur))
+    left = draws[:, None] - draws[None, :]
+    possible = (left >= 0) & (draws[None, :] > 0)
+    chances = np.exp(np.where(possible, ways + draws * np.log(share) + left * np.log1p(-share), -np.inf))
+    found: NDArray[np.float64] = (chances * occur[np.maximum(left, 0)]).sum(axis=1)
+    return found
+
+
+def _frequencies(
+    known: RegisterAttribute, others: NDArray[np.bool_], published: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how many records have each code, among others or as published; each code counts half a record more."""
     codes = known.codes[others & (known.codes >= 0)]
-    if not len(codes):
-        return mass + np.finfo(np.float64).tiny
-    return np.bincount(codes, minlength=len(mass)).astype(np.float64) + 0.5
+    found = np.bincount(codes, minlength=len(published)).astype(np.float64) if len(codes) else published
+    return found + 0.5
 
 
 def _cells(publication: PublishedClasses, place: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
