@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import ValueSets
 from sfumato.table.distinct import FEW, text_order
 from sfumato.table.encoding import EncodedAttribute
+from sfumato.table.sources.statistical import STAR as STAR
 
-STAR = "*"
 MISSING_MEMBER = r"\N"
 
 _PIECE = 1 << 15

@@ -393,7 +393,16 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
     task.step("done", STEPS)
     audit = None if attested is None else Audit.of(_as_read(generalized)[order], attested, problem.seed)
     described = describe_tables(published, task, encoded, types.kinds)
-    return Release(published, report, described, task.policy.published(), audit, task.table.orders, task.table.codes)
+    return Release(
+        published,
+        report,
+        described,
+        task.policy.published(),
+        audit,
+        task.table.orders,
+        task.table.codes,
+        {each.name: each.kind for each in encoded.attributes if each.is_numeric and each.hierarchy is None},
+    )
 
 
 def _recounted(anonymizer: Anonymizer, *counted: Any) -> Verification:

@@ -20,6 +20,7 @@ from sfumato.release.reports import KindReport, Report
 from sfumato.release.table_files import write_tables, write_texts
 from sfumato.release.transaction import AUDIT
 from sfumato.table.databases.address import is_database
+from sfumato.table.schema import Kind
 from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 
 if TYPE_CHECKING:
@@ -130,6 +131,8 @@ class Release:
         The order of the categories of those columns for which the original declares one; no part of the folder.
     codes : mapping of str to mapping of str to int
         The code of each label, of those columns whose labels a file of a statistical program had.
+    numbers : mapping of str to Kind
+        The quasi-identifying columns of numbers and dates without a hierarchy; no part of the folder.
     """
 
     published: Published
@@ -139,6 +142,7 @@ class Release:
     audit: Audit | None = None
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    numbers: Mapping[str, Kind] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Count the published records and name the promises."""
@@ -306,7 +310,7 @@ class Release:
         description = self.description if published is self.published else self.description.escaped()
         kept = None if self.audit is None else private
         with folder_with_audit(target, kept, overwrite=overwrite) as (part, secret):
-            facts = write_tables(published, part, format, self.codes)
+            facts = write_tables(published, part, format, self.codes, self.numbers)
             write_texts(part, description.to_dict(tables=facts), self.report.for_release(), self.policy)
             if self.audit is not None:
                 file = facts["data"]

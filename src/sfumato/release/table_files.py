@@ -20,27 +20,34 @@ from sfumato.published import KINDS, Published, SlicedTable, sensitive_names
 from sfumato.published.apart import labels_of
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.protocol import named, structure_columns
+from sfumato.recoding.notation import STAR
 from sfumato.release.agreement import FILE
 from sfumato.release.description import Description, TableFacts, is_own_kind, unambiguous
 from sfumato.release.formulas import formula_problems
 from sfumato.release.transaction import MARK, SIGNATURE, unportable
 from sfumato.table.reading import read_written
-from sfumato.table.schema import Attribute, Kind, Schema
+from sfumato.table.schema import Attribute, Kind, Schema, text_of
 from sfumato.table.sources import open_source
-from sfumato.table.sources.protocol import CsvFormat
+from sfumato.table.sources.protocol import CsvFormat, whole_where_whole
 from sfumato.table.writing import PLAIN, Codes, Format, sha256_of, write_data
 from sfumato.whole_files import read_regular_text
 
 
 def write_tables(
-    published: Published, folder: Path, format: Format, codes: Codes = MappingProxyType({})
+    published: Published,
+    folder: Path,
+    format: Format,
+    codes: Codes = MappingProxyType({}),
+    numbers: Mapping[str, Kind] = MappingProxyType({}),
 ) -> dict[str, TableFacts]:
     """Write every table into a file named after it; return what ``release.json`` says of the files.
 
-    `codes` of labels are written where a column is published with its labels, and the format has codes.
+    `codes` of labels are written where a column is published with its labels, and the format has codes. `numbers`: kind
+    of columns of numbers and dates; they are written as such where every label is one, in formats that have types.
     """
     facts = {}
-    for name, frame in published.tables.items():
+    for name, table in published.tables.items():
+        frame = table if format == "csv" else table.with_columns(_as_numbers(table, numbers, format))
         file = folder / f"{name}.{format}"
         if reason := unportable(file.name):
             raise InputError(
@@ -48,6 +55,27 @@ def write_tables(
             )
         facts[name] = TableFacts(file.name, write_data(frame, file, format, codes), frame.height, tuple(frame.columns))
     return facts
+
+
+def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format) -> Iterator[pl.Series]:
+    """Return the columns whose labels are all single numbers or dates, as these; a ``*`` stands among them as an object.
+
+    A number counts where it is written back as the same text, so that a recipient recounts the same labels. Parquet has
+    one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
+    """
+    for name, kind in numbers.items():
+        texts = table[name].cast(pl.String)
+        starred = texts.eq(STAR).fill_null(False)
+        plain = texts.set(starred, None)
+        values = plain.str.to_date("%Y-%m-%d", strict=False) if kind is Kind.DATE else plain.cast(pl.Float64, strict=False)
+        if plain.is_null().all() or not text_of(values).eq_missing(plain).all():
+            continue
+        values = whole_where_whole(values) if kind is Kind.NUMERIC else values
+        if not starred.any():
+            yield values
+        elif format != "parquet" and kind is Kind.NUMERIC:
+            cells = zip(values.to_list(), starred.to_list(), strict=True)
+            yield pl.Series(name, [STAR if star else value for value, star in cells], dtype=pl.Object)
 
 
 def read_published_files(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sfumato.errors import InputError, SfumatoError, said_of
 from sfumato.kernels.csv_lines import join_labels
 from sfumato.table.distinct import distinct_of
+from sfumato.table.schema import text_of
 from sfumato.table.sources import open_source
 from sfumato.table.sources.protocol import CsvFormat
 
@@ -55,7 +56,10 @@ def _is_same(written: pl.Series, read: pl.Series) -> bool:
         return bool(written.cast(pl.Float64).eq_missing(read.cast(pl.Float64)).all())
     if written.dtype == pl.Date and isinstance(read.dtype, pl.Datetime):
         return bool(written.eq_missing(read.cast(pl.Date)).all())
-    texts = written.cast(pl.String).fill_null(""), read.cast(pl.String).fill_null("")
+    if written.dtype == pl.Object:
+        cells = [None if cell is None else text_of(pl.Series([cell])).item() for cell in written.to_list()]
+        written = pl.Series(cells, dtype=pl.String)
+    texts = written.cast(pl.String).fill_null(""), text_of(read).fill_null("")
     return bool((texts[0] == texts[1]).all())
 
 

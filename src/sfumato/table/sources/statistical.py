@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from sfumato.table.schema import text_of
 from sfumato.table.sources.protocol import Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
+STAR = "*"
+"""How a release writes a cell that it suppresses."""
+_STATA_STAR = "a"
 _STATA, _STATA_END = b"<stata_dta>", b"</stata_dta>"
 _UTF8 = "utf-8"
 
@@ -78,8 +82,8 @@ def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
 def _open(given: Given, *, reader: str, program: str, catalog: Path | None = None) -> TableSource:
     encoding = None if given.layout.encoding.lower().replace("_", "-") in (_UTF8, "utf8") else given.layout.encoding
 
-    def load(names: list[str]) -> pl.DataFrame:
-        return _as_shown(*_load(given.file, reader, program, encoding=encoding, usecols=names))
+    def load(names: list[str], **more: Any) -> pl.DataFrame:
+        return _as_shown(*_load(given.file, reader, program, encoding=encoding, usecols=names, **more))
 
     metadata = _load(given.file, reader, program, encoding=encoding, metadataonly=True)[1]
     names, codes = tuple(metadata.column_names), frozenset(given.place.codes)
@@ -93,8 +97,38 @@ def _open(given: Given, *, reader: str, program: str, catalog: Path | None = Non
             name: value_labels[form] for name, form in metadata.variable_to_label.items() if form in value_labels
         }
     labels = {name: value_labels for name, value_labels in labels.items() if name not in codes}
+    stars = {name: next(iter(found)) for name, found in labels.items() if [*found.values()] == [STAR]}
+    if stars:
+        declared = _load(given.file, reader, program, encoding=encoding, usecols=[*stars], user_missing=True)[1]
+        stars = {name: code for name, code in stars.items() if _is_missing(code, name, declared)}
+        labels = {name: found for name, found in labels.items() if name not in stars}
     value_codes = {name: found for name, value_labels in labels.items() if (found := _codes_of(value_labels))}
-    return LabelledSource(load, names, labels, value_codes)
+    return LabelledSource(partial(_with_stars, load, stars) if stars else load, names, labels, value_codes)
+
+
+def _is_missing(code: Any, name: str, metadata: Any) -> bool:
+    """Tell whether a file declares a code as missing: of SPSS one number, of Stata a letter."""
+    return {"lo": code, "hi": code} in metadata.missing_ranges.get(name, ()) or code in metadata.missing_user_values.get(
+        name, ()
+    )
+
+
+def _with_stars(load: Callable[..., pl.DataFrame], stars: Mapping[str, Any], names: list[str]) -> pl.DataFrame:
+    """Load columns; numbers among which a code that is declared missing is labelled ``*`` become text, as in a release."""
+    others = [name for name in names if name not in stars]
+    frame = load(others) if others else pl.DataFrame()
+    starred = [name for name in names if name in stars]
+    found = load(starred, user_missing=True) if starred else pl.DataFrame()
+    return frame.hstack([_starred(column, stars[column.name]) for column in found]).select(names)
+
+
+def _starred(column: pl.Series, code: Any) -> pl.Series:
+    is_star = pl.Series([cell == code for cell in column.to_list()], dtype=pl.Boolean)
+    if column.dtype == pl.Object:
+        numbers = pl.Series([None if cell == code else cell for cell in column.to_list()])
+    else:
+        numbers = column.zip_with(~is_star, pl.Series([None], dtype=column.dtype))
+    return text_of(whole_where_whole(numbers)).zip_with(~is_star, pl.Series([STAR])).alias(column.name)
 
 
 _PERIODS = {"%tm": 1, "%tq": 3, "%th": 6}
@@ -181,6 +215,7 @@ class Program:
     writer: str  # function of pyreadstat
     names: str  # what the names of columns look like
     longest_label: int  # bytes
+    missing: str  # argument of its writer that names codes declared as missing
     # `written_at`, `always`: the time of writing, and what stands there instead, so that equal tables make equal files
     written_at: bytes
     always: bytes
@@ -192,6 +227,7 @@ PROGRAMS = {
         "write_sav",
         r"(?=.{1,64}$)[A-Za-z@#$]([A-Za-z0-9@#$_.]*[A-Za-z0-9@#$])?",
         120,
+        "missing_ranges",
         rb"(?s)(\A.{92})\d\d \w{3} \d\d\d\d:\d\d:\d\d",
         rb"\g<1>01 Jan 8000:00:00",
     ),
@@ -200,6 +236,7 @@ PROGRAMS = {
         "write_dta",
         r"[A-Za-z_][A-Za-z0-9_]{0,31}",
         320,
+        "missing_user_values",
         rb"(<timestamp>\x11)\d\d \w{3} \d{4} \d\d:\d\d",
         rb"\g<1>01 Jan 1980 00:00",
     ),
@@ -215,14 +252,19 @@ def write_labelled(frame: pl.DataFrame, path: Path, program: Program, codes: Map
     """
     raise_all(InputError, _wrong_names(frame.columns, program))
     pyreadstat = library("pyreadstat", extra="statistical", what=WHAT)
-    columns, labels = [], {}
+    columns, labels, missing = [], dict[str, dict[Any, str]](), dict[str, list[Any]]()
     for column in frame:
-        written, meant = _coded(column, program, codes.get(column.name, {}))
+        if column.dtype == pl.Object:
+            written, star = _with_code(column, program)
+            labels[column.name], missing[column.name] = {star: STAR}, [star]
+        else:
+            written, meant = _coded(column, program, codes.get(column.name, {}))
+            labels |= {column.name: meant} if meant else {}
         columns.append(written.alias(column.name))
-        if meant:
-            labels[column.name] = meant
     try:
-        getattr(pyreadstat, program.writer)(pl.DataFrame(columns), path, variable_value_labels=labels)
+        getattr(pyreadstat, program.writer)(
+            pl.DataFrame(columns), path, variable_value_labels=labels, **{program.missing: missing}
+        )
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
         raise InputError(f"{program.name} files cannot hold this table; write csv or parquet") from None
     head = path.read_bytes()[:512]
@@ -239,7 +281,17 @@ def _wrong_names(names: Collection[str], program: Program) -> Iterator[str]:
         yield f"{program.name} does not tell capital letters apart, by which alone names of columns differ; rename them"
 
 
-def _coded(column: pl.Series, program: Program, known: Mapping[str, int]) -> tuple[pl.Series, dict[int, str]]:
+def _with_code(column: pl.Series, program: Program) -> tuple[pl.Series, Any]:
+    """Return numbers or dates with a code in the place of ``*``, which the program leaves out of every figure."""
+    cells = column.to_list()
+    if program.name == "Stata":
+        return pl.Series([_STATA_STAR if cell == STAR else cell for cell in cells], dtype=pl.Object), _STATA_STAR
+    numbers = pl.Series([None if cell == STAR else float(cell) for cell in cells if cell is not None], dtype=pl.Float64)
+    code = math.floor(min(0.0, numbers.min())) - 1.0  # type: ignore[type-var]
+    return pl.Series([code if cell == STAR else cell for cell in cells], dtype=pl.Float64), code
+
+
+def _coded(column: pl.Series, program: Program, known: Mapping[str, int]) -> tuple[pl.Series, dict[Any, str]]:
     """Return a column as the program holds it, and the labels of its codes."""
     if column.dtype.is_integer() or isinstance(column.dtype, pl.Decimal):
         return column.cast(pl.Float64), {}
