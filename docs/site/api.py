@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "Hierarchy", "intervals", "prefixes", "dates", "groups", "flat", "read_hierarchy", "write_hierarchy",
     ),
     "Policies": ("Policy", "People"),
-    "Releases": ("anonymize", "verify", "Release", "report", "Series"),
+    "Releases": ("anonymize", "verify", "Release", "open_release", "report", "Series"),
     "Privacy models": (),
     "Anonymizers": ("lower_bound", "search_lattice"),
     "Recodings": ("Recoding",),

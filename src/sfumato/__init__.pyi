@@ -92,6 +92,7 @@ from sfumato.recoding import Recoding as Recoding
 from sfumato.release.anonymize import anonymize as anonymize
 from sfumato.release.on_disk import anonymize_on_disk as anonymize_on_disk
 from sfumato.release.on_spark import anonymize_on_spark as anonymize_on_spark
+from sfumato.release.recipient import open_release as open_release
 from sfumato.release.release import Release as Release
 from sfumato.release.search import search_lattice as search_lattice
 from sfumato.release.verify import verify as verify

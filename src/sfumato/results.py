@@ -8,5 +8,7 @@ from sfumato.evaluation.utility.describe import Descriptives as Descriptives
 from sfumato.findings.review import Review as Review
 from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk
+from sfumato.release.recipient import Figure as Figure
+from sfumato.release.recipient import OpenRelease as OpenRelease
 from sfumato.series.verify import SeriesVerification as SeriesVerification
 from sfumato.table.raw_table import RawTable as RawTable

@@ -37,7 +37,7 @@ from sfumato.release.agreement import PublishedPolicy, policy_contradictions
 from sfumato.release.description import versions
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_folder, open_release, verify
+from sfumato.release.verify import open_folder, read_release, verify
 from sfumato.table.databases.address import is_database
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
@@ -194,7 +194,7 @@ def _subject(
 ) -> ReportedRelease:
     verification = verify(release)
     refuse_broken(verification)
-    opened = open_release(release)
+    opened = read_release(release)
     if opened.description is None:
         raise InputError("release: is not a release; give a release, or the folder of one")
     if policy is not None and opened.policy.text is not None:

@@ -19,7 +19,7 @@ from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.description import LONGEST_NAME, Description, build_model
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_folder, open_release
+from sfumato.release.verify import open_folder, read_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import encode
 from sfumato.table.schema import Attribute, Kind
@@ -98,7 +98,7 @@ def _opened(published: Release | str | Path | pl.DataFrame) -> tuple[pl.DataFram
             _promised_k(published.description),
         )
     if is_database(published):
-        opened = open_release(published)
+        opened = read_release(published)
         assert opened.description is not None
         return generalized_table(opened).data, opened.policy.recoding(), _promised_k(opened.description)
     path = Path(published)

@@ -26,6 +26,7 @@ from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sfumato.recoding.cells import Cells
     from sfumato.release.stored import Content
 
 
@@ -172,27 +173,36 @@ class Release:
         """
         return self._table("data", None)
 
-    def to_polars(self, table: str | None = None) -> pl.DataFrame:
+    def to_polars(self, table: str | None = None, *, cells: Cells = "label", seed: int | None = None) -> pl.DataFrame:
         """Return a published table, in random order, whose ordered categories have the order of the original.
 
         Parameters
         ----------
         table
             Which one, where the release has several: its name in :attr:`tables`.
+        cells, seed
+            Form of quasi-identifying cells: ``"label"``, ``"bounds"``, ``"interval"``, ``"midpoint"`` or ``"drawn"``;
+            :meth:`sfumato.results.OpenRelease.to_polars` says what each is. All but labels need a generalized table.
 
         Raises
         ------
         PolicyError
-            When there is none of this name, or when there are several and none is named.
+            When there is none of this name, or when there are several and none is named; when the form is unknown.
+        InputError
+            When cells of this kind of release are no labels.
 
         Notes
         -----
         A value that is published as it is stands where an Enum, or an ordered categorical of pandas or Arrow, puts it;
         sets of values stand by their members. Categories that are not published are not listed.
         """
-        return in_declared_order(self._table("table", table), self.orders)
+        if cells == "label":
+            return in_declared_order(self._table("table", table), self.orders)
+        from sfumato.release.recipient import open_release
 
-    def to_pandas(self, table: str | None = None) -> Any:
+        return open_release(self).to_polars(cells=cells, seed=seed)
+
+    def to_pandas(self, table: str | None = None, *, cells: Cells = "label", seed: int | None = None) -> Any:
         """Return the same as a pandas frame with a plain index; ordered categories are those of :meth:`to_polars`.
 
         Raises
@@ -200,7 +210,11 @@ class Release:
         PolicyError
             As :meth:`to_polars`; also where pandas is not installed.
         """
-        return as_pandas(self.to_polars(table), self.orders)
+        if cells == "label":
+            return as_pandas(self.to_polars(table), self.orders)
+        from sfumato.release.recipient import open_release
+
+        return open_release(self).to_pandas(cells=cells, seed=seed)
 
     def to_arrow(self, table: str | None = None) -> pa.Table:
         """Return the same as an Arrow table; categories are dictionaries, ordered as those of :meth:`to_pandas`.

@@ -58,7 +58,7 @@ def write_tables(
 
 
 def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format) -> Iterator[pl.Series]:
-    """Return the columns whose labels are all single numbers or dates, as these; a ``*`` stands among them as an object.
+    """Return the columns whose labels are all single numbers or dates, as these; with a ``*`` they are of objects.
 
     A number counts where it is written back as the same text, so that a recipient recounts the same labels. Parquet has
     one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
@@ -67,7 +67,9 @@ def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format
         texts = table[name].cast(pl.String)
         starred = texts.eq(STAR).fill_null(False)
         plain = texts.set(starred, None)
-        values = plain.str.to_date("%Y-%m-%d", strict=False) if kind is Kind.DATE else plain.cast(pl.Float64, strict=False)
+        values = (
+            plain.str.to_date("%Y-%m-%d", strict=False) if kind is Kind.DATE else plain.cast(pl.Float64, strict=False)
+        )
         if plain.is_null().all() or not text_of(values).eq_missing(plain).all():
             continue
         values = whole_where_whole(values) if kind is Kind.NUMERIC else values

@@ -80,7 +80,7 @@ class OpenedRelease:
     files: Mapping[str, TableFacts] = field(default_factory=dict)  # empty for what is in memory
 
 
-def open_release(release: object) -> OpenedRelease:
+def read_release(release: object) -> OpenedRelease:
     """Take a release, read a release folder or a release in a database, or take published tables as they are.
 
     Raises ``InputError`` when it is none of these. Raises ``VerificationError`` when the folder or what the database

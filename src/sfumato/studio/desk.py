@@ -312,10 +312,10 @@ class Desk:
         job = self.jobs.get(number)
         folder = self.release_folder(job)
         if number not in self._opened:
-            from sfumato.release.verify import open_release
+            from sfumato.release.verify import read_release
 
             # Only the last one looked at stays in memory.
-            self._opened = {number: open_release(folder)}
+            self._opened = {number: read_release(folder)}
         return job, self._opened[number]
 
     def release_folder(self, job: Job) -> Path:

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import SfumatoError
-from sfumato.release.verify import open_release, verify
+from sfumato.release.verify import read_release, verify
 from sfumato.studio.app import static
 from sfumato.studio.desk import MOST_ROWS, TablePage, last_of_series
 from sfumato.studio.guard import Guard
@@ -23,7 +23,7 @@ from sfumato.studio.serve import browser_at, listening_socket, say_at_terminal, 
 def verifying_app(release: Path, port: int, **guard: Any) -> Guard:
     """Return the guarded application that shows one release, or a series' last; ``SfumatoError`` without one."""
     shown = last_of_series(release) or release
-    opened = open_release(shown)
+    opened = read_release(shown)
     app = Starlette(
         routes=[
             Route("/", _verification),

@@ -19,7 +19,7 @@ from sfumato.evaluation.attacks.people import known_records
 from sfumato.evaluation.attacks.play import rows_of_people
 from sfumato.evaluation.attacks.protocol import RowsOfPeople, Target
 from sfumato.published import PublishedTable
-from sfumato.release.verify import open_release
+from sfumato.release.verify import read_release
 
 SCHEMA = sf.Schema(person="who", quasi_identifying=["age", "ward"], sensitive=["ill"])
 AGES = st.integers(20, 26)
@@ -152,9 +152,9 @@ def test_what_a_release_says_of_the_rows_of_a_person():
     plain = sf.Schema(quasi_identifying=["age", "ward"], sensitive=["ill"], others="drop")
     of_records = sf.anonymize(sf.read_table(frame, plain), sf.KAnonymity(3), seed=1)
     apart = sf.anonymize(sf.read_table(frame, SCHEMA), sf.KAnonymity(3), people=sf.People(rows="apart"), seed=1)
-    assert rows_of_people(open_release(of_people)) == TOGETHER
-    assert rows_of_people(open_release(of_records)) == rows_of_people(None) == RowsOfPeople()
-    assert rows_of_people(open_release(apart)) == RowsOfPeople(promised=True)
+    assert rows_of_people(read_release(of_people)) == TOGETHER
+    assert rows_of_people(read_release(of_records)) == rows_of_people(None) == RowsOfPeople()
+    assert rows_of_people(read_release(apart)) == RowsOfPeople(promised=True)
 
 
 @pytest.mark.parametrize("seed", range(3))

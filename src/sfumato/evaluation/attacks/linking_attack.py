@@ -30,7 +30,7 @@ from sfumato.published import PublishedTable
 from sfumato.rates import Rate
 from sfumato.recoding.choice import Recoding
 from sfumato.release.release import Release
-from sfumato.release.verify import open_release
+from sfumato.release.verify import read_release
 from sfumato.table.person_keys import key_in, keys_of_tables, number_people
 from sfumato.table.schema import Schema, text_of
 
@@ -492,7 +492,7 @@ def fitting_records(
 
 
 def _opened(release: object) -> tuple[PublishedTable, Recoding]:
-    opened = open_release(release)
+    opened = read_release(release)
     if not isinstance(opened.published, PublishedTable):
         raise InputError(f"a {opened.published.kind} has no records whose values cover those of a person")
     return opened.published, opened.policy.recoding()

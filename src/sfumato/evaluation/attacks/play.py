@@ -46,7 +46,7 @@ from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.anonymize import anonymize
 from sfumato.release.release import Release
 from sfumato.release.transaction import MARK
-from sfumato.release.verify import OpenedRelease, open_release
+from sfumato.release.verify import OpenedRelease, read_release
 from sfumato.table.columns import clean
 from sfumato.table.header import repeated
 from sfumato.table.person_keys import PersonKey, key_in, number_people, person_keys
@@ -597,12 +597,12 @@ def _target_of(
 ) -> Target | None:
     """Read everything, as :func:`sfumato.attack` takes it; return None, and add `errors`, if something is wrong."""
     before = len(errors)
-    opened = _collected(errors, "release", open_release, release)
+    opened = _collected(errors, "release", read_release, release)
     people = _collected(errors, "original", lambda given: _people(given, schema, "original"), original)
     known = people.schema if people is not None else schema
     others = _collected(errors, "control", lambda given: _people(given, known, "control"), control)
     names = _collected(errors, "register", read_frame, register)
-    other = _collected(errors, "earlier", open_release, earlier)
+    other = _collected(errors, "earlier", read_release, earlier)
     count = _collected(errors, "", thread_count, threads) if threads is not None else _threads(errors)
     problems = _setting_problems(recoding, records_known, seed)
     if opened is not None and people is not None:

@@ -54,7 +54,7 @@ from sfumato.published.generalized import Pseudonyms
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
-from sfumato.release.verify import open_folder, open_release
+from sfumato.release.verify import open_folder, read_release
 from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.identification import hint
@@ -539,7 +539,7 @@ class _Published(NamedTuple):
 
 def _published(table: object) -> _Published:
     if isinstance(table, Release) or names_release(table):
-        opened = open_release(table)
+        opened = read_release(table)
         published = generalized_table(opened)
         of_people = opened.description is not None and opened.description.people is not None
         names, numbering = published.quasi_identifying, _numbering(published.pseudonyms)

@@ -45,7 +45,7 @@ from sfumato.published.protocol import order_by_content
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
-from sfumato.release.verify import open_release
+from sfumato.release.verify import read_release
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.table import Table
 
@@ -409,7 +409,7 @@ class ReleaseView:
         weights: str | None = None,
     ) -> ReleaseView:
         """Read a release, and its weights if named; InputError when it cannot be read against the original."""
-        opened = open_release(release)
+        opened = read_release(release)
         chosen, published = recoding or opened.policy.recoding(), order_by_content(opened.published)
 
         def read(rows: Published) -> tuple[Joint, Joint]:
@@ -564,7 +564,7 @@ def answer(
     _refuse_strangers(original, recoding, weights=weights)
     if release is None:
         return exact_answers(asked, original, weights)
-    opened = open_release(release)
+    opened = read_release(release)
     read_as = recoding or opened.policy.recoding()
     return estimated_answers(asked, opened.published, original, recoding=read_as, weights=weights)
 

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.policy import Policy
 from sfumato.release.transaction import MARK, RECEIPT, folder_and_audit
-from sfumato.release.verify import open_release
+from sfumato.release.verify import read_release
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
@@ -71,7 +71,7 @@ def replayed(desk: Desk, folder: Path) -> Draft:
 def differences(desk: Desk, folder: Path) -> list[str]:
     """Say what is different in the table since a release; no value is shown."""
     try:
-        policy, published = signed_policy(folder), open_release(folder).published
+        policy, published = signed_policy(folder), read_release(folder).published
     except SfumatoError as error:
         return [f"its policy cannot be read: {line}" for line in error.problems]
     named = _named(policy)

@@ -108,13 +108,13 @@ def _open(given: Given, *, reader: str, program: str, catalog: Path | None = Non
 
 def _is_missing(code: Any, name: str, metadata: Any) -> bool:
     """Tell whether a file declares a code as missing: of SPSS one number, of Stata a letter."""
-    return {"lo": code, "hi": code} in metadata.missing_ranges.get(name, ()) or code in metadata.missing_user_values.get(
+    return {"lo": code, "hi": code} in metadata.missing_ranges.get(
         name, ()
-    )
+    ) or code in metadata.missing_user_values.get(name, ())
 
 
 def _with_stars(load: Callable[..., pl.DataFrame], stars: Mapping[str, Any], names: list[str]) -> pl.DataFrame:
-    """Load columns; numbers among which a code that is declared missing is labelled ``*`` become text, as in a release."""
+    """Load columns; numbers with a code that is declared missing and labelled ``*`` become text, as in a release."""
     others = [name for name in names if name not in stars]
     frame = load(others) if others else pl.DataFrame()
     starred = [name for name in names if name in stars]
@@ -287,7 +287,7 @@ def _with_code(column: pl.Series, program: Program) -> tuple[pl.Series, Any]:
     if program.name == "Stata":
         return pl.Series([_STATA_STAR if cell == STAR else cell for cell in cells], dtype=pl.Object), _STATA_STAR
     numbers = pl.Series([None if cell == STAR else float(cell) for cell in cells if cell is not None], dtype=pl.Float64)
-    code = math.floor(min(0.0, numbers.min())) - 1.0  # type: ignore[type-var]
+    code = math.floor(min(0.0, *numbers.drop_nulls().to_list())) - 1.0
     return pl.Series([code if cell == STAR else cell for cell in cells], dtype=pl.Float64), code
 
 
