@@ -113,7 +113,7 @@ def held(opened: OpenRelease, original: pl.DataFrame) -> None:
             assert row["low"] <= true <= row["high"]
 
 
-@pytest.mark.parametrize("seeds", [range(25), range(25, 1000)], ids=["few", "thousand"])
+@pytest.mark.parametrize("seeds", [range(8), range(8, 1000)], ids=["few", "thousand"])
 def test_bounds_cover_the_originals_of_the_published_people(seeds: range) -> None:
     made = 0
     for seed in seeds:
@@ -236,14 +236,14 @@ def test_cells_in_other_forms() -> None:
     assert opened.to_polars(cells="midpoint")["age"].to_list() == [24.5, 35, None, None]
     assert opened.to_pandas(cells="interval")["age"][0].right == 29
     assert opened.to_polars()["age"].to_list() == ["[20..29]", "35", "*", None]
-    drawn = [opened.to_polars(cells="drawn", seed=seed) for seed in range(200)]
+    drawn = [opened.to_polars(cells="drawn", seed=seed) for seed in range(120)]
     assert drawn[7].equals(opened.to_polars(cells="drawn", seed=7))
     assert {each["age"][0] for each in drawn} == set(range(20, 30))
     assert {each["age"][2] for each in drawn} == {None}
     assert {each["sex"][1] for each in drawn} == {"f", "m"}
     assert {each["sex"][2] for each in drawn} == {None}
     declared = OpenRelease(opened.data, ("age", "sex"), ("cost",), domain={"age": (18, 40), "sex": ["f", "m", "x"]})
-    found = [declared.to_polars(cells="drawn", seed=seed) for seed in range(300)]
+    found = [declared.to_polars(cells="drawn", seed=seed) for seed in range(150)]
     assert {each["age"][2] for each in found} == set(range(18, 41))
     assert {each["sex"][2] for each in found} == {
         "f",

@@ -371,7 +371,8 @@ class OpenRelease:
         Notes
         -----
         Records with a missing cell or a ``*`` in any of the columns are left out, whatever `domain` declares: behind a
-        ``*`` the value may be missing, and nobody knows whether the record would count. Cost O(n · p²), with one generalized column O(n) some hundred times.
+        ``*`` the value may be missing, and nobody knows whether the record would count.
+        Cost O(n · p²), with one generalized column O(n) some hundred times.
         """
         names = [on] if isinstance(on, str) else list(on)
         values = {name: self._values(name, declared=False) for name in dict.fromkeys([target, *names])}
