@@ -51,7 +51,9 @@ from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
+from sfumato.release.task import read_for_call
 from sfumato.table.row_order import order_rows
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.whole_files import PRIVATE, write_whole
 
@@ -85,9 +87,10 @@ class Figures:
 
 
 def compare(
-    table: Table,
+    table: Any,
     models: Policy | PrivacyModel | Sequence[PrivacyModel] = (),
     *,
+    schema: Schema | None = None,
     anonymizers: Sequence[str | Way] | Mapping[str, Way],
     vary: Mapping[str, Sequence[Value]] | str = MappingProxyType({"k": (2, 5, 10, 20, 50)}),
     repetitions: int = 1,
@@ -105,10 +108,12 @@ def compare(
     Parameters
     ----------
     table
-        From :func:`sfumato.read_table`.
+        From :func:`sfumato.read_table`; with `schema`, or a policy in the place of the models, anything that it reads.
     models
         What every release has to satisfy besides the parameter that varies; where k varies, k-anonymity may be left
         out. Or a policy, which says it, how classes are published, and what may be suppressed.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
     anonymizers
         Names or values, or labels with values: ``{"strict": sf.Mondrian(), "relaxed": sf.Mondrian(mode="relaxed")}``.
     vary
@@ -156,6 +161,7 @@ def compare(
         When the folder holds something else.
     """
     refuse_others("compare", former, FormerCompare)
+    table = read_for_call(table, schema, [models] if isinstance(models, Policy) else [])
     varied, values = varied_of_call(vary, former)
     counted = {key: value for key, value in former.items() if key in ("queries", "classifiers", "metrics")}
     measured = value_of_call("compare", "figures", Figures, figures, counted)

@@ -39,6 +39,8 @@ from sfumato.release.release import Release
 from sfumato.release.transaction import no_release
 from sfumato.release.verify import open_folder, read_release, verify
 from sfumato.table.databases.address import is_database
+from sfumato.table.reading import read_with
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 from sfumato.table.writing import sha256_of
 from sfumato.whole_files import PRIVATE, PUBLIC, write_whole
@@ -113,8 +115,9 @@ class ReleaseReport:
 
 def report(
     release: Release | str | Path,
-    original: Table | None = None,
+    original: Any = None,
     *,
+    schema: Schema | None = None,
     policy: Policy | None = None,
     control: Table | None = None,
     earlier: Sequence[Release | str | Path] = (),
@@ -133,6 +136,8 @@ def report(
         A release folder, or a release in memory. It is recounted first.
     original
         The table it was made from. Without it, the report says nothing about risk before, attacks, and loss.
+    schema
+        The roles of the columns, where `original` is a file or a frame that was not read yet.
     policy
         The steward's own policy, for purpose and recipient, and to repeat the release.
     control
@@ -163,6 +168,7 @@ def report(
     InputError, PolicyError
         With everything that is wrong with the arguments.
     """
+    original = read_with(original, schema)
     given = {"original": original, "control": control}
     raise_all(
         InputError,

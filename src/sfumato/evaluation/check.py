@@ -9,7 +9,6 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,14 +42,15 @@ from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.protocol import named
 from sfumato.table.encoding import encode
 from sfumato.table.layout import Reading
-from sfumato.table.reading import read_table
+from sfumato.table.reading import read_table, read_with
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
 
 def check(
-    table: Table | str | Path | pl.DataFrame,
+    table: Any,
     *,
+    schema: Schema | None = None,
     quasi_identifying: Sequence[str] | None = None,
     sensitive: Sequence[str] | Mapping[str, Attribute | None] | None = None,
     person: str | Sequence[str] | None = None,
@@ -66,6 +66,9 @@ def check(
     table
         A CSV or Parquet file, a polars, pandas or Arrow frame, or a table from :func:`sfumato.read_table`, in which
         quasi-identifying numbers and dates are equal as such.
+    schema
+        The roles of the columns of a file or a frame, in the place of the three below; it is then read as an original,
+        numbers and dates as such.
     quasi_identifying
         Which columns an attacker may know. None takes those of the table's schema; a file or frame needs them named.
     sensitive
@@ -108,7 +111,7 @@ def check(
     """
 
     def work(beat: Progress) -> CheckReport:
-        read = _opened(table, quasi_identifying, sensitive, person)
+        read = _opened(read_with(table, schema), quasi_identifying, sensitive, person)
         beat("classes", 1, 2)
         return _checked(read)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from sfumato.release.release import Release
 from sfumato.release.table_files import refuse_too_large
 from sfumato.release.verify import OpenedRelease, ReleaseFolder
 from sfumato.table.distinct import distinct_of
+from sfumato.table.reading import read_with
 from sfumato.table.row_order import settled_order
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
@@ -62,7 +64,9 @@ def private_part(table: Table) -> Table:
     return Table(columns, Schema(quasi_identifying=table.schema.sensitive), kinds, table.source)
 
 
-def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> tuple[Table, Table]:
+def hold_out(
+    table: Any, share: float = 1 / 3, *, schema: Schema | None = None, seed: int | None = None
+) -> tuple[Table, Table]:
     """Split a table into records to publish and records to test on.
 
     People are held out whole: all records of a person are on one side. The split is stratified: as far as whole people
@@ -75,6 +79,8 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
         The original.
     share
         Share of the people to hold out, above 0 and below 1; of the records, where each is another person.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
     seed
         None draws from the operating system.
 
@@ -100,6 +106,7 @@ def hold_out(table: Table, share: float = 1 / 3, *, seed: int | None = None) -> 
     """
     is_share = isinstance(share, (int, float)) and not isinstance(share, bool) and 0 < share < 1
     raise_all(PolicyError, [*([] if is_share else ["share: must be above 0 and below 1"]), *seed_problems(seed)])
+    table = read_with(table, schema)
     # Whom a seed draws shall not depend on where records stand.
     rows = settled_order(table.frame, table.people)
     person_of = table.take(rows).person_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,14 +23,16 @@ from sfumato.release.transaction import no_release
 from sfumato.release.verify import open_folder, read_release
 from sfumato.table.databases.address import is_database
 from sfumato.table.encoding import encode
-from sfumato.table.schema import Attribute, Kind
+from sfumato.table.reading import read_with
+from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
 
 def measure(
-    table: Table,
+    table: Any,
     published: Release | str | Path | pl.DataFrame,
     *,
+    schema: Schema | None = None,
     recoding: Recoding | None = None,
     k: int | None = None,
     label: str | None = None,
@@ -42,6 +45,8 @@ def measure(
         The original, with the hierarchies and domains that the losses refer to.
     published
         A release, a release folder, a CSV or Parquet file in the notation of releases, or a frame.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
     recoding
         How it was published; None reads it from a release folder's policy, else takes the defaults.
     k
@@ -65,6 +70,7 @@ def measure(
     """
     if k is not None and (not isinstance(k, int) or k < 1):
         raise PolicyError("k: must be a whole number, 1 or above")
+    table = read_with(table, schema)
     data, known_recoding, known_k = _opened(published)
     encoded = encode(table)
     predicted = {} if label is None else {label: Attribute(kind=Kind.CATEGORICAL)}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import ValueSets
 from sfumato.table.distinct import FEW, text_order
 from sfumato.table.encoding import EncodedAttribute
-from sfumato.table.sources.statistical import STAR as STAR
+from sfumato.table.sources.protocol import STAR as STAR
 
 MISSING_MEMBER = r"\N"
 

@@ -580,9 +580,15 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
 
     Examples
     --------
-    >>> opened = sfumato.open_release("patients-release/")
-    >>> print(opened.mean("age"))
-    >>> opened.mean("cost", by="disease")
+    >>> import polars as pl, sfumato as sf
+    >>> people = pl.DataFrame({"age": [20, 21, 30, 39], "cost": [1.0, 2.0, 3.0, 6.0]})
+    >>> schema = sf.Schema(quasi_identifying=["age"], sensitive=["cost"])
+    >>> opened = sf.open_release(sf.anonymize(people, sf.KAnonymity(2), schema=schema, seed=1))
+    >>> print(opened.mean("cost"))
+    3 (from 3 to 3; 4 records)
+    >>> figure = opened.mean("age")
+    >>> figure.low <= people["age"].mean() <= figure.high
+    True
     """
     opened = read_release(release)
     published = opened.published

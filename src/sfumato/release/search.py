@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from sfumato.anonymizers.full_domain.incognito import Incognito
 from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
@@ -13,9 +13,9 @@ from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
 from sfumato.progress import beating, shown
 from sfumato.release.problem import problem_of
-from sfumato.release.task import Arguments, Task
+from sfumato.release.task import Arguments, Task, read_for_call
 from sfumato.table.encoding import encode
-from sfumato.table.table import Table
+from sfumato.table.schema import Schema
 
 
 @runtime_checkable
@@ -28,9 +28,10 @@ class LatticeSearcher(Anonymizer, Protocol):
 
 
 def search_lattice(
-    table: Table,
+    table: Any,
     models: PrivacyModel | Sequence[PrivacyModel],
     *,
+    schema: Schema | None = None,
     anonymizer: Anonymizer | None = None,
     suppression_limit: float = 0.0,
     seed: int | None = None,
@@ -47,6 +48,8 @@ def search_lattice(
         From :func:`sfumato.read_table`.
     models
         One privacy model or several.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
     anonymizer
         One that searches the lattice, such as :class:`sfumato.Datafly`; None is :class:`sfumato.Incognito`.
     suppression_limit
@@ -61,6 +64,7 @@ def search_lattice(
     PolicyError
         Contradictory or unknown settings, or an anonymizer that searches no lattice.
     """
+    table = read_for_call(table, schema, ())
     searcher = Incognito() if anonymizer is None else anonymizer
     arguments = Arguments(models, searcher, suppression_limit=suppression_limit)
     task = Task(table, arguments.policy(table, seed), seed=seed, threads=threads, progress=progress)

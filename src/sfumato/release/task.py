@@ -126,18 +126,15 @@ def read_for_call(table: object, schema: object, policies: Sequence[Policy]) -> 
     policies that the call gives. Raises ``PolicyError`` when the roles are given twice. Raises ``SfumatoError``: what
     is wrong with the table.
     """
-    if isinstance(table, Table):
-        if schema is not None:
-            raise PolicyError("schema: the table was read with one; leave it out")
-        return table
-    if schema is not None and policies:
+    is_read = isinstance(table, Table)
+    if schema is not None and policies and not is_read:
         raise PolicyError(f"schema: the policy gives the roles of the columns, too; {ONE_PLACE}")
-    roles = policies[0] if policies else schema
+    roles = policies[0] if policies and not is_read else schema
     if roles is None:
-        return table  # an error that is told with the others
-    from sfumato.table.reading import read_table  # the machinery of reading is not needed by who has read already
+        return table  # an error that is told with the others, if it is none
+    from sfumato.table.reading import read_with  # the machinery of reading is not needed by who has read already
 
-    return read_table(table, roles)  # type: ignore[arg-type]
+    return read_with(table, roles)  # type: ignore[arg-type]
 
 
 def table_problems(table: object) -> list[str]:

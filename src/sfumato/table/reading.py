@@ -55,6 +55,18 @@ class ReadingPolicy(Protocol):
         ...
 
 
+def read_with(table: Any, schema: Schema | None) -> Any:
+    """Return what a call hands in, read with the roles that it hands in beside it.
+
+    Raises ``PolicyError`` when a table has roles already. Raises ``SfumatoError``: what is wrong with the source.
+    """
+    if schema is None:
+        return table
+    if isinstance(table, Table):
+        raise PolicyError("schema: the table was read with one; leave it out")
+    return read_table(table, schema)
+
+
 def read_table(
     source: object,
     schema: Schema | ReadingPolicy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from sfumato.options import Limit
 from sfumato.parallel import each
 from sfumato.randomness import permutation
 from sfumato.table.encoding import EncodedAttribute, EncodedTable, encode
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 _LONGEST = 64
@@ -354,7 +355,7 @@ FACTOR, _PATIENCE_CHARGING = 3.0, 300
 _REGIONS_AT_ONCE = 256
 
 
-def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", threads: int = 1) -> float:
+def lower_bound(table: Any, k: int, *, loss: Loss = "ncp", threads: int = 1, schema: Schema | None = None) -> float:
     """Return a loss that no k-anonymous local recoding of the table can stay below.
 
     Parameters
@@ -368,6 +369,8 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
         over n times the sum of the weights.
     threads
         Upper bound on threads; never changes the result.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
 
     Returns
     -------
@@ -394,12 +397,15 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
     most `PATIENCE` choices each. O(q n) memory.
     """
     raise_all(PolicyError, _mistakes(k, loss))
-    if isinstance(table, Table):
-        table = encode(table)
-    if table.height < k:
+    if schema is not None:
+        from sfumato.table.reading import read_with
+
+        table = read_with(table, schema)
+    encoded: EncodedTable = encode(table) if isinstance(table, Table) else table
+    if encoded.height < k:
         return 1.0
-    weight = sum(attribute.weight for attribute in table.attributes)
-    (start,) = feasible(Problem(table, [KAnonymity(k)], threads=threads))
+    weight = sum(attribute.weight for attribute in encoded.attributes)
+    (start,) = feasible(Problem(encoded, [KAnonymity(k)], threads=threads))
     records = collapse_records(start, DISTANCES[loss])
     total = len(records.weights)
 
@@ -426,7 +432,7 @@ def lower_bound(table: Table | EncodedTable, k: int, *, loss: Loss = "ncp", thre
         records.codes, records.weights, records.tree, records.loss, bounds, order, k, FACTOR, _PATIENCE_CHARGING
     )
     # Sums of the same costs in another order may differ in the last digits.
-    return max(0.0, float(bounds @ records.weights + extra.sum()) / (table.height * weight) - 1e-12)
+    return max(0.0, float(bounds @ records.weights + extra.sum()) / (encoded.height * weight) - 1e-12)
 
 
 def _mistakes(k: int, loss: str) -> list[str]:

@@ -15,7 +15,7 @@ from sfumato.anonymizers.dealt import ColumnSource
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.numbers import figure
 from sfumato.table.distinct import Distinct
-from sfumato.table.schema import is_measured
+from sfumato.table.schema import Schema, is_measured
 
 Discretization = Literal["equal-frequency", "equal-width"]
 
@@ -108,11 +108,12 @@ class Correlation:
 
 
 def correlation(
-    table: ColumnSource,
+    table: Any,
     attributes: Sequence[str] | None = None,
     *,
     bins: int = BINS,
     discretization: Discretization = "equal-frequency",
+    schema: Schema | None = None,
 ) -> Correlation:
     """Measure how strongly every pair of attributes hangs together.
 
@@ -122,7 +123,7 @@ def correlation(
     Parameters
     ----------
     table
-        From :func:`sfumato.read_table`.
+        From :func:`sfumato.read_table`; with `schema` anything that it reads.
     attributes
         Names; None takes every quasi-identifying and sensitive attribute, in the order of the schema.
     bins
@@ -131,6 +132,8 @@ def correlation(
     discretization
         ``"equal-frequency"``: bins of about as many records each; equal values stay together. ``"equal-width"``: bins
         of equal width from the lowest to the highest value.
+    schema
+        The roles of the columns, where `table` is a file or a frame that was not read yet.
 
     Returns
     -------
@@ -149,6 +152,10 @@ def correlation(
     *Sources.* Li, Li, Zhang, Molloy, "Slicing: a new approach for privacy preserving data publishing", TKDE 2012, by
     way of the slicing paper with marginal publication, whose printed formula is garbled.
     """
+    if schema is not None:
+        from sfumato.table.reading import read_with
+
+        table = read_with(table, schema)
     known = [*table.schema.quasi_identifying, *table.schema.sensitive]
     names = known if attributes is None else list(attributes)
     problems = discretization_problems("correlation", bins, discretization)

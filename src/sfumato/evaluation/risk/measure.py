@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
 import polars as pl
@@ -58,7 +58,7 @@ from sfumato.release.verify import open_folder, read_release
 from sfumato.table.databases.address import names_release
 from sfumato.table.distinct import distinct_of
 from sfumato.table.identification import hint
-from sfumato.table.reading import population_problems, read_table, read_written
+from sfumato.table.reading import population_problems, read_table, read_with, read_written
 from sfumato.table.schema import Attribute, Kind, Schema
 from sfumato.table.table import Table
 
@@ -100,8 +100,9 @@ class Sample:
 
 
 def risk(
-    table: Table | Release | str | Path | pl.DataFrame,
+    table: Any,
     *,
+    schema: Schema | None = None,
     quasi_identifying: Sequence[str] | None = None,
     population: object = None,
     sample: Sample | None = None,
@@ -123,6 +124,8 @@ def risk(
     ----------
     table
         An original table, a release, a release folder, a published CSV or Parquet file, or a published frame.
+    schema
+        The roles of the columns of a file or a frame, which is then read as an original. A release has its own.
     quasi_identifying
         Which columns an attacker may know. None takes those of the table's schema or of the release; a published file
         or frame needs them named.
@@ -185,6 +188,9 @@ def risk(
     """
     refuse_others("risk", former, FormerRisk)
     drawn = value_of_call("risk", "sample", Sample, sample, former)
+    if schema is not None and (isinstance(table, Release) or names_release(table)):
+        raise PolicyError("schema: a release says itself which roles its columns have; leave it out")
+    table = read_with(table, schema)
     weights, household = drawn.weights, drawn.household
 
     def work(tell: Progress) -> RiskReport:

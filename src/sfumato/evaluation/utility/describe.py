@@ -29,7 +29,8 @@ from sfumato.published import Published
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
-from sfumato.table.schema import Kind
+from sfumato.table.reading import read_with
+from sfumato.table.schema import Kind, Schema
 from sfumato.table.table import Table
 
 _DIGITS = 6
@@ -307,8 +308,9 @@ _MOST_NUMBERS = 256
 
 def describe(
     release: Release | Published | str | Path,
-    original: Table,
+    original: Any,
     *,
+    schema: Schema | None = None,
     columns: Sequence[str] | None = None,
     contingency: Sequence[tuple[str, str]] = (),
     regressions: Mapping[str, Sequence[str]] = MappingProxyType({}),
@@ -325,6 +327,8 @@ def describe(
         A release in memory, a release folder, or published tables of any kind.
     original
         The table that it was made from.
+    schema
+        The roles of the columns, where `original` is a file or a frame that was not read yet.
     columns
         Which quasi-identifying and sensitive columns; None takes all that are published.
     contingency
@@ -371,6 +375,7 @@ def describe(
     >>> age.before.numbers.mean, round(age.after.numbers.mean, 9)
     (27.5, 27.5)
     """
+    original = read_with(original, schema)
     problems: list[str] = (
         [] if isinstance(original, Table) else ["original: must be a table; read it with sfumato.read_table"]
     )

@@ -46,7 +46,9 @@ from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
 from sfumato.release.release import Release
 from sfumato.release.verify import read_release
+from sfumato.table.reading import read_with
 from sfumato.table.row_order import order_rows as settled_table
+from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
 _DISTRIBUTION_BINS = 256
@@ -571,8 +573,9 @@ def answer(
 
 def measure_utility(
     release: Release | Published | str | Path,
-    original: Table,
+    original: Any,
     *,
+    schema: Schema | None = None,
     workload: Workload | None = None,
     holdout: Table | None = None,
     targets: Sequence[str] | None = None,
@@ -591,6 +594,8 @@ def measure_utility(
         A release in memory, a release folder, or published tables.
     original
         The table that it was made from.
+    schema
+        The roles of the columns, where `original` is a file or a frame that was not read yet.
     workload
         Queries to answer; None draws 1000 counts about published columns, and as many sums and averages if there are
         numbers.
@@ -632,6 +637,7 @@ def measure_utility(
     utility in data publishing*, KDD 2009): 200 populations that hold at least 1% of the records; what a release says
     about a person is computed as attacks do. The researcher of the direct comparison uses the first of the classifiers.
     """
+    original = read_with(original, schema)
     _refuse_strangers(original, recoding, holdout, weights)
     raise_all(PolicyError, seed_problems(seed))
     progress("reading", 0, 4)

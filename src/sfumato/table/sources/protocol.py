@@ -97,6 +97,10 @@ EXACT = 2**53
 """Up to here a float tells whole numbers apart."""
 
 
+STAR = "*"
+"""How a release writes a cell that it suppresses."""
+
+
 def whole_where_whole(column: pl.Series) -> pl.Series:
     """Turn a column of floats into whole numbers if all of them are: 31.0 is 31. Cost O(n)."""
     return column.cast(pl.Int64) if is_whole(column) else column

@@ -17,11 +17,9 @@ from sfumato.table.announcing import announce
 from sfumato.table.distinct import as_categories_where_few, text_order
 from sfumato.table.header import repeated
 from sfumato.table.schema import text_of
-from sfumato.table.sources.protocol import Given, TableSource, library, whole_where_whole
+from sfumato.table.sources.protocol import STAR, Given, TableSource, library, whole_where_whole
 
 WHAT = "files of SPSS, Stata and SAS"
-STAR = "*"
-"""How a release writes a cell that it suppresses."""
 _STATA_STAR = "a"
 _STATA, _STATA_END = b"<stata_dta>", b"</stata_dta>"
 _UTF8 = "utf-8"
