@@ -90,9 +90,9 @@ def _refuse_missing_people(vector_of: NDArray[np.integer], there: NDArray[np.int
     few = (here > there)[vector_of]
     if few.any():
         raise PopulationError(
-            f"population: {counted(int(few.sum()), 'record')} of the table, first in row {int(few.argmax()) + 1}, have "
-            "their quasi-identifying values more often in the table than in the population; it must hold everybody who "
-            "is in the table, with values written in the same way"
+            f"population: the values of {counted(int(few.sum()), 'record')}, first in row {int(few.argmax()) + 1}, are "
+            "in the table more often than in the population; it must hold everybody who is in the table, with values "
+            "written in the same way"
         )
 
 

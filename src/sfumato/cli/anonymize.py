@@ -114,9 +114,9 @@ class Method:
         EngineName,
         typer.Option(
             metavar="WHERE",
-            help="Where the work is done: memory, disk, spark (the server that SPARK_REMOTE names), spark-workers (its "
-            "workers also write, into a folder that they share with this machine), or auto (on disk if the table would "
-            "not fit into memory).",
+            help="Where the work is done: memory, disk, spark, spark-workers or auto. auto takes the disk if the table "
+            "does not fit into memory. spark is the server that SPARK_REMOTE names; spark-workers has its workers "
+            "write, too, into a shared folder.",
             rich_help_panel=METHOD,
         ),
     ] = "auto"

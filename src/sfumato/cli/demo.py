@@ -306,8 +306,8 @@ def _next_steps(out: Path) -> list[tuple[str, list[str]]]:
             [own, "anonymize", patients, f"--policy {policy}", "--out my-release"],
         ),
         (
-            "publish a table of your own; where people have several records, say with --person which column tells who "
-            "they are, or the 5 records of a class may be one person's",
+            "publish a table of your own; if people have several records, name their column with --person. Else the 5 "
+            "records of a class may be one person's",
             [own, "anonymize", "--help"],
         ),
     ]

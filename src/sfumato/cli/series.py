@@ -99,8 +99,8 @@ WayName = Annotated[
     typer.Option(
         "--way",
         metavar="append|grow|m-invariance",
-        help="How releases follow each other: newcomers in classes of their own, in those that are there, or everybody "
-        "anew in classes of the same sensitive values.",
+        help="How releases follow each other: newcomers in classes of their own, newcomers in those that are there, or "
+        "everybody anew.",
         rich_help_panel=METHOD,
     ),
 ]

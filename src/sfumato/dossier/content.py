@@ -540,6 +540,6 @@ def _repeated_key(
     k = smallest_allowed(known_models(description.models))
     few = int((people < k).sum())
     return {
-        "repeated": f"{repeated.sentence()} By that column, of {counted(len(people), 'class')} whose records are known "
-        f"for sure, the smallest has {counted(int(people.min()), 'person')}, and {few:,} have fewer than {k:,}."  # type: ignore[arg-type]
+        "repeated": f"{repeated.sentence()} By that column, {counted(len(people), 'class')} are known for sure. The "
+        f"smallest has {counted(int(people.min()), 'person')}, and {few:,} have fewer than {k:,}."  # type: ignore[arg-type]
     }

@@ -247,7 +247,7 @@ def _clash_problems(clashing: set[str], number: int) -> list[str]:
         )
     if clashing - {ROOT}:
         problems.append(
-            f"{len(clashing - {ROOT})} label(s) of level {number} are also on a lower level, for other original "
-            "values, which makes a published label ambiguous; rename them"
+            f"{len(clashing - {ROOT})} label(s) of level {number} stand on a lower level for other values; a published "
+            "label would be ambiguous; rename them"
         )
     return problems

@@ -53,8 +53,8 @@ _NOTES = (
     "Both algorithms search a tree here and leave out what is too far; their results are those of the plain ones. "
     "Seconds (of the processor, on one thread) and 'looked at' are of these. 'Plain' counts are what the algorithms as "
     "printed would evaluate, worked out from the classes they make: every record that is left, for each record that "
-    "CAAT moves; every other class, for each small class that KACA takes up. How many records CAAT moves at once, and "
-    "which of KACA's joins left a class over, the result does not tell: there is a least and a most.",
+    "CAAT moves; every other class, for each small class that KACA takes up. How many records CAAT moves at once the "
+    "result does not tell, nor which joins left a class over: there is a least and a most.",
 )
 
 

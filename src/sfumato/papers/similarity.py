@@ -63,8 +63,8 @@ PRINTED_CLASSES: Mapping[str, Mapping[str, Mapping[int, int]]] = {
 
 _NOTES = (
     "mondrian (median) is that of the UTD Anonymization Toolbox, which the thesis used: strict, cuts at the lower "
-    "median alone, widths of regions. mondrian (median+fallback) may also cut below the median, so that an attribute "
-    "most of whose records share one value can be cut at all.",
+    "median alone, widths of regions. mondrian (median+fallback) may also cut below the median; else an attribute "
+    "whose records mostly share one value could not be cut.",
     "Losses are normalized NCP. Mondrian and SBC publish intervals and sets of values, counted over those that occur; "
     "Datafly and Incognito publish nodes of the thesis's hierarchies, counted by their leaves.",
     "Why SBC makes fewer classes than printed at k = 2 is unexplained; the order of the records is not the reason, as "

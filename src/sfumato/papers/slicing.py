@@ -57,10 +57,10 @@ _NOTES = (
     "OCC-7 are seven attributes of Adult, as the TKDE paper names them.",
     "Generalization is Mondrian, with the same l-diversity as the others and no hierarchies. Classifiers are trained "
     "on a release and tested on original records that were kept back; accuracy is the mean of decision tree and naive "
-    f"Bayes. Records are split and published {_DRAWS} times (once with --quick). Figures are means, and a claim about "
-    f"what differs by less than {_NEGLIGIBLE:.0%}, or not always in the same direction, cannot be decided.",
-    "'In one row' is the share of the original records all of whose quasi-identifying values stand together, exactly, "
-    "in a published row: whoever looks somebody up finds them. Of slicing that is nearly a tautology, so that the "
+    f"Bayes. Records are split and published {_DRAWS} times (once with --quick). Figures are means. What differs by "
+    f"less than {_NEGLIGIBLE:.0%}, or not always in the same direction, cannot be decided.",
+    "'In one row' is the share of original records whose quasi-identifying values stand together, exactly, in a "
+    "published row: whoever looks somebody up finds them. Of slicing that is nearly a tautology, so that the "
     "attack decides: membership inference by how well a release fits people who are in it, and people kept back.",
 )
 

@@ -137,9 +137,8 @@ class DealingTask:
         found = [*meaningless(self.policy, self.deals), *problems_in(fits)]
         if self.problem.seed is not None and self.large.carried and not self._leaves_out_insensitive:
             found.append(
-                f"engine: under a seed {self.deals.name} tells records with equal values apart by the insensitive "
-                "columns, which the disk engine does not hold; leave the seed or those columns out, or use "
-                "--engine memory"
+                f"engine: under a seed {self.deals.name} tells records with equal values apart by insensitive columns. "
+                "The disk engine does not hold these; leave the seed or those columns out, or use --engine memory"
             )
         return found
 

@@ -50,9 +50,9 @@ def settle_suppression(partition: Partition, problem: Problem, recoding: Recodin
     found = fewest_added(settled, affordable)
     if found is None:
         raise UnsatisfiableError(
-            f"suppression: {suppressed} of {partition.height} {problem.table.unit} have to be suppressed, but as they "
-            f"are they may not be published as {recoding.suppressed!r}, nor with other classes beside them up to the "
-            f"limit of {problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
+            f"suppression: {suppressed} of {partition.height} {problem.table.unit} have to be suppressed. They may not "
+            f"be published as {recoding.suppressed!r}, even with other classes beside them up to the limit of "
+            f"{problem.suppression_limit}; raise the suppression limit or lower the models' parameters"
         )
     return found
 

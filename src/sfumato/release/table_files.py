@@ -120,8 +120,8 @@ def refuse_too_large(folder: Path, facts: TableFacts) -> None:
     if need > free:
         raise InputError(
             f"{facts.file}: in memory this table would take about {gigabytes(need)}, and {gigabytes(free)} are free; "
-            "use a machine with more memory, or take the figures of the whole table that sfumato anonymize printed and "
-            "report.json has; sfumato verify recounts it without holding it"
+            "use a machine with more memory, or take the figures of the whole table from report.json; sfumato verify "
+            "recounts it without holding it"
         )
 
 

@@ -325,8 +325,8 @@ def _recount_on_spark(address: str) -> Verification:
     with spark_folder(address) as folder:
         if not counted_by_record(folder.description):
             raise _CannotCountError(
-                "engine: Spark counts the records of generalized tables, class by class, and this release is about "
-                "people, of another kind, or about single published values; use --engine memory"
+                "engine: Spark counts the records of generalized tables, class by class. This release is about people, "
+                "of another kind, or about single published values; use --engine memory"
             )
         counted = parts_recount(folder.records(), folder.description)
         beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)

@@ -123,7 +123,7 @@ def _of_models(policy: Policy) -> Iterator[str]:
         # A class that keeps its promise when others go keeps it when others come: it is judged alone.
         if not says(model).survives_suppression:
             yield (
-                f"models: {model.name} does not judge each class by itself but compares it with the rest of the table, "
+                f"models: {model.name} does not judge each class by itself. It compares it with the rest of the table, "
                 "which changes with every release; a class could break it later without any change of its own. Use "
                 "k-anonymity, l-diversity or guarded values in a series"
             )
@@ -138,9 +138,8 @@ def _of_the_way(policy: Policy) -> Iterator[str]:
         )
     if policy.suppression_limit:
         yield (
-            "suppression-limit: a series leaves nobody out: who is left out of one release would have to be left out "
-            "of all, or come later and show by it that he did not fit. Leave the limit out; who cannot be published "
-            "yet waits"
+            "suppression-limit: a series leaves nobody out. Who is left out of one release would have to stay out of "
+            "all; coming later would show who did not fit. Leave the limit out; who cannot be published yet waits"
         )
 
 
@@ -192,7 +191,7 @@ def _of_wishes(policy: Policy, way: str) -> Iterator[str]:
     if of_l and any(isinstance(model, ProbabilisticLDiversity) for model in models):
         yield (
             f"wished l: as a share ({ProbabilisticLDiversity.name}) it may hold in two classes and not in both "
-            "together, and classes of two batches that publish the same are one to a reader of the last release; take "
+            "together. To a reader of the last release, classes of two batches that publish the same are one; take "
             f"{DistinctLDiversity.name} alone"
         )
 

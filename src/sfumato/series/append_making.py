@@ -168,8 +168,8 @@ def _joined_rows(older: Mapping[str, Any] | None, newer: Mapping[str, Any] | Non
 
 _ELSEWHERE = {
     GROW: (
-        "the recount of BCF-anonymity takes every older row to be in every newer release, and older classes reach into "
-        "several newer ones; what rows that vanish leave to the others is not counted. Start a series of m-invariance, "
+        "the recount of BCF-anonymity takes every older row to be in every newer release; older classes reach into "
+        "several newer ones. What rows that vanish leave to the others is not counted. Start a series of m-invariance, "
         "or append, for people who are in none of these releases"
     ),
     "m-invariance": "there a withdrawal is an ordinary leaving: leave these people out of the table that you republish",

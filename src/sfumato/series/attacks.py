@@ -399,13 +399,13 @@ def attack_releases(
     if any(each.published.invented for each in read):
         raise PolicyError(
             "attack: these attacks know people who stay, not people who leave and come back, nor counterfeits, "
-            "as in releases of m-invariance; say with --key which column tells who a record is about, and give for "
-            "each release the table of everybody who is in it"
+            "as in releases of m-invariance; name the column of people with --key, and give for each release the "
+            "table of everybody who is in it"
         )
     if any(each.place is not None and each.place.way == WITHDRAWAL for each in read):
         raise PolicyError(
-            "attack: people withdrew from these releases, and these attacks know people who stay; leave the "
-            "releases of the way 'withdrawal' and all after them out, or say with --key who a record is about"
+            "attack: people withdrew from these releases, and these attacks know people who stay; leave out the "
+            "releases of the way 'withdrawal' and all later ones, or name the column of people with --key"
         )
     labelled = [Labelled.read(each) for each in read]
     models = [model for entry in read[-1].description.models if (model := build_model(entry)) is not None]

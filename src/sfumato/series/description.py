@@ -94,8 +94,8 @@ WAYS: dict[str, Way] = {
         ),
         history=True,
         added=ARRIVED,
-        one_each="what several releases leave to somebody is counted in rows, which tell neither how many people they "
-        "are of nor what their class promised when it came",
+        one_each="what several releases leave to somebody is counted in rows; rows do not tell how many people they "
+        "are of, nor what their class promised when it came",
     ),
     "m-invariance": Way(
         "sfumato.series.invariant_making:republish",
@@ -109,8 +109,7 @@ WAYS: dict[str, Way] = {
         history=True,
         everybody=True,
         command="republish",
-        one_each="a class has one row of each of its values, and somebody with two of them would have two, whoever "
-        "else is in it",
+        one_each="a class has one row of each of its values; somebody with two of them would have two rows in it",
     ),
     WITHDRAWAL: Way(
         "",

@@ -527,7 +527,7 @@ def _refuse_if_some_wait(found: Invariant, batch: Batch, name: str, m: int) -> N
     waiting = int((found.class_of < 0).sum())
     if waiting:
         raise UnsatisfiableError(
-            f"m-invariance: in column {name!r} some values have more than 1/{m} of the newcomers, {waiting:,} of whom "
+            f"m-invariance: in column {name!r} some values have more than 1/{m} of the newcomers; {waiting:,} of them "
             f"would have to wait (of {batch.table.height:,} people). Whom it hits would show the value, so nothing was "
             "published: leave all newcomers out until there are others, or lower m in a new series"
         )

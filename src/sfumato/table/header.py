@@ -150,9 +150,8 @@ def _nothing_found(header: Header, missing: Sequence[str]) -> str:
     if header.meant:
         return f"{nothing}: {header.missing(missing)}; available are {header.listed(range(len(header.names)))}"
     return (
-        f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header (a "
-        "file without one needs header=False and columns, on the command line --set source.header=false --set "
-        "source.columns=NAMES)"
+        f"{nothing}, and none of its {len(header.names)} has a name like theirs; check the names, and the header. A "
+        "file without one needs header=False and columns (--set source.header=false --set source.columns=NAMES)"
     )
 
 

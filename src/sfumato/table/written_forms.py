@@ -223,9 +223,9 @@ def date_form(text: str) -> DateForm:
     pattern = _pattern(tokens)
     if "".join(tokens) != lowered or not _is_whole(pattern):
         raise InputError(
-            "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm, made of dd, mm (or "
-            "mon), yyyy (or yy, 19yy, 20yy, bbbb), hh:mm, hh:mm:ss, am, z and . / - , or blanks between; or a span of "
-            "time: hhh:mm, hhh:mm:ss, mmm:ss or duration"
+            "dates must be a form such as dd.mm.yyyy, mm/dd/yyyy, 'yyyy-mm-dd hh:mm:ss' or hh:mm. Its parts are dd, "
+            "mm, mon, yyyy, yy, 19yy, 20yy, bbbb, hh:mm, hh:mm:ss, am and z; between them stand . / - , or blanks. "
+            "Spans of time are hhh:mm, hhh:mm:ss, mmm:ss or duration"
         )
     century = next((token[:2] for token in tokens if token.endswith("yy") and token[0].isdigit()), None)
     return DateForm(lowered, pattern, century)

@@ -328,9 +328,9 @@ def _notes(options: Optimal, domains: tuple[DomainLevels, ...], found: SearchRes
         proof = f"{counted}; it is proven that no node loses less ({measure}: {figure(best.value)})."
     else:
         proof = (
-            f"{counted}, then the search ended at its limit; the node is not proven to be the best: it loses "
-            f"{figure(best.value)} ({measure}), no node can lose less than {figure(found.bound)}, and so none can be "
-            f"better by more than {figure(best.value - found.bound)}."
+            f"{counted}, then the search ended at its limit; the node is not proven to be the best. It loses "
+            f"{figure(best.value)} ({measure}), and no node can lose less than {figure(found.bound)}: none is better "
+            f"by more than {figure(best.value - found.bound)}."
         )
     return (f"Levels: {levels}.", proof)
 

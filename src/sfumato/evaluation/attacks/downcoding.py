@@ -157,8 +157,8 @@ class Downcoding(Checked):
             None,
             figures,
             notes,
-            "ends that are not values of the class: rounded ends, a hierarchy of fixed intervals, mondrian with extent "
-            "'region', or an algorithm that publishes levels for the whole table instead of the tightest cover",
+            "ends that are not values of the class: rounded ends, a hierarchy of fixed intervals, or mondrian with "
+            "extent 'region'; or one level for the whole table in place of the tightest cover",
         )
 
     def _unplayed(self) -> AttackResult:

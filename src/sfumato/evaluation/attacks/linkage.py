@@ -359,8 +359,8 @@ _JUDGED = (
 
 
 _UNJUDGED = (
-    "the release has no values beside the quasi-identifying ones, or the same for all, so that nobody can tell whether "
-    "the nearest record is the right one"
+    "the release has no values beside the quasi-identifying ones, or the same for all; nobody can tell whether the "
+    "nearest record is the right one"
 )
 
 

@@ -851,8 +851,8 @@ _RECOGNIZED = 0.5
 
 _LOOKS_AT_NONE = "no promised model looks at sensitive values, so that the algorithm tells nothing of them"
 _DRAWN = (
-    "the members of buckets are drawn: each division into buckets with these counts is equally likely, whoever has "
-    "which value, so that the algorithm tells nothing of them"
+    "the members of buckets are drawn: each division into buckets with these counts is equally likely; the algorithm "
+    "tells nothing of who has which value"
 )
 _PARTS = (
     "the members of buckets are drawn inside parts of alike people; what the cuts between these parts may tell is not "

@@ -165,8 +165,8 @@ class Attacks:
         if self.repeated is not None:
             head += (
                 f"\ncolumn {self.repeated!r} repeats; every record was attacked as if it were a person of its own. If "
-                f"the column says who a record is about, have people attacked with person={self.repeated!r} (on the "
-                f"command line --person {self.repeated})"
+                f"the column says who a record is about, attack people: person={self.repeated!r} (--person "
+                f"{self.repeated})"
             )
         unplayed = [f"not played: {name}, {reason}" for name, reason in self.unplayed.items()]
         return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])

@@ -170,7 +170,7 @@ def _notes(members: int, outsiders: int) -> tuple[str, ...]:
     if not outsiders:
         return (
             "without a control group nobody can say how much the predicates weigh: they are compared with the best "
-            "predicate of any weight, so that lighter ones may have singled out more than they should; give one",
+            "predicate of any weight; lighter ones may have singled out more than they should; give one",
         )
     if 2 * outsiders < members:
         return (

@@ -679,9 +679,9 @@ def _refuse_missing_people(keys: Keys, population: NDArray[np.int64]) -> None:
     if few.any():
         records, first = int(keys.records[few].sum()), int(keys.first_rows[few].min())
         raise InputError(
-            f"population: {counted(records, 'record')} of the table, first in row {first}, have their "
-            "quasi-identifying values more often in the table than in the population; it must hold everybody who is in "
-            "the table, with values written in the same way"
+            f"population: the values of {counted(records, 'record')}, first in row {first}, are in the table more "
+            "often than in the population; it must hold everybody who is in the table, with values written in the same "
+            "way"
         )
 
 

@@ -126,9 +126,8 @@ class PrivacyLedger:
             spent = after.spent
             if Decimal(repr(spent.epsilon)) > Decimal(repr(float(ledger.epsilon))) or spent.delta > ledger.delta:
                 raise UnsatisfiableError(
-                    f"{path}: with this release the series would have spent ε = {spent.epsilon:g}, δ = "
-                    f"{spent.delta:g}, more than its total of ε = {ledger.epsilon:g}, δ = {ledger.delta:g}; nothing "
-                    "was drawn"
+                    f"{path}: this release would bring the series to ε = {spent.epsilon:g}, δ = {spent.delta:g}. That "
+                    f"is more than its total of ε = {ledger.epsilon:g}, δ = {ledger.delta:g}; nothing was drawn"
                 )
             after._write(real)
             SPENT.append(str(path))

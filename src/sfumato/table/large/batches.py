@@ -77,7 +77,7 @@ def batch_source(source: TableSource) -> BatchSource:
         raise InputError(WHOLE)
     if isinstance(source.file.given, bytes):
         raise InputError(
-            "a file that is not in UTF-8, or has lines above or below its table, cannot be read a piece at a time; "
+            "only a file in UTF-8 without lines above or below its table can be read a piece at a time; "
             "write it again in UTF-8 without them"
         )
     if source.sums:
@@ -205,8 +205,8 @@ class CsvBatches:
 
 def _irregular() -> InputError:
     return InputError(
-        "rows of the file have different numbers of fields, or stray quotes, so that it cannot be read a piece at a "
-        "time; correct it, or have it read whole, which names the rows: --engine memory"
+        "rows of the file have different numbers of fields, or stray quotes: it cannot be read a piece at a time; "
+        "correct it, or have it read whole, which names the rows: --engine memory"
     )
 
 
