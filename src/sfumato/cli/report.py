@@ -101,8 +101,8 @@ def report(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.dossier.content import read_decisions
-    from sfumato.dossier.release_report import report as make_report
+    from sfumato.evidence.content import read_decisions
+    from sfumato.evidence.release_report import report as make_report
 
     raise_all(InputError, _problems(release, compared.original, compared.control, page.out, overwrite=page.overwrite))
     words = Words(
