@@ -126,7 +126,7 @@ def test_curves_of_beliefs_are_drawn(report, release, table):
     assert "there is no control group" not in page
     assert report.to_dict("public")["attacks"] is None
     alone = sf.report(release, table, seed=1).html()
-    held = "attribute-inference, background-knowledge, homogeneity"
+    held = "attribute-inference, background-knowledge, homogeneity, singling-out"
     shown = re.search(r"Nobody to compare with \(([a-z, -]+)\): there is no control group", alone)
     assert shown is not None
     assert ", ".join(sorted(shown[1].split(", "))) == held
