@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato.cli.app import app
-from sfumato.policy.context import FORM
+from sfumato.cli.evidence import FORM
 
 STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
 BASE = {

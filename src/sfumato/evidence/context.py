@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from sfumato.evaluation.risk.adversaries import THRESHOLDS, TOLERANCE
 from sfumato.numbers import percent
-from sfumato.policy.context import WAYS, Context
+from sfumato.policy.parts import WAYS, Context
 
 PUBLIC = "everybody may have it: an attempt is certain"
 _RECORDS = "Every record counts as another person."

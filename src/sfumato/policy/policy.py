@@ -24,7 +24,6 @@ from sfumato.errors import PolicyError, SfumatoError, raise_all
 from sfumato.models import MODELS
 from sfumato.models.protocol import PrivacyModel
 from sfumato.policy.columns import policy_columns
-from sfumato.policy.context import Context
 from sfumato.policy.entries import (
     LazyEntries,
     PolicyPart,
@@ -38,7 +37,7 @@ from sfumato.policy.entries import (
     spelled_out,
 )
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
+from sfumato.policy.parts import Column, Columns, Context, Output, Source, Subset, Wish
 from sfumato.policy.people import People
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
