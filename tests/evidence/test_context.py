@@ -165,7 +165,7 @@ def test_the_edition_for_others_is_the_same_for_two_originals_that_publish_the_s
     for number, original in enumerate((table, other)):
         made = sf.report(folder, original, policy=stated, bound=bool(number), seed=number)
         places = [tmp_path / f"{number}.{kind}" for kind in ("html", "json")]
-        editions.append([made.save(place, "public").read_bytes() for place in places])
+        editions.append([made.save(place, "public").read_bytes() for place in places] + [made.short_html("public")])
         own.append(made.html())
     assert editions[0] == editions[1]
     assert own[0] != own[1]  # the steward's edition is about the original
@@ -184,6 +184,7 @@ def test_other_kinds_rest_on_what_is_published_too():
     other = sf.read_table(people().with_columns(client=pl.Series([str(i // 3) for i in range(57)])), with_client())
     editions = [sf.report(release, one, policy=stated, attacks=False, seed=1) for one in (original, other)]
     assert editions[0].html("public") == editions[1].html("public")
+    assert editions[0].short_html("public") == editions[1].short_html("public")
     assert editions[0].html() != editions[1].html()
     assert editions[0].to_dict("public")["context"]["verdict"]["outcome"] == "not counted"
 
@@ -197,6 +198,31 @@ def test_a_release_holds_nothing_of_its_context(table, tmp_path):
     assert one.keys() == other.keys()
     assert all("institute" not in text.decode() for text in one.values())
     assert one["policy.toml"] == other["policy.toml"]
+
+
+def test_the_short_report_counts_what_it_leaves_out(tmp_path):
+    """Thirty columns and long texts have no room on four pages; what is cut stands in the annex."""
+    names = [f"column_{number}_with_a_long_name" for number in range(30)]
+    frame = people().with_columns(pl.lit(number % 3).alias(name) for number, name in enumerate(names))
+    long = "somebody whose office has a long name, and who keeps a register; " * 12
+    stated = policy(context(0.3, 0.1, 0.2, **{"other-data": long}), columns={**BASE["columns"], "insensitive": names})
+    original = sf.read_table(frame, stated)
+    made = sf.report(sf.anonymize(original, stated, seed=1), original, policy=stated, attacks=False, seed=1)
+    short, annex = made.short_html(), made.html()
+    rows = short.split("<h2>Data and context</h2>")[1].split("</table>")[0].count("<tr>") - 1
+    assert f"{33 - rows} more columns: in the annex." in short
+    assert sum(name in short.split("<h2>Data and context</h2>")[1] for name in names) == rows - 3
+    assert all(name in annex for name in names)
+    assert long.strip() not in short
+    assert long.strip() in annex
+    for title in ("What is released, and to whom", "What holds", "What was attacked, and found", "What is open"):
+        assert title in short
+    assert "Nobody has said who gets the release" not in short
+    assert "No earlier release of these people was named" in short
+    verdict = made.to_dict()["context"]["verdict"]
+    assert all(sentence in short for sentence in verdict["sentences"])
+    nobody = sf.report(sf.anonymize(original, stated, seed=1), original, attacks=False, seed=1)
+    assert "Nobody has said who gets the release, and how likely an attempt is." in nobody.short_html()
 
 
 def run(*words: object) -> tuple[int, str, str]:
@@ -216,7 +242,11 @@ def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
     assert all(f"context.{key}: is missing" in err for key in missing)
     filled = re.sub(r"^# (?=[a-z-]+ = )(?!public|value|quantity|attempt =)", "", form.read_text(), flags=re.MULTILINE)
     form.write_text(filled.rsplit("# [context.threshold]", 1)[0])
-    code, out, err = run(*words, "--out", tmp_path / "page.html")
+    code, out, err = run(*words, "--out", tmp_path / "page.html", "--short", tmp_path / "short.html")
+    assert "How to check it" in (tmp_path / "short.html").read_text()
+    for wrong in (tmp_path / "short.html", tmp_path / "short.json", tmp_path / "no" / "short.html"):
+        assert run(*words, "--short", wrong)[0] == 2
+    assert run(*words, "--out", tmp_path / "new.html", "--short", tmp_path / "new.html")[0] == 2
     assert (code, "the risk keeps to 20%" in out) == (0, True), err
     assert "Risk for this recipient" in (tmp_path / "page.html").read_text()
     assert run("init", "--policy", form)[0] == 2  # it has the section

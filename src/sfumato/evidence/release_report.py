@@ -85,8 +85,19 @@ class ReleaseReport:
         content = self.to_dict(edition)
         return render(content, _draw_report(content) if edition == "internal" else {})
 
-    def save(self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False) -> Path:
-        """Write the page, or, under a name that ends in ``.json``, the plain values.
+    def short_html(self, edition: Edition = "internal") -> str:
+        """Return the short report, to be signed: four printed pages at most; :meth:`html` is its annex.
+
+        What has no room is counted, and stands in the annex. Needs Jinja and matplotlib.
+        """
+        content = self.to_dict(edition)
+        drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
+        return render({**content, "open": open_points(content)}, drawings, "short.html")
+
+    def save(
+        self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
+    ) -> Path:
+        """Write the page, or the short report, or, under a name that ends in ``.json``, the plain values.
 
         Raises
         ------
@@ -97,7 +108,8 @@ class ReleaseReport:
         if target.exists() and not overwrite:
             raise InputError(f"{target}: already exists; name another file, or overwrite it")
         as_json = target.suffix == ".json"
-        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else self.html(edition)
+        page = self.short_html if short else self.html
+        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else page(edition)
         try:
             write_whole(target, text + "\n", PRIVATE if edition == "internal" else PUBLIC)
         except OSError as error:
@@ -304,6 +316,36 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
         *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
         *_loss(content["losses"]),
+    ]
+
+
+def open_points(content: Mapping[str, Any]) -> list[str]:
+    """Return what should keep a steward from signing at once, and what nobody has answered."""
+    context, attacks = content.get("context"), content["attacks"] or {"results": (), "unplayed": {}}
+    undecided = [one["promise"] for one in content["promises"] if one["meaning"] and one["outcome"] != "holds"]
+    return [
+        *(f"{promise}: cannot be decided from the release." for promise in undecided),
+        *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
+        *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
+        *([content["repeated"]] if "repeated" in content else []),
+        *(
+            f"Attacks that {words}, and no promise allows it: {_names(found)}."
+            for words, verdict in (("succeed", "succeeds"), ("are undecided", "undecided"))
+            if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
+        ),
+        *([f"Attacks that were not played: {', '.join(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
+        *(
+            []
+            if content["earlier"]
+            else ["No earlier release of these people was named; nothing is said of two together."]
+        ),
+        *(
+            f"{one['release']}: breaks what was promised, or what both together keep."
+            for one in content["earlier"]
+            if _beats(one)
+        ),
+        *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
+        *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
     ]
 
 
