@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, Literal
 
 from sfumato.evaluation.risk.adversaries import THRESHOLDS, TOLERANCE
@@ -162,13 +163,14 @@ def _verdict(
     decisive = next(
         one for kind in kinds for one in thresholds if (one["speaks_of"], one["quantity"]) == (kind, "maximum")
     )
+    name = shorten(context.recipient, 80, placeholder=" …")
     if success is None:
-        sentence = f"For {context.recipient}, the risk is not decided: {reason}."
+        sentence = f"For {name}, the risk is not decided: {reason}."
         return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}
     most = percent(success["maximum"], _DIGITS)
     words = f"{'keeps to' if decisive['outcome'] == 'kept' else 'exceeds'} {percent(decisive['value'], _DIGITS)}"
     sentences = [
-        f"For {context.recipient}, the risk {words} ({decisive['compared_with']}).",
+        f"For {name}, the risk {words} ({decisive['compared_with']}).",
         f"Whoever tries finds the person most at risk with a chance of {most}"
         + (
             "."
