@@ -38,6 +38,7 @@ PARTS = {
     "recoding": ("How classes are published", "Recoding"),
     "output": ("How the release is written", "Output"),
     "subset": ("A research subset", "Subset"),
+    "context": ("For whom it is made", "Context"),
 }
 """Group of paths → its title, and the part of the schema that it is."""
 

@@ -37,7 +37,6 @@ from sfumato.anonymizers.slicing.overlapping import OverlappingSlicing as Overla
 from sfumato.anonymizers.slicing.slicing import Slicing as Slicing
 from sfumato.comparison.compare import Figures as Figures
 from sfumato.comparison.compare import compare as compare
-from sfumato.dossier.release_report import report as report
 from sfumato.errors import HierarchyError as HierarchyError
 from sfumato.errors import InputError as InputError
 from sfumato.errors import PolicyError as PolicyError
@@ -55,6 +54,7 @@ from sfumato.evaluation.risk.measure import Sample as Sample
 from sfumato.evaluation.risk.measure import risk as risk
 from sfumato.evaluation.utility.describe import describe as describe
 from sfumato.evaluation.utility.measure import measure_utility as measure_utility
+from sfumato.evidence.release_report import report as report
 from sfumato.findings.review import review as review
 from sfumato.former_names import *  # noqa: F403
 from sfumato.hierarchy import Hierarchy as Hierarchy

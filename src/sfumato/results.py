@@ -2,9 +2,9 @@
 
 from sfumato.anonymizers.slicing.correlation import Correlation as Correlation
 from sfumato.comparison.comparison import Comparison as Comparison
-from sfumato.dossier.release_report import ReleaseReport as ReleaseReport
 from sfumato.evaluation.preview import ClassSizes as ClassSizes
 from sfumato.evaluation.utility.describe import Descriptives as Descriptives
+from sfumato.evidence.release_report import ReleaseReport as ReleaseReport
 from sfumato.findings.review import Review as Review
 from sfumato.papers.reproduction import Reproduction as Reproduction
 from sfumato.release.on_disk import ReleaseOnDisk as ReleaseOnDisk

@@ -92,6 +92,10 @@ EVERY = {
     "compare": ["compare in.csv --policy policy.toml --anonymizers mondrian -k 2,3 --out compared"],
     "lattice": ["lattice in.csv --policy policy.toml"],
     "report": ["report out --edition public --out report.html"],
+    "evidence": [
+        "evidence init --policy policy.toml --out recipient.toml",
+        "evidence write out --edition public --out evidence.html",
+    ],
     "hierarchy": ["hierarchy in.csv age --out age.csv"],
     "series": [
         "series start monthly people.csv --policy series.toml --key name",

@@ -19,9 +19,9 @@ MODELS["no-majority"] = NoMajority  # the one line
 
 import sfumato as sf  # noqa: E402
 from sfumato.cli.app import app  # noqa: E402
-from sfumato.dossier.content import promise_in_words  # noqa: E402
 from sfumato.evaluation.attacks.linkage import smallest_promised  # noqa: E402
 from sfumato.evaluation.attacks.verdicts import allowed_guess  # noqa: E402
+from sfumato.evidence.content import promise_in_words  # noqa: E402
 
 MODEL = NoMajority(0.5)
 SAID = {"name": "no-majority", "share": 0.5}

@@ -231,7 +231,7 @@ folder = Path(sys.argv[1])
 with opened(folder, folder / "people.csv") as studio:
     inside = studio.enter()
     assert inside.get("/").status_code == inside.get("/grid?start=0&count=9").status_code == 200
-    heavy = {"sfumato.models", "sfumato.anonymizers", "sfumato.evaluation.attacks", "sfumato.dossier"}
+    heavy = {"sfumato.models", "sfumato.anonymizers", "sfumato.evaluation.attacks", "sfumato.evidence"}
     assert not heavy & set(sys.modules), heavy & set(sys.modules)
     assert inside.get("/promises").status_code == inside.get("/attack").status_code == 200
     assert inside.get("/nowhere").status_code == 404

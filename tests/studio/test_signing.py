@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.dossier.content import Decision, read_decisions
-from sfumato.dossier.release_report import receipt
+from sfumato.evidence.content import Decision, read_decisions
+from sfumato.evidence.release_report import receipt
 from studio.desks import ROLES, opened, people
 
 

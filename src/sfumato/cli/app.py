@@ -108,6 +108,7 @@ COMMANDS = {
 
 GROUPS = {
     "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
+    "evidence": dict.fromkeys(("init", "write"), "evidence"),
 }
 """The same for the commands of a group, whose help stands in the module of its first one."""
 
@@ -141,6 +142,7 @@ A short tour:
   sfumato compare patients.csv --policy policy.toml --out comparison/
   sfumato lattice patients.csv --policy policy.toml
   sfumato report patients-release/ --original patients.csv --out report.html
+  sfumato evidence init             a form: for whom, and what is assumed
   sfumato hierarchy patients.csv zip --out zip.csv
   sfumato series start monthly/ january.csv --policy policy.toml
   sfumato series append monthly/ february.csv

@@ -115,7 +115,7 @@ def _group_lines(group: TyperGroup, ctx: Any) -> Iterator[str]:
 FAMILIES = {
     "publish": ("demo", "review", "init", "anonymize", "hierarchy", "lattice"),
     "check": ("verify", "sign", "check", "risk", "correlation", "settle"),
-    "measure": ("measure", "compare", "report"),
+    "measure": ("measure", "compare", "report", "evidence"),
     "attack": ("attack",),
     "series": ("series",),
     "more": ("studio", "budget", "reproduce", "warm", "help"),

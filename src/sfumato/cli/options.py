@@ -63,6 +63,7 @@ PATHS = {
     "recoding": "numeric, forms, ends, suppressed, average",
     "output": "format",
     "subset": "column, value",
+    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold",
     "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""

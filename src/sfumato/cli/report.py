@@ -24,7 +24,7 @@ MEASURED = "What is measured"
 EXAMPLE = """\b
 Example:
   sfumato report patients-release/ --original patients.csv \\
-      --policy policy.toml --out report.html
+      --policy policy.toml --out report.html --short to-sign.html
   sfumato report patients-release/ --edition public --out public.html
 """
 
@@ -72,6 +72,14 @@ class Page:
         Path | None,
         typer.Option(metavar="FILE", help="Page to write, .html, or .json for machines.", rich_help_panel=OUTPUT),
     ] = None
+    short: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the short report to sign, .html, of four printed pages at most; --out is its annex.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
     overwrite: Overwrite = False
     quiet: Quiet = False
     as_json: AsJson = False
@@ -101,10 +109,10 @@ def report(
     from sfumato.cli.released import policy_file
     from sfumato.cli.settings import Setting
     from sfumato.cli.words import Words, policy_of
-    from sfumato.dossier.content import read_decisions
-    from sfumato.dossier.release_report import report as make_report
+    from sfumato.evidence.content import read_decisions
+    from sfumato.evidence.release_report import report as make_report
 
-    raise_all(InputError, _problems(release, compared.original, compared.control, page.out, overwrite=page.overwrite))
+    raise_all(InputError, _problems(release, compared, page))
     words = Words(
         policy=policy_file(release, policy),
         hierarchies=hierarchies,
@@ -128,15 +136,16 @@ def report(
             progress=progress,
             decisions=log,
         )
-    if page.out is not None:
-        made.save(page.out, page.edition, overwrite=page.overwrite)
+    targets = {name: path for name, path in (("report", page.out), ("short report", page.short)) if path is not None}
+    for name, path in targets.items():
+        made.save(path, page.edition, overwrite=page.overwrite, short=name == "short report")
     if page.as_json:
         say(json.dumps(made.to_dict(page.edition), indent=2))
     elif not page.quiet:
         say("\n".join(made.to_dict(page.edition)["summary"]))
-    if page.out is not None and not page.quiet:
+    if not page.quiet:
         owner = "; it is for the data steward alone" if page.edition == "internal" else ""
-        complain([f"report written to {page.out}{owner}"])
+        complain([f"{name} written to {path}{owner}" for name, path in targets.items()])
 
 
 def _read(policy: Policy, file: str | None) -> Table | None:
@@ -145,30 +154,32 @@ def _read(policy: Policy, file: str | None) -> Table | None:
     return None if file is None else read_table(file, policy)
 
 
-def _problems(
-    release: str, original: str | None, control: str | None, out: Path | None, *, overwrite: bool
-) -> list[str]:
+def _problems(release: str, compared: Compared, page: Page) -> list[str]:
     """Check, before the work, whether it can be done and its result be written."""
     from sfumato.cli.released import release_problem
 
     problem = release_problem(release)
     problems = [problem] if problem else []
-    if control is not None and original is None:
+    if compared.control is not None and compared.original is None:
         problems.append("--control: is used only with --original; give both, or leave it out")
-    if out is None:
-        return problems
-    if out.suffix not in (".html", ".json"):
-        problems.append("--out: name a file that ends in .html or .json")
-    if not out.parent.is_dir():
-        problems.append(f"--out: {out.parent}: there is no such folder; make it first")
-    elif out.exists() and not overwrite:
-        problems.append(f"--out: {out} already exists; name another file or add --overwrite")
-    return [*problems, *_missing_libraries(out)]
+    if page.out is not None and page.out == page.short:
+        problems.append("--short: is the file of --out, too; name another")
+    for option, out, endings in (("--out", page.out, (".html", ".json")), ("--short", page.short, (".html",))):
+        if out is None:
+            continue
+        if out.suffix not in endings:
+            problems.append(f"{option}: name a file that ends in {' or '.join(endings)}")
+        if not out.parent.is_dir():
+            problems.append(f"{option}: {out.parent}: there is no such folder; make it first")
+        elif out.exists() and not page.overwrite:
+            problems.append(f"{option}: {out} already exists; name another file or add --overwrite")
+        problems += _missing_libraries(option, out)
+    return problems
 
 
-def _missing_libraries(out: Path) -> list[str]:
+def _missing_libraries(option: str, out: Path) -> list[str]:
     from importlib.util import find_spec
 
     if out.suffix != ".html" or (find_spec("jinja2") and find_spec("matplotlib")):
         return []
-    return ["--out: pages need Jinja and matplotlib; install them with: pip install 'sfumato[report]'"]
+    return [f"{option}: pages need Jinja and matplotlib; install them with: pip install 'sfumato[report]'"]

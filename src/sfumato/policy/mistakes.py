@@ -166,9 +166,10 @@ def _place(location: Sequence[_Key], schema: _Node) -> tuple[KeyPath, list[str]]
         inner, is_key = _enter(node, step, schema)
         is_free = not isinstance(step, int) and step not in _properties(node, schema)
         if inner is None:
-            if position == len(location) - 1 and _properties(node, schema):
+            allowed = _keys(node, schema)
+            if position == len(location) - 1 and allowed:
                 path.append(step)
-            return tuple(path), _properties(node, schema)
+            return tuple(path), allowed
         if is_key and is_free and "hierarchy" in path:
             return tuple(path), []
         if is_key:
@@ -213,6 +214,12 @@ def _resolved(node: _Node, schema: _Node) -> _Node:
 
 def _properties(node: _Node, schema: _Node) -> list[str]:
     return list(_resolved(node, schema).get("properties", {}))
+
+
+def _keys(node: _Node, schema: _Node) -> list[str]:
+    """Return the keys of a table, or of the only table that may stand there."""
+    tables = [found for option in (node, *node.get("anyOf", ())) if (found := _properties(option, schema))]
+    return tables[0] if len(tables) == 1 else []
 
 
 def _tags(node: _Node, schema: _Node) -> list[str]:

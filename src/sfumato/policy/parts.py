@@ -1,13 +1,13 @@
-"""The parts of a policy: how the table is read, which roles its columns have, and how the release is written."""
+"""The parts of a policy: how the table is read, its columns' roles, how the release is written, and for whom."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from sfumato.errors import PolicyError
+from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
 from sfumato.table.person_keys import PersonKey, as_person_key, key_columns
 from sfumato.table.schema import Attribute, Kind, Others
@@ -342,6 +342,130 @@ class Output(PolicyPart):
     """
 
     format: Literal["csv", "parquet", "xlsx", "sav", "dta"] = "csv"
+
+
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+WAYS = {
+    "attempt": "somebody at the recipient tries on purpose",
+    "recognition": "somebody recognizes a person without meaning to",
+    "breach": "the file gets into other hands",
+}
+"""How it may come to an attack where the recipient is named, as the policy calls it."""
+
+
+class Assumption(PolicyPart):
+    """A probability that was not counted.
+
+    Attributes
+    ----------
+    probability
+        Above 0, at most 1: nobody can state that something never happens.
+    owner
+        Who states it: name and office.
+    source
+        What it rests on.
+    """
+
+    probability: Annotated[float, Field(gt=0, le=1)]
+    owner: Words
+    source: Words
+
+
+class OwnThreshold(PolicyPart):
+    """The risk that the steward accepts.
+
+    Attributes
+    ----------
+    value
+        The highest risk that is accepted.
+    quantity
+        Whether the person most at risk is meant, or the average.
+    attempt
+        Whether success is first multiplied with the probability that somebody tries.
+    owner
+        Who decided it: name and office.
+    source
+        What it rests on.
+    """
+
+    value: Annotated[float, Field(gt=0, le=1)]
+    quantity: Literal["maximum", "average"]
+    attempt: Literal["with", "without"]
+    owner: Words
+    source: Words
+
+
+class Controls(PolicyPart):
+    """What keeps the recipient from trying; say ``none`` where there is nothing.
+
+    Attributes
+    ----------
+    access
+        Who may open the file, and where.
+    contract
+        What the recipient has signed.
+    training
+        What people who open it have learned.
+    audit
+        Who looks at what they do.
+    """
+
+    access: Words
+    contract: Words
+    training: Words
+    audit: Words
+
+
+class Context(PolicyPart):
+    """For whom a release is made, and what is assumed of them.
+
+    Attributes
+    ----------
+    recipient
+        Who gets the release.
+    purpose
+        What for.
+    public
+        Whether everybody may have it. An attempt is then certain, and no control counts.
+    other_data
+        What else they may hold about the same people.
+    controls
+        What keeps the recipient from trying.
+    attempt
+        How likely somebody at the recipient tries on purpose.
+    recognition
+        How likely somebody recognizes a person without meaning to.
+    breach
+        How likely the file gets into other hands.
+    threshold
+        The risk that is accepted, if none of the usual thresholds is meant.
+    """
+
+    recipient: Words
+    purpose: Words
+    public: bool = False
+    other_data: Words
+    controls: Controls | None = None
+    attempt: Assumption | None = None
+    recognition: Assumption | None = None
+    breach: Assumption | None = None
+    threshold: OwnThreshold | None = None
+
+    @model_validator(mode="after")
+    def _states_what_it_must(self) -> Self:
+        stated = {name: getattr(self, name) is not None for name in ("controls", *WAYS)}
+        with problems_reported(self.keys()):
+            if self.public:
+                wrong = [f"{name} means nothing for the public; leave it out" for name in stated if stated[name]]
+            else:
+                wrong = [f"{name} is missing; or say public = true" for name in stated if not stated[name]]
+            raise_all(PolicyError, wrong)
+        return self
+
+    def assumptions(self) -> dict[str, Assumption]:
+        """Return what is assumed of each way it may come to an attack; none where the recipient is the public."""
+        stated = {name: getattr(self, name) for name in WAYS}
+        return {name: one for name, one in stated.items() if one is not None}
 
 
 def _short(columns: Mapping[str, Column]) -> list[str] | dict[str, Any]:

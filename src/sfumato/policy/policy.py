@@ -37,7 +37,7 @@ from sfumato.policy.entries import (
     spelled_out,
 )
 from sfumato.policy.mistakes import KeyPath, Mistake, spell
-from sfumato.policy.parts import Column, Columns, Output, Source, Subset, Wish
+from sfumato.policy.parts import Column, Columns, Context, Output, Source, Subset, Wish
 from sfumato.policy.people import People
 from sfumato.policy.whole_policy import WholePolicy
 from sfumato.recoding import Recoding
@@ -100,6 +100,8 @@ class Policy(WholePolicy):
         File of everybody who might be in the table, for models that speak of them.
     subset : Subset or None
         Which records are published; the whole table is then the population. None: all.
+    context : Context or None
+        For whom the release is made, and what is assumed of them. It goes into the evidence, never into a release.
     """
 
     purpose: str | None = None
@@ -117,6 +119,7 @@ class Policy(WholePolicy):
     wishes: tuple[Wish, ...] = ()
     population: Annotated[str, Field(min_length=1)] | None = None
     subset: Subset | None = None
+    context: Context | None = None
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Policy:
@@ -260,7 +263,7 @@ class Policy(WholePolicy):
         )
         # Who is given a larger k is told by values of the table.
         mapping = self.model_copy(
-            update={"columns": columns, "threads": None, "wishes": (), "population": None, "subset": None}
+            update={"columns": columns, **dict.fromkeys(("threads", "population", "subset", "context")), "wishes": ()}
         ).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)

@@ -21,7 +21,7 @@ from sfumato.studio.jobs import Job, shown_command
 from sfumato.studio.project import HistoryEntry
 
 if TYPE_CHECKING:
-    from sfumato.dossier.content import Decision
+    from sfumato.evidence.content import Decision
 
 STEPS = (
     ("/", "Table"),
@@ -152,7 +152,7 @@ def page_entry(sent: FormData) -> int:
 
 def promise(entry: Mapping[str, Any]) -> str:
     """Say what a model promises, for a newcomer; while it is not finished, that it is not."""
-    from sfumato.dossier.content import promise_in_words
+    from sfumato.evidence.content import promise_in_words
 
     try:
         return promise_in_words(entry)
@@ -218,7 +218,7 @@ def difference(desk: Desk, before: HistoryEntry, after: HistoryEntry) -> list[st
 
 def decisions(desk: Desk, last: HistoryEntry) -> list[Decision]:
     """Return the changes that led to a state, the first one first."""
-    from sfumato.dossier.content import Decision
+    from sfumato.evidence.content import Decision
 
     way, losses, counted = [last], _losses(desk), dict[str, int | None]()
     while way[-1].parent is not None:

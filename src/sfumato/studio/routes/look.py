@@ -147,7 +147,7 @@ def person(request: Request) -> Response:
 def look_groups(request: Request) -> Response:
     """Average what is lost over subgroups."""
     # Here: it loads attacks, and no page needs them before.
-    from sfumato.dossier.subgroups import subgroup_losses
+    from sfumato.evidence.subgroups import subgroup_losses
 
     desk = desk_of(request)
     job, opened = desk.release(int(request.path_params["number"]))

@@ -228,7 +228,7 @@ def copy_release(release: Path, target: Path, proof: Path) -> None:
 
 def _receipt(folder: Path, name: str) -> str:
     # Here: it loads reports and attacks, and no page needs them before.
-    from sfumato.dossier.release_report import receipt
+    from sfumato.evidence.release_report import receipt
 
     return receipt(folder, name)
 

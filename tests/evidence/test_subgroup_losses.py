@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.dossier.subgroups import subgroup_losses
+from sfumato.evidence.subgroups import subgroup_losses
 
 
 def table_of(seed: int, records: int = 60) -> tuple[pl.DataFrame, sf.Table]:

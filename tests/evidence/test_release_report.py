@@ -15,10 +15,10 @@ import pytest
 
 import sfumato as sf
 from sfumato import drawing
-from sfumato.dossier import content as page
-from sfumato.dossier.content import KINDS, promise_in_words
-from sfumato.dossier.release_report import doubts_of, summary_of
-from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
+from sfumato.evidence import content as page
+from sfumato.evidence.content import KINDS, promise_in_words
+from sfumato.evidence.release_report import doubts_of, summary_of
+from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.models import MODELS as KNOWN
 from sfumato.published import KINDS as KNOWN_KINDS
 
@@ -124,9 +124,9 @@ def test_curves_of_beliefs_are_drawn(report, release, table):
     assert "on people not in the data" in page
     assert "Nobody to compare with (minimality): people who are not in the data are in no class." in page
     assert "there is no control group" not in page
-    assert all("curve" not in result for result in report.to_dict("public")["attacks"]["results"])
+    assert report.to_dict("public")["attacks"] is None
     alone = sf.report(release, table, seed=1).html()
-    held = "attribute-inference, background-knowledge, homogeneity"
+    held = "attribute-inference, background-knowledge, homogeneity, singling-out"
     shown = re.search(r"Nobody to compare with \(([a-z, -]+)\): there is no control group", alone)
     assert shown is not None
     assert ", ".join(sorted(shown[1].split(", "))) == held
@@ -141,7 +141,7 @@ def test_the_public_edition_says_nothing_that_was_counted_on_the_original(report
     assert told["records"]["original"] is None
     assert all(column["distinct"] is None for column in told["columns"])
     assert told["suppression"]["subgroups"] == []
-    assert all("success" not in result and "control" not in result for result in told["attacks"]["results"])
+    assert told["attacks"] is None
     text = json.dumps(told)
     internal = report.to_dict()
     for figure in (internal["losses"]["normalized_ncp"], internal["bound"]["normalized_ncp"]):
@@ -163,7 +163,7 @@ def test_means_before_and_after_are_for_the_steward(report):
 
 
 def test_small_counts_are_masked():
-    from sfumato.dossier.release_report import public_edition
+    from sfumato.evidence.release_report import public_edition
 
     above = [{"threshold": "0.2", "source": "", "records": 3, "share": 0.01}]
     risk = {"highest": 0.5, "average": 0.1, "unique": 9, "records": 300, "classes": 40, "above": above}
@@ -223,17 +223,15 @@ def test_verdicts_are_three_and_stand_on_the_page(release, table):
     order = [ranks[result["verdict"]] for result in results if result["unplayed"] is None]
     assert order == sorted(order)
     assert {0, 1, 2} == set(order)
-    for edition in ("internal", "public"):
-        page = report.html(edition)
-        for words in (">beats guessing<", ">undecided<", ">does no better than guessing<"):
-            assert words in page
-    internal = report.html("internal")
+    internal, public = report.html(), report.html("public")
+    for words in (">beats guessing<", ">undecided<", ">does no better than guessing<"):
+        assert words in internal
+        assert words not in public
     assert "would decide it" in internal
     legend = internal.split("<h2>Attacks that were played</h2>")[1].split("</figure>")[0]
     for words in ("succeeds", "does no better than guessing", "undecided"):
         assert f">{words}</text>" in legend
-    assert "would decide it" not in report.html("public")
-    assert "people_needed" not in json.dumps(report.to_dict("public")["attacks"])
+    assert "What the steward&#39;s attacks found depends on the original." in public
 
 
 @pytest.mark.parametrize(
@@ -400,7 +398,8 @@ def test_a_column_that_repeats_like_a_key_is_told_of(tmp_path):
     assert "Every record is taken for another person here" in page
     assert not re.search("highest risk of a person|people above|people who look like", page)
     public = " ".join(made.to_dict("public")["summary"])
-    assert "People may have several records" in public
+    assert "If every record is another person" in public
+    assert "A person who has several may be found with a higher chance." in public
     assert not {"client", "67"} & {*public.split()}
     assert "highest risk of a person" in sf.report(folder, attacks=False, seed=1).html()
 

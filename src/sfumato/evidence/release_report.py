@@ -9,26 +9,28 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from sfumato.dossier.content import (
+from sfumato.drawing import COLOURS, canvas, canvases, svg_of
+from sfumato.errors import InputError, PolicyError, raise_all
+from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.evidence.content import (
     KINDS,
     LEAST,
     Decision,
     ReportedRelease,
     ReportOptions,
+    columns_content,
     promise_in_words,
     refuse_broken,
     render,
     report_content,
     report_limits,
 )
-from sfumato.drawing import COLOURS, canvas, canvases, svg_of
-from sfumato.errors import InputError, PolicyError, raise_all
-from sfumato.evaluation.attacks.verdicts import IN_WORDS, Verdict
+from sfumato.evidence.context import context_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
@@ -56,9 +58,12 @@ class ReleaseReport:
     ----------
     content : dict
         Plain values, with figures measured on the original.
+    published : dict
+        The edition for others: of two originals that publish the same table it is the same.
     """
 
     content: dict[str, Any]
+    published: dict[str, Any]
 
     def to_dict(self, edition: Edition = "internal") -> dict[str, Any]:
         """Return plain values, for JSON: the same content as the page.
@@ -71,7 +76,7 @@ class ReleaseReport:
         """
         if edition not in get_args(Edition):
             raise PolicyError(f"edition: must be one of {', '.join(get_args(Edition))}")
-        shown = self.content if edition == "internal" else public_edition(self.content)
+        shown = self.content if edition == "internal" else self.published
         content = {**shown, "edition": edition, "least": LEAST}
         return {**content, "summary": summary_of(content), "doubts": doubts_of(content)}
 
@@ -80,8 +85,19 @@ class ReleaseReport:
         content = self.to_dict(edition)
         return render(content, _draw_report(content) if edition == "internal" else {})
 
-    def save(self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False) -> Path:
-        """Write the page, or, under a name that ends in ``.json``, the plain values.
+    def short_html(self, edition: Edition = "internal") -> str:
+        """Return the short report, to be signed: four printed pages at most; :meth:`html` is its annex.
+
+        What has no room is counted, and stands in the annex. Needs Jinja and matplotlib.
+        """
+        content = self.to_dict(edition)
+        drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
+        return render({**content, "open": open_points(content)}, drawings, "short.html")
+
+    def save(
+        self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
+    ) -> Path:
+        """Write the page, or the short report, or, under a name that ends in ``.json``, the plain values.
 
         Raises
         ------
@@ -92,7 +108,8 @@ class ReleaseReport:
         if target.exists() and not overwrite:
             raise InputError(f"{target}: already exists; name another file, or overwrite it")
         as_json = target.suffix == ".json"
-        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else self.html(edition)
+        page = self.short_html if short else self.html
+        text = json.dumps(self.to_dict(edition), indent=2, ensure_ascii=False) if as_json else page(edition)
         try:
             write_whole(target, text + "\n", PRIVATE if edition == "internal" else PUBLIC)
         except OSError as error:
@@ -179,11 +196,15 @@ def report(
     def work(beat: Progress) -> ReleaseReport:
         beat("verifying", 0, 5)
         subject = _subject(release, original, policy, control, tuple(earlier))
-        return ReleaseReport(
-            report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
-        )
+        content = report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
+        public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
+        return ReleaseReport(*({**one, "context": _context(policy, one)} for one in (content, public)))
 
     return beating(progress, "verifying", work)
+
+
+def _context(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any] | None:
+    return None if policy is None or policy.context is None else context_content(policy.context, content)
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:
@@ -224,28 +245,33 @@ def _subject(
 
 _MASKED = 10
 """Counts below this are masked."""
-_REPEATED = "People may have several records: a column of the original repeats. Promises and risks count records here."
+_UNCOUNTED = (
+    "Risks and promises of this page count records, unless they say people. A person who has several may be found with "
+    "a higher chance."
+)
+_STEWARD = "What the steward's attacks found depends on the original. It stands in the steward's evidence alone."
 
 
 def public_edition(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what may be given to others.
+    """Return what may be given to others: a function of what is published, and of what the steward states.
 
-    Left out: risks, losses, answers, subgroups and what was decided on the way, which were measured on the original. An
-    attacker who knows all records but one could try every value for that one and see which gives the same figures. Of
-    attacks, only the verdict is kept. What remains can be computed from the release, or is not a figure of the data.
+    Left out: risks, losses, answers, subgroups, attacks and what was decided on the way, which depend on the original.
+    An attacker who knows all records but one could try every value for that one and see which gives the same figures.
+
+    Parameters
+    ----------
+    content
+        Of the internal edition, with the ``columns`` that the release shows.
     """
+    counted = {} if "people" in content else {"limits": [*content.get("limits", ()), _UNCOUNTED]}
     return {
-        **content,
+        **{key: value for key, value in content.items() if key != "repeated"},
         "records": {"original": None, "published": _masked(content["records"]["published"])},
-        "columns": [{**column, "distinct": None} for column in content["columns"]],
         "unprotected": [{**column, "looks": None} for column in content.get("unprotected", ())],
         "risk": _published_risk(content["risk"]),
         **_attested(content),
-        **({"repeated": _REPEATED} if "repeated" in content else {}),
-        "attacks": _verdicts(content["attacks"]),
-        "losses": None,
-        "bound": None,
-        "utility": None,
+        **counted,
+        **dict.fromkeys(("attacks", "losses", "bound", "utility")),
         "described": [],
         "suppression": _published_suppression(content["suppression"]),
         "earlier": [{key: one[key] for key in ("release", "holds")} for one in content["earlier"]],
@@ -265,17 +291,10 @@ def _published_risk(risk: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Keep the risks that any recipient can count."""
     if not risk or "after" not in risk:
         return None
-    after = {**risk["after"], "unique": _masked(risk["after"]["unique"]), "above": []}
+    known = {key: value for key, value in risk["after"].items() if key != "journalist"}
+    after = {**known, "unique": _masked(known["unique"]), "above": []}
     after["above"] = [{**one, "records": _masked(one["records"])} for one in risk["after"]["above"]]
     return {"after": after}
-
-
-def _verdicts(attacks: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if not attacks:
-        return None
-    keys = ("attack", "counts", "knows", "goal", "verdict", "headline", "succeeds", "is_allowed", "helps", "unplayed")
-    results = [{key: result[key] for key in keys if key in result} for result in attacks["results"]]
-    return {"kind": attacks["kind"], "control": None, "results": results, "unplayed": dict(attacks["unplayed"])}
 
 
 def _published_suppression(suppression: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -292,10 +311,41 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *_promises(content),
         *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
         *_unprotected(content.get("unprotected", ())),
-        *_risk(content["risk"], content.get("repeated")),
+        *_risk(content["risk"], content.get("repeated", None if content.get("edition") != "public" else _UNCOUNTED)),
         *_risk_of_people(content.get("people")),
-        *_attacks(content["attacks"]),
+        *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
+        *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
         *_loss(content["losses"]),
+    ]
+
+
+def open_points(content: Mapping[str, Any]) -> list[str]:
+    """Return what should keep a steward from signing at once, and what nobody has answered."""
+    context, attacks = content.get("context"), content["attacks"] or {"results": (), "unplayed": {}}
+    undecided = [one["promise"] for one in content["promises"] if one["meaning"] and one["outcome"] != "holds"]
+    return [
+        *(f"{promise}: cannot be decided from the release." for promise in undecided),
+        *(f"{each[0].upper()}{each[1:]}." for each in content.get("uncovered", ())),
+        *(f"Column {one['name']!r}: {one['looks']}" for one in content.get("unprotected", ()) if one["looks"]),
+        *([content["repeated"]] if "repeated" in content else []),
+        *(
+            f"Attacks that {words}, and no promise allows it: {_names(found)}."
+            for words, verdict in (("succeed", "succeeds"), ("are undecided", "undecided"))
+            if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
+        ),
+        *([f"Attacks that were not played: {', '.join(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
+        *(
+            []
+            if content["earlier"]
+            else ["No earlier release of these people was named; nothing is said of two together."]
+        ),
+        *(
+            f"{one['release']}: breaks what was promised, or what both together keep."
+            for one in content["earlier"]
+            if _beats(one)
+        ),
+        *(["Nobody has said who gets the release, and how likely an attempt is."] if context is None else []),
+        *([context["verdict"]["sentences"][0]] if context and context["verdict"]["outcome"] != "kept" else []),
     ]
 
 
@@ -306,6 +356,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
     beyond = beyond or bool(content.get("uncovered"))
+    beyond = beyond or bool(content.get("context") and content["context"]["verdict"]["outcome"] != "kept")
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from sfumato.anonymizers.clustering.distinct import lower_bound
-from sfumato.dossier.subgroups import starred_shares, suppressed_subgroups
 from sfumato.errors import InputError, PolicyError, VerificationError
 from sfumato.evaluation.attacks import CRITERIA
 from sfumato.evaluation.attacks.placement import place_people
@@ -26,6 +25,7 @@ from sfumato.evaluation.risk.report import RiskReport
 from sfumato.evaluation.utility.answers import query_workload
 from sfumato.evaluation.utility.describe import describe
 from sfumato.evaluation.utility.measure import Utility, measure_utility
+from sfumato.evidence.subgroups import starred_shares, suppressed_subgroups
 from sfumato.metrics import Losses
 from sfumato.models import known_model, known_models
 from sfumato.models.checks import Outcome
@@ -38,6 +38,7 @@ from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.people import limits_of_people
 from sfumato.published.protocol import roles_of
 from sfumato.release.agreement import PublishedPolicy
+from sfumato.release.anonymize import population_of
 from sfumato.release.description import Description, build_model, versions
 from sfumato.release.release import Release
 from sfumato.release.reports import loss_figures
@@ -140,7 +141,7 @@ def report_content(subject: ReportedRelease, wishes: ReportOptions) -> dict[str,
         **_occasion(subject),
         "kind": {"name": subject.published.kind, "meaning": KINDS.get(subject.published.kind, "")},
         "records": _records(subject),
-        "columns": _columns(subject),
+        "columns": columns_content(subject),
         "unprotected": _unprotected(subject),
         "promises": _promises(subject),
         "uncovered": [str(each) for each in subject.verification.uncovered],
@@ -185,7 +186,8 @@ def refuse_broken(verification: Verification) -> None:
 
 def _occasion(subject: ReportedRelease) -> dict[str, Any]:
     policy = subject.full_policy
-    return {"purpose": policy.purpose if policy else None, "recipient": policy.recipient if policy else None}
+    stated = policy.context or policy if policy else None
+    return {"purpose": stated and stated.purpose, "recipient": stated and stated.recipient}
 
 
 def _records(subject: ReportedRelease) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _records(subject: ReportedRelease) -> dict[str, Any]:
     return {"original": original, "published": subject.verification.records}
 
 
-def _columns(subject: ReportedRelease) -> list[dict[str, Any]]:
+def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
     """List every column with its role and its hierarchy."""
     table = subject.original
     if table is None:
@@ -275,11 +277,21 @@ def _risks(subject: ReportedRelease) -> dict[str, Any] | None:
     if subject.description.people is not None:
         return None
     found: dict[str, Any] = {}
-    if subject.original is not None:
-        found["before"] = _risk_figures(risk(subject.original, combinations=1))
+    original, policy = subject.original, subject.full_policy
+    everybody = None if original is None or policy is None else population_of(original, policy)
+    if original is not None:
+        found["before"] = _risk_figures(risk(original, population=everybody, combinations=1))
     if isinstance(subject.published, PublishedTable):
-        quasi = subject.published.quasi_identifying
-        found["after"] = _risk_figures(risk(subject.published.data, quasi_identifying=quasi, combinations=1))
+        quasi, recoding = subject.published.quasi_identifying, None if everybody is None else subject.policy.recoding()
+        found["after"] = _risk_figures(
+            risk(
+                subject.published.data,
+                quasi_identifying=quasi,
+                population=everybody,
+                recoding=recoding,
+                combinations=1,
+            )
+        )
     return found or None
 
 
@@ -316,6 +328,9 @@ def _risk_figures(report: RiskReport) -> dict[str, Any]:
             for threshold in report.thresholds
             for above in [prosecutor.above(threshold)]
         ],
+        **(
+            {"journalist": {"highest": found.highest, "average": found.average}} if (found := report.journalist) else {}
+        ),
     }
 
 
@@ -441,7 +456,7 @@ def render(content: Mapping[str, Any], drawings: Mapping[str, str], page: str = 
 
 
 def _template(name: str) -> str:
-    return resources.files("sfumato.dossier").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("sfumato.evidence").joinpath(name).read_text(encoding="utf-8")
 
 
 def _by_criterion(results: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -1,0 +1,115 @@
+"""``sfumato evidence``: for whom a release is made, as a form, and the page about it that is signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import Overwrite
+from sfumato.cli.outcome import say
+from sfumato.cli.report import report
+from sfumato.errors import InputError
+
+HELP = """The evidence for a named recipient: what is assumed of them, what was counted, what was attacked.
+
+init writes a form for the recipient. write makes the page, as sfumato report does.
+"""
+EXAMPLE = """\b
+Example:
+  sfumato evidence init --policy policy.toml --out for-institute.toml
+  sfumato evidence write patients-release/ --original patients.csv \\
+      --policy for-institute.toml --out evidence.html
+"""
+
+write = report
+
+
+FORM = """\
+# For whom the release is made. Take away the # before a line, and fill it in. What is missing is asked for by name.
+# The release holds nothing of this section: it goes into the evidence alone. Another recipient, another file.
+[context]
+# recipient = "…"         # who gets the release
+# purpose = "…"           # what for
+# other-data = "…"        # what else they may hold about the same people
+# public = true           # if everybody may have it: an attempt is then certain; leave out all tables but the last
+
+# What keeps the recipient from trying. Say "none" where there is nothing.
+[context.controls]
+# access = "…"            # who may open the file, and where
+# contract = "…"          # what the recipient has signed
+# training = "…"          # what people who open it have learned
+# audit = "…"             # who looks at what they do
+
+# How likely is it that somebody at the recipient tries on purpose? A usual scale, by controls and by motives and means:
+#                         motives low   middle   high
+#   controls strong              0.05      0.1    0.2
+#   controls middle               0.2      0.3    0.4
+#   controls weak                 0.4      0.5    0.6
+# K. El Emam, Guide to the De-Identification of Personal Health Information, 2013: read it before you cite it. These are
+# judgements of experts. Nobody counted them.
+[context.attempt]
+# probability = 0.3
+# owner = "…"             # who states it: name and office
+# source = "…"            # what it rests on
+
+# How likely is it that somebody recognizes a person without meaning to? A usual way: 1 - (1 - p)^m, where p is the
+# share of the population that is in the table, and m the number of people somebody knows, often 150.
+[context.recognition]
+# probability = 0.1
+# owner = "…"
+# source = "…"
+
+# How likely is it that the file gets into other hands? Of health care organizations, a quarter had a breach in a year
+# by surveys of about 2010; yours may differ.
+[context.breach]
+# probability = 0.27
+# owner = "…"
+# source = "…"
+
+# The risk that you accept. Without this section: 0.09 for the public, 0.2 for a named recipient, both of the person
+# most at risk and of success alone, as if somebody tries.
+# [context.threshold]
+# value = 0.09
+# quantity = "maximum"    # of the person most at risk; or "average"
+# attempt = "with"        # success × probability of an attempt; or "without"
+# owner = "…"
+# source = "…"
+"""
+"""The section as a form: as it stands, every line that is needed is missing."""
+
+
+def init(
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Policy file to write; - for standard output, the form alone.")
+    ] = Path("-"),
+    policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Policy of the release, which the form is added to.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a form: who gets the release, under which controls, and how likely somebody tries.
+
+    It is the section [context] of a policy. Lines that are not filled in are asked for by name. A policy file for each
+    recipient serves one release folder: the release holds nothing of this section.
+    """
+    from sfumato.policy.file import read_policy
+    from sfumato.whole_files import PRIVATE, read_regular_text, write_whole
+
+    text = FORM
+    if policy is not None:
+        if "context" in read_policy(policy):
+            raise InputError(f"{policy}: has a section [context] already; edit it, or name another policy")
+        if str(out) != "-" and out.absolute().parent != policy.absolute().parent:
+            raise InputError(f"--out: name a file beside {policy}; hierarchies that it names are looked for there")
+        text = f"{read_regular_text(policy).rstrip()}\n\n{FORM}"
+    if str(out) == "-":
+        return say(text.rstrip("\n"))
+    if out.exists() and not overwrite:
+        raise InputError(f"{out}: already exists; name another file or add --overwrite")
+    try:
+        write_whole(out, text, PRIVATE)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror})") from None
+    say(f"Form written to {out}. Fill it in, then: sfumato evidence write RELEASE --original TABLE --policy {out}")

@@ -1,0 +1,199 @@
+"""Risk for a named recipient: what was counted, times what the steward's policy assumes, beside the usual thresholds.
+
+A threshold is compared with the quantity that it was made for, and with nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any, Literal
+
+from sfumato.evaluation.risk.adversaries import THRESHOLDS, TOLERANCE
+from sfumato.numbers import percent
+from sfumato.policy.parts import WAYS, Context
+
+PUBLIC = "everybody may have it: an attempt is certain"
+_RECORDS = "Every record counts as another person."
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class MadeFor:
+    """A threshold, the quantity that it was made for, and whose recipients it speaks of."""
+
+    name: str
+    value: float
+    quantity: Literal["maximum", "average"]  # of the person most at risk, or of everybody
+    attempt: Literal["with", "without"]  # whether success is multiplied with the probability of an attempt
+    speaks_of: Literal["public", "named", "own"]
+    source: str
+
+    def words(self) -> str:
+        """Say what it is compared with."""
+        who = "of the person most at risk" if self.quantity == "maximum" else "on average"
+        return f"{who}, {self.attempt} the attempt"
+
+
+_USUAL = (
+    MadeFor("0.09", 0.09, "maximum", "without", "public", f"{THRESHOLDS['ema'].source}; Health Canada, 2019"),
+    MadeFor("0.2", 0.2, "maximum", "without", "named", THRESHOLDS["five"].source),
+    MadeFor(
+        "0.05",
+        0.05,
+        "average",
+        "with",
+        "named",
+        "Information and Privacy Commissioner of Ontario, De-identification Guidelines for Structured Data, 2016; "
+        "where an invasion of privacy would be grave",
+    ),
+)
+
+
+def context_content(context: Context, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Multiply what a report counted with what is assumed of a recipient, and compare it with each threshold.
+
+    Parameters
+    ----------
+    context
+        The section of the steward's policy.
+    content
+        Of the report: ``risk``, ``people``, ``repeated`` and ``attacks``. Every figure comes from there.
+
+    Returns
+    -------
+    dict
+        Plain values: recipient, assumptions, success without an attempt, products, thresholds, verdict.
+    """
+    chances = {name: one.probability for name, one in context.assumptions().items()} or {"public": 1.0}
+    found, reason = _success(content)
+    success = [one for one in found if one["stage"] == "after" and one["view"] == "prosecutor"]
+    counted = success[0] if success and not reason else None
+    thresholds = [_compared(one, counted, max(chances.values())) for one in _thresholds(context)]
+    return {
+        **context.model_dump(include={"recipient", "purpose", "public", "other_data"}),
+        "controls": None if context.controls is None else context.controls.model_dump(),
+        "ways": {
+            name: {
+                "meaning": WAYS.get(name, PUBLIC),
+                "probability": chance,
+                **({} if context.public else context.assumptions()[name].model_dump(include={"owner", "source"})),
+            }
+            for name, chance in chances.items()
+        },
+        "success": found,
+        "products": [
+            {**one, "way": name, **{key: one[key] * chance for key in ("maximum", "average")}}
+            for name, chance in chances.items()
+            for one in found
+        ],
+        "attacks": list(_attack_products(content.get("attacks"), max(chances.values()))),
+        "thresholds": thresholds,
+        "verdict": _verdict(thresholds, context, counted, reason, max(chances.values())),
+    }
+
+
+def _success(content: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """Return how likely an attempt succeeds, and why the figures decide nothing, where they do not."""
+    people, risk = content.get("people"), content.get("risk") or {}
+    if people is not None:
+        if not people:
+            return [], "people may have several records, and who is who is not known here"
+        return [{**_of_view("prosecutor", "after", people), "counts": "people"}], ""
+    found = [
+        _of_view(view, stage, figures)
+        for stage in ("before", "after")
+        for view, figures in (
+            ("prosecutor", risk.get(stage)),
+            ("journalist", (risk.get(stage) or {}).get("journalist")),
+        )
+        if figures
+    ]
+    if "after" not in risk:
+        return found, "its records cannot be grouped by what is published of them; look at the attacks"
+    return found, "records were counted, and people may have several" if "repeated" in content else ""
+
+
+def _of_view(view: str, stage: str, figures: Mapping[str, Any]) -> dict[str, Any]:
+    maximum, average = figures["highest"], figures["average"]
+    return {"view": view, "stage": stage, "counts": "records", "maximum": maximum, "average": average}
+
+
+def _attack_products(attacks: Mapping[str, Any] | None, chance: float) -> Iterator[dict[str, Any]]:
+    """Yield the success of each attack that was played, and the product with the likeliest way to an attempt."""
+    for result in (attacks or {}).get("results", ()):
+        success = result.get("success")
+        if result.get("unplayed") is None and success and success["people"]:
+            figures = {key: success[key] for key in ("share", "low", "high")}
+            product = {f"{key}_with_attempt": value * chance for key, value in figures.items()}
+            yield {"attack": result["attack"], "verdict": result["verdict"], **figures, **product}
+
+
+def _thresholds(context: Context) -> Iterator[MadeFor]:
+    own = context.threshold
+    if own is not None:
+        yield MadeFor(
+            "own", own.value, own.quantity, own.attempt, "own", f"{own.source}; {own.owner}, for {context.recipient}"
+        )
+    yield from _USUAL
+
+
+def _compared(threshold: MadeFor, success: Mapping[str, Any] | None, chance: float) -> dict[str, Any]:
+    """Compare the one quantity that a threshold was made for; None where it was not counted."""
+    alone = None if success is None else success[threshold.quantity]
+    multiplied = threshold.attempt == "with"
+    figure = alone if alone is None or not multiplied else alone * chance
+    outcome = "not counted" if figure is None else "exceeded" if figure > threshold.value + TOLERANCE else "kept"
+    return {
+        **vars(threshold),
+        "compared_with": threshold.words(),
+        "figure": figure,
+        "success": alone,
+        "outcome": outcome,
+        "largest_attempt": min(1.0, threshold.value / alone) if multiplied and alone else None,
+    }
+
+
+def _verdict(
+    thresholds: list[dict[str, Any]], context: Context, success: Mapping[str, Any] | None, reason: str, chance: float
+) -> dict[str, Any]:
+    """Decide by the person most at risk: by the steward's own threshold, else by the usual one for such a recipient."""
+    kinds = ("own", "public" if context.public else "named")
+    decisive = next(
+        one for kind in kinds for one in thresholds if (one["speaks_of"], one["quantity"]) == (kind, "maximum")
+    )
+    name = shorten(context.recipient, 80, placeholder=" …")
+    if success is None:
+        sentence = f"For {name}, the risk is not decided: {reason}."
+        return {"outcome": "not counted", "threshold": decisive["name"], "sentences": [sentence]}
+    most = percent(success["maximum"], _DIGITS)
+    words = f"{'keeps to' if decisive['outcome'] == 'kept' else 'exceeds'} {percent(decisive['value'], _DIGITS)}"
+    sentences = [
+        f"For {name}, the risk {words} ({decisive['compared_with']}).",
+        f"Whoever tries finds the person most at risk with a chance of {most}"
+        + (
+            "."
+            if context.public
+            else f"; multiplied with the attempt that is assumed it is {percent(success['maximum'] * chance, _DIGITS)}."
+        ),
+    ]
+    return {
+        "outcome": decisive["outcome"],
+        "threshold": decisive["name"],
+        "sentences": [*sentences, *_rests(decisive, chance), *([_RECORDS] if success["counts"] == "records" else [])],
+    }
+
+
+def _rests(decisive: Mapping[str, Any], chance: float) -> Iterator[str]:
+    """Say on how small an attempt the verdict rests."""
+    largest = decisive["largest_attempt"]
+    if largest is None:
+        yield "This verdict rests on no assumption of how likely an attempt is."
+    elif largest >= 1 - TOLERANCE:
+        yield "It would be kept even if somebody surely tries."
+    else:
+        yield (
+            f"It is kept only while an attempt is at most {percent(largest, _DIGITS)} likely; assumed is "
+            f"{percent(chance, _DIGITS)}."
+        )

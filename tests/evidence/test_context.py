@@ -1,0 +1,273 @@
+"""Risk for a named recipient: figures against arithmetic, two recipients, and what the edition for others rests on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.app import app
+from sfumato.cli.evidence import FORM
+
+STATED = {"owner": "A. Steward, data office", "source": "the contract of 2026"}
+BASE = {
+    "columns": {
+        "quasi-identifying": {
+            "age": {"hierarchy": {"kind": "intervals", "widths": [10]}},
+            "town": {"hierarchy": {"kind": "prefixes", "keep": [1]}},
+        },
+        "sensitive": ["ill"],
+        "others": "drop",
+    },
+    "models": [{"name": "k-anonymity", "k": 5}],
+    "anonymizer": {"name": "datafly"},
+}
+
+
+def context(*probabilities: float, **more: Any) -> dict[str, Any]:
+    ways = zip(("attempt", "recognition", "breach"), probabilities, strict=False)
+    named = {
+        "controls": dict.fromkeys(("access", "contract", "training", "audit"), "none"),
+        **{way: {"probability": probability, **STATED} for way, probability in ways},
+    }
+    return {
+        "recipient": "the institute",
+        "purpose": "a study of coughs",
+        "other-data": "a register of voters",
+        **(named if probabilities else {"public": True}),
+        **more,
+    }
+
+
+def policy(stated: dict[str, Any] | None = None, **more: Any) -> sf.Policy:
+    return sf.Policy.from_mapping({**BASE, **more, **({"context": stated} if stated else {})})
+
+
+def people(shift: int = 0) -> pl.DataFrame:
+    """Return people whose ages and towns differ with the shift, in the same intervals and prefixes."""
+    rows = [
+        (20 + 10 * (i % 3) + (i + shift) % 10, f"{'AB'[i % 2]}{(i // 2 + shift) % 4}", "abc"[i % 5 % 3])
+        for i in range(57)
+    ]
+    return pl.DataFrame(rows, schema=["age", "town", "ill"], orient="row")
+
+
+@pytest.fixture(scope="module")
+def table() -> sf.Table:
+    return sf.read_table(people(), policy())
+
+
+@pytest.fixture(scope="module")
+def folder(table: sf.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return sf.anonymize(table, policy(), seed=1).save(tmp_path_factory.mktemp("out") / "release")
+
+
+def found(folder: Path, table: sf.Table, stated: dict[str, Any], edition: Any = "internal") -> dict[str, Any]:
+    made = sf.report(folder, table, policy=policy(stated), attacks=False, seed=1)
+    content: dict[str, Any] = made.to_dict(edition)["context"]
+    return content
+
+
+def test_products_are_those_of_arithmetic(folder, table):
+    """The naive twin counts rows of the published file, and multiplies."""
+    sizes = Counter((age, town) for age, town, _ in pl.read_csv(folder / "data.csv").iter_rows())
+    records = sum(sizes.values())
+    maximum, average = 1 / min(sizes.values()), len(sizes) / records
+    before = Counter(table.frame.select("age", "town").iter_rows())
+    content = found(folder, table, context(0.3, 0.125, 0.25))
+    success = {(one["view"], one["stage"]): (one["maximum"], one["average"]) for one in content["success"]}
+    assert success == {
+        ("prosecutor", "after"): pytest.approx((maximum, average)),
+        ("prosecutor", "before"): pytest.approx((1 / min(before.values()), len(before) / table.frame.height)),
+    }
+    for one in content["products"]:
+        chance = {"attempt": 0.3, "recognition": 0.125, "breach": 0.25}[one["way"]]
+        alone = success[one["view"], one["stage"]]
+        assert (one["maximum"], one["average"]) == pytest.approx((chance * alone[0], chance * alone[1]))
+    assert len(content["products"]) == 3 * len(success)
+
+
+def test_a_threshold_is_compared_with_what_it_was_made_for_alone(folder, table):
+    own = {"value": 0.04, "quantity": "average", "attempt": "without", **STATED}
+    content = found(folder, table, context(0.3, 0.1, 0.5, threshold=own))
+    after = next(one for one in content["success"] if one["stage"] == "after")
+    for one in content["thresholds"]:
+        figure = after[one["quantity"]] * (0.5 if one["attempt"] == "with" else 1)
+        assert one["figure"] == pytest.approx(figure)
+        assert one["outcome"] == ("kept" if figure <= one["value"] else "exceeded")
+    made_for = {one["name"]: (one["quantity"], one["attempt"]) for one in content["thresholds"]}
+    assert made_for == {
+        "own": ("average", "without"),
+        "0.09": ("maximum", "without"),
+        "0.2": ("maximum", "without"),
+        "0.05": ("average", "with"),
+    }
+    # An average decides nothing: the usual threshold for a named recipient does.
+    assert content["verdict"]["threshold"] == "0.2"
+
+
+def test_two_recipients_have_two_verdicts(folder, table):
+    own = {"value": 0.09, "quantity": "maximum", "attempt": "with", **STATED}
+    success = found(folder, table, context(0.3, 0.1, 0.1))["thresholds"][0]["success"]
+    assert 0.09 < success <= 0.2
+    careful = found(folder, table, context(0.3, 0.1, 0.2, threshold=own))["verdict"]
+    careless = found(folder, table, context(0.3, 0.1, 1.0, threshold=own))["verdict"]
+    assert [one["outcome"] for one in (careful, careless)] == ["kept", "exceeded"]
+    largest = f"{100 * 0.09 / success:.3g}%"
+    for one, assumed in ((careful, "30%"), (careless, "100%")):
+        assert (
+            f"It is kept only while an attempt is at most {largest} likely; assumed is {assumed}." in one["sentences"]
+        )
+    # Without a threshold of one's own: for the public an attempt is certain.
+    named, public = (found(folder, table, stated)["verdict"] for stated in (context(0.3, 0.1, 0.2), context()))
+    assert [(one["threshold"], one["outcome"]) for one in (named, public)] == [("0.2", "kept"), ("0.09", "exceeded")]
+
+
+def test_a_risk_that_was_not_counted_keeps_no_threshold():
+    """A person with several records is not counted by records."""
+    frame = people().with_columns(client=pl.Series([f"c{i // 3}" for i in range(57)]))
+    columns = {**BASE["columns"], "identifying": ["client"]}
+    repeating = policy(context(0.01, 0.01, 0.01), columns=columns)
+    original = sf.read_table(frame, repeating)
+    made = sf.report(sf.anonymize(original, repeating, seed=1), original, policy=repeating, attacks=False, seed=1)
+    verdict = made.to_dict()["context"]["verdict"]
+    assert verdict["outcome"] == "not counted"
+    assert "several" in verdict["sentences"][0]
+    assert made.to_dict()["doubts"]
+
+
+def test_a_population_gives_the_journalist(tmp_path):
+    people().vstack(people(3)).write_csv(tmp_path / "everybody.csv")
+    stated = policy(context(0.5, 0.1, 0.1), population=str(tmp_path / "everybody.csv"))
+    original = sf.read_table(people(), stated)
+    release = sf.anonymize(original, policy(), seed=1).save(tmp_path / "release")
+    made = sf.report(release, original, policy=stated, attacks=False, seed=1)
+    rows = {(one["view"], one["stage"]): one["maximum"] for one in made.to_dict()["context"]["success"]}
+    assert rows["journalist", "after"] == pytest.approx(rows["prosecutor", "after"] / 2)
+    assert "journalist" not in json.dumps(made.to_dict("public"))
+
+
+def test_the_edition_for_others_is_the_same_for_two_originals_that_publish_the_same(folder, table, tmp_path):
+    """Exact ages and towns differ, what is published does not: equal bytes, as page and as values."""
+    stated = policy(context(0.3, 0.1, 0.2))
+    other = sf.read_table(people(7).with_columns(client=pl.Series([str(i // 3) for i in range(57)])), with_client())
+    assert not table.frame.select("age", "town").equals(other.frame.select("age", "town"))
+    again = sf.anonymize(other, policy(), seed=1).data
+    assert again.sort(pl.all()).equals(sf.anonymize(table, policy(), seed=1).data.sort(pl.all()))
+    editions, own = [], []
+    for number, original in enumerate((table, other)):
+        made = sf.report(folder, original, policy=stated, bound=bool(number), seed=number)
+        places = [tmp_path / f"{number}.{kind}" for kind in ("html", "json")]
+        editions.append([made.save(place, "public").read_bytes() for place in places] + [made.short_html("public")])
+        own.append(made.html())
+    assert editions[0] == editions[1]
+    assert own[0] != own[1]  # the steward's edition is about the original
+
+
+def with_client() -> sf.Policy:
+    return policy(columns={**BASE["columns"], "identifying": ["client"]})
+
+
+def test_other_kinds_rest_on_what_is_published_too():
+    """The same release, reported with an original, and with one that has a column that repeats."""
+    more = {"anonymizer": {"name": "bucketization"}, "models": [{"name": "probabilistic-l-diversity", "l": 2}]}
+    stated = policy(context(0.3, 0.1, 0.2), **more)
+    original = sf.read_table(people(), stated)
+    release = sf.anonymize(original, stated, seed=1)
+    other = sf.read_table(people().with_columns(client=pl.Series([str(i // 3) for i in range(57)])), with_client())
+    editions = [sf.report(release, one, policy=stated, attacks=False, seed=1) for one in (original, other)]
+    assert editions[0].html("public") == editions[1].html("public")
+    assert editions[0].short_html("public") == editions[1].short_html("public")
+    assert editions[0].html() != editions[1].html()
+    assert editions[0].to_dict("public")["context"]["verdict"]["outcome"] == "not counted"
+
+
+def test_a_release_holds_nothing_of_its_context(table, tmp_path):
+    stated = policy(context(0.3, 0.1, 0.2))
+    assert sf.Policy.from_mapping(stated.to_mapping()) == stated
+    for made, name in ((stated, "one"), (policy(), "other")):
+        sf.anonymize(table, made, seed=1).save(tmp_path / name)
+    one, other = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "other"))
+    assert one.keys() == other.keys()
+    assert all("institute" not in text.decode() for text in one.values())
+    assert one["policy.toml"] == other["policy.toml"]
+
+
+def test_the_short_report_counts_what_it_leaves_out(tmp_path):
+    """Thirty columns and long texts have no room on four pages; what is cut stands in the annex."""
+    names = [f"column_{number}_with_a_long_name" for number in range(30)]
+    frame = people().with_columns(pl.lit(number % 3).alias(name) for number, name in enumerate(names))
+    long = "somebody whose office has a long name, and who keeps a register; " * 12
+    stated = policy(context(0.3, 0.1, 0.2, **{"other-data": long}), columns={**BASE["columns"], "insensitive": names})
+    original = sf.read_table(frame, stated)
+    made = sf.report(sf.anonymize(original, stated, seed=1), original, policy=stated, attacks=False, seed=1)
+    short, annex = made.short_html(), made.html()
+    rows = short.split("<h2>Data and context</h2>")[1].split("</table>")[0].count("<tr>") - 1
+    assert f"{33 - rows} more columns: in the annex." in short
+    assert sum(name in short.split("<h2>Data and context</h2>")[1] for name in names) == rows - 3
+    assert all(name in annex for name in names)
+    assert long.strip() not in short
+    assert long.strip() in annex
+    for title in ("What is released, and to whom", "What holds", "What was attacked, and found", "What is open"):
+        assert title in short
+    assert "Nobody has said who gets the release" not in short
+    assert "No earlier release of these people was named" in short
+    verdict = made.to_dict()["context"]["verdict"]
+    assert all(sentence in short for sentence in verdict["sentences"])
+    nobody = sf.report(sf.anonymize(original, stated, seed=1), original, attacks=False, seed=1)
+    assert "Nobody has said who gets the release, and how likely an attempt is." in nobody.short_html()
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["evidence", *map(str, words)], prog_name="sfumato")
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_form_is_refused_until_it_is_filled_in(folder, tmp_path):
+    policy().to_file(tmp_path / "policy.toml")
+    people().write_csv(tmp_path / "people.csv")
+    form = tmp_path / "institute.toml"
+    assert run("init", "--policy", tmp_path / "policy.toml", "--out", form)[0] == 0
+    words = ("write", folder, "--original", tmp_path / "people.csv", "--policy", form, "--no-attacks")
+    code, _, err = run(*words)
+    assert code == 2
+    missing = ("recipient", "purpose", "controls.audit", "attempt.probability", "breach.owner", "recognition.source")
+    assert all(f"context.{key}: is missing" in err for key in missing)
+    filled = re.sub(r"^# (?=[a-z-]+ = )(?!public|value|quantity|attempt =)", "", form.read_text(), flags=re.MULTILINE)
+    form.write_text(filled.rsplit("# [context.threshold]", 1)[0])
+    code, out, err = run(*words, "--out", tmp_path / "page.html", "--short", tmp_path / "short.html")
+    assert "How to check it" in (tmp_path / "short.html").read_text()
+    for wrong in (tmp_path / "short.html", tmp_path / "short.json", tmp_path / "no" / "short.html"):
+        assert run(*words, "--short", wrong)[0] == 2
+    assert run(*words, "--out", tmp_path / "new.html", "--short", tmp_path / "new.html")[0] == 2
+    assert (code, "the risk keeps to 20%" in out) == (0, True), err
+    assert "Risk for this recipient" in (tmp_path / "page.html").read_text()
+    assert run("init", "--policy", form)[0] == 2  # it has the section
+    assert run("init", "--policy", tmp_path / "policy.toml", "--out", folder / "x.toml")[0] == 2
+    assert run("init", "--out", form)[0] == 2
+    assert run("init")[1] == FORM
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"attempt": {"probability": 0, **STATED}}, "context.attempt.probability: must be above 0"),
+        ({"attempt": {"probability": 1.5, **STATED}}, "context.attempt.probability: must be at most 1"),
+        ({"attempt": {"probability": 0.5, "owner": " ", "source": "x"}}, "context.attempt.owner: is empty"),
+        ({"public": True}, "context.attempt: means nothing for the public; leave it out"),
+        ({"breach": None}, "context.breach: is missing; or say public = true"),
+        ({"breech": 1}, "context.breech: unknown key; did you mean 'breach'?"),
+        ({"threshold": {"value": 0.1, **STATED}}, "context.threshold.quantity: is missing"),
+    ],
+)
+def test_mistakes_are_named_where_they_are(changes, message):
+    with pytest.raises(sf.PolicyError) as caught:
+        policy({**context(0.3, 0.1, 0.2), **changes})
+    assert message in str(caught.value)
