@@ -280,3 +280,12 @@ def test_no_cut_of_a_region_was_possible(shares: np.ndarray, records: int, small
         return
     plain = cell_belief(shares.tolist(), records, possible=possible)
     assert uncut_region_belief(shares, records, smallest) == pytest.approx(plain)
+
+
+def test_a_table_of_missing_values_alone_is_attacked() -> None:
+    """No published cell is a run of codes then."""
+    frame = pl.DataFrame({"age": pl.Series([None] * 8, dtype=pl.Float64), "disease": ["flu", "cold"] * 4})
+    schema = sf.Schema(quasi_identifying={"age": sf.Attribute(kind="numeric")}, sensitive=["disease"])
+    table = sf.read_table(frame, schema)
+    played = sf.attack(sf.anonymize(table, sf.KAnonymity(2), seed=1), table, attacks="downcoding", seed=1)
+    assert "no such claim was made" in str(played)

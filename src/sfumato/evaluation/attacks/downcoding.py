@@ -260,7 +260,9 @@ def _cells(placement: Placement, column: int) -> Iterator[tuple[NDArray[np.int64
     """
     publication, size = placement.publication, placement.known[column].attribute.size
     labels, runs = publication.label_of[:, column], publication.runs
-    first = np.minimum(runs[labels], max(0, len(publication.low) - 1))
+    if not len(publication.low):
+        return  # every cell of every column is missing
+    first = np.minimum(runs[labels], len(publication.low) - 1)
     low, high = publication.low[first].astype(np.int64), publication.high[first].astype(np.int64)
     several = (runs[labels + 1] - runs[labels] == 1) & (low < high)
     several &= (high < size) | ~(placement.codes[:, column] == UNKNOWN).any()
