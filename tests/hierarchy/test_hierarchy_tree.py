@@ -104,7 +104,7 @@ def test_what_is_accepted_is_what_the_definition_says(paths: list[tuple[str, ...
         ([("a", "x", "u", "*"), ("b", "x", "v", "*")], "1 value(s) of level 1 have two parents, first in row 2"),
         ([("a", "u"), ("b", "v")], "last level has more than one value"),
         ([("a", "", "*"), ("b", "", "*")], "2 label(s) of level 1 are empty, first in row 1"),
-        ([("a", "b", "*"), ("b", "b", "*")], "1 label(s) of level 1 are also on a lower level"),
+        ([("a", "b", "*"), ("b", "b", "*")], "1 label(s) of level 1 stand on a lower level"),
         ([("a", "*", "All"), ("b", "x", "All")], "level 1 has the label '*', reserved for the whole domain"),
         ([("*", "All"), ("b", "All")], "level 0 has the label '*'"),
     ],

@@ -255,7 +255,7 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sf.PolicyError, match="suppression-limit: a series leaves nobody out"):
         sf.Series.start(tmp_path / "s", policy)
     wishing = sf.Schema(identifying=["name"], quasi_identifying=["age"], sensitive=["disease"], wished_k="city")
-    for way, reason in (("grow", "is counted in rows, which tell neither"), ("m-invariance", "has one row of each")):
+    for way, reason in (("grow", "is counted in rows; rows do not tell"), ("m-invariance", "has one row of each")):
         with pytest.raises(sf.PolicyError, match=f"wishes: a series of {way} keeps none: .*{reason}"):
             sf.Series.start(tmp_path / "s", wishing, sf.KAnonymity(3), table=frame(MANY), way=way)
     apart = sf.Policy.of(

@@ -423,9 +423,7 @@ def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:
     if not people:
         return ["The risk of people is not counted: they may have several records, and who is who is not published."]
     highest, average = percent(people["highest"], 3), percent(people["average"], 3)
-    return [
-        f"Whoever knows that a person is in the table finds that person with {highest} at most, {average} on average."
-    ]
+    return [f"Somebody known to be in the table is found with a chance of {highest} at most, {average} on average."]
 
 
 def _attacks(attacks: Mapping[str, Any] | None) -> list[str]:

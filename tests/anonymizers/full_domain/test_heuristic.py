@@ -68,7 +68,7 @@ def test_the_same_seed_gives_the_same_node_and_limits_are_told():
     assert one.report.notes == two.report.notes
     told = " ".join(one.report.notes)
     assert "then the search ended at its limit" in told
-    assert "none can be better by more than" in told
+    assert "none is better by more than" in told
 
 
 def test_wrong_options_are_named():

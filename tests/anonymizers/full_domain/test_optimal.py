@@ -275,7 +275,7 @@ def test_a_node_limit_says_how_far_the_best_may_be():
     assert "it is proven that no node loses less" in proven.notes[-1]
     assert stopped.notes[-1].startswith("1 of 36 nodes of the lattice were counted")
     assert "not proven to be the best: it loses 1 " in stopped.notes[-1]
-    assert "none can be better by more than " in stopped.notes[-1]
+    assert "none is better by more than " in stopped.notes[-1]
     search = Optimal(node_limit=1).search(Problem(table, [sf.KAnonymity(3)], 2))
     assert search.loss == 1.0
     assert search.loss_bound is not None

@@ -197,9 +197,7 @@ def test_a_population_smaller_than_the_table(table):
 def test_a_population_without_some_of_the_people(table):
     population = pl.concat([PEOPLE.head(4)] * 3)
     (told,) = problems_of(table, population=population)
-    assert told.startswith(
-        "population: 2 records of the table, first in row 5, have their quasi-identifying values more"
-    )
+    assert told.startswith("population: the values of 2 records, first in row 5, are in the table more")
 
 
 def test_a_population_without_the_shared_columns(table):
