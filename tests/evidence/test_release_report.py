@@ -391,7 +391,7 @@ def test_a_column_that_repeats_like_a_key_is_told_of(tmp_path):
     # Counted by hand: no two classes cover a record, so that every class is known.
     noted = next(note for note in sf.anonymize(original, sf.KAnonymity(5), seed=1).report.notes if "repeats" in note)
     smallest, few = re.findall(r"the smallest class has (\d+) people, and (\d+) of \d+ classes", noted)[0]
-    assert f"the smallest has {smallest} people, and {few} have fewer than 5." in str(made)
+    assert f"The smallest has {smallest} people, and {few} have fewer than 5." in str(made)
     assert "If every record is another person" in str(made)
     page = made.html()
     assert "highest risk of a record" in page

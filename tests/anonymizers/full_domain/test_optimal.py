@@ -274,7 +274,7 @@ def test_a_node_limit_says_how_far_the_best_may_be():
     stopped = Optimal(objective="ncp", node_limit=1).solve(Problem(table, [sf.KAnonymity(3)], 2))
     assert "it is proven that no node loses less" in proven.notes[-1]
     assert stopped.notes[-1].startswith("1 of 36 nodes of the lattice were counted")
-    assert "not proven to be the best: it loses 1 " in stopped.notes[-1]
+    assert "not proven to be the best. It loses 1 " in stopped.notes[-1]
     assert "none is better by more than " in stopped.notes[-1]
     search = Optimal(node_limit=1).search(Problem(table, [sf.KAnonymity(3)], 2))
     assert search.loss == 1.0
