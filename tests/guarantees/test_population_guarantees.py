@@ -343,7 +343,7 @@ def test_bad_populations_get_a_sentence():
     everybody, sample, table = world(6)
     assert "must hold everybody who is in the table" in wrong(table, frame_of(everybody[:10]))
     lacking = [person for person in everybody if person != sample[0]]
-    assert "more often in the table than in the population" in wrong(table, frame_of(lacking))
+    assert "in the table more often than in the population" in wrong(table, frame_of(lacking))
     without = frame_of(everybody).select("town")
     assert wrong(table, without).count("population:") >= 1
     assert "'job'" in wrong(table, without)
