@@ -414,3 +414,34 @@ def test_parts_lead_nowhere_else(in_parts: Path, file: str):
     mark.write_text(mark.read_text().replace("data/part-00001.csv", file))
     with pytest.raises(sf.VerificationError, match="damaged"):
         sf.verify(in_parts)
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["all", "some missing"])
+def test_class_means_have_the_types_of_memory(missing: bool, tmp_path: Path) -> None:
+    """In Parquet, where a column of numbers with a ``*`` is text in both."""
+    rng = np.random.default_rng(3)
+    ages = [None if missing and place % 40 == 0 else int(age) for place, age in enumerate(rng.integers(18, 90, 120))]
+    days = pl.Series(rng.integers(0, 9000, 120).astype(np.int32)).cast(pl.Date)
+    frame = pl.DataFrame(
+        {"age": ages, "height": rng.normal(170, 9, 120).round(1), "born": days, "ward": ["a", "b"] * 60}
+    )
+    frame.write_parquet(tmp_path / "people.parquet")
+    policy = sf.Policy.from_mapping(
+        {
+            "columns": {"quasi-identifying": ["age", "height", "born"], "sensitive": ["ward"]},
+            "models": [{"name": "k-anonymity", "k": 5}],
+            "recoding": {"numeric": "mean"},
+            "output": {"format": "parquet"},
+        }
+    )
+    table = sf.read_table(tmp_path / "people.parquet", policy)
+    sf.anonymize(table, policy, seed=1).save(tmp_path / "memory", format="parquet")
+    sf.anonymize_on_disk(tmp_path / "people.parquet", policy, tmp_path / "disk", seed=1)
+    found = sorted(path.name for path in (tmp_path / "memory").iterdir())
+    assert found == sorted(path.name for path in (tmp_path / "disk").iterdir())
+    for name in found:
+        assert (tmp_path / "memory" / name).read_bytes() == (tmp_path / "disk" / name).read_bytes()
+    written = pl.read_parquet(tmp_path / "disk" / "data.parquet").schema
+    assert written["height"] == pl.Float64
+    assert written["born"] == pl.Date
+    assert (written["age"] == pl.String) is missing

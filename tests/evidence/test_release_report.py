@@ -424,3 +424,15 @@ def test_columns_that_no_promise_speaks_of_are_listed_in_both_editions():
     approved = reported(insensitive=["visits"], publish=["contact"])
     assert [column["looks"] for column in approved.content["unprotected"]] == [None, None]
     assert not doubts_of(approved.content)
+
+
+def test_no_link_is_said_to_be_bounded_that_no_promise_covers(table):
+    made = {name: sf.anonymize(table, models, seed=1) for name, models in _PROMISES.items()}
+    for name, words in (("k alone", "no promise covers it"), ("l, too", "is bounded as promised")):
+        for edition in ("internal", "public"):
+            columns = sf.report(made[name], table, attacks=False).to_dict(edition)["columns"]
+            (illness,) = (column for column in columns if column["name"] == "illness")
+            assert words in illness["treatment"]
+
+
+_PROMISES = {"k alone": [sf.KAnonymity(5)], "l, too": [sf.KAnonymity(5), sf.DistinctLDiversity(2)]}

@@ -257,6 +257,18 @@ def test_cells_in_other_forms() -> None:
     assert (count.low, count.high) == (2, 3), "behind a star the value may be missing"
 
 
+def test_an_interval_with_an_open_end_is_closed_by_a_declared_domain() -> None:
+    data = pl.DataFrame({"age": ["<18", "[18..30)", ">=30", "*"], "sex": ["f"] * 4, "cost": [1.0] * 4})
+    settings = {"age": {"hierarchy": {"kind": "intervals"}}}
+    opened = OpenRelease(data, ("age", "sex"), ("cost",), settings=settings)
+    figure = opened.mean("age")
+    assert isinstance(figure, Figure)
+    assert (figure.low, figure.high, figure.unbounded) == (pytest.approx(18), pytest.approx(30), 3)
+    declared = OpenRelease(data, ("age", "sex"), ("cost",), settings=settings, domain={"age": (0, 110)}).mean("age")
+    assert isinstance(declared, Figure)
+    assert (declared.low, declared.high) == (pytest.approx(48 / 4), pytest.approx(268 / 4))
+
+
 def test_what_is_not_bounded_is_refused_in_words(tmp_path: Path) -> None:
     opened = opened_of([("[20..29]", "f", 1.0), ("[30..39]", "m", 2.0), ("[20..29]", "f", 3.0), ("40", "m", 9.0)])
     for call, words in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import import_module, resources
@@ -196,8 +196,9 @@ def _records(subject: ReportedRelease) -> dict[str, Any]:
 
 
 def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
-    """List every column with its role and its hierarchy."""
+    """List every column with its role, what happens to it, and its hierarchy."""
     table = subject.original
+    uncovered = {each.column for each in subject.verification.uncovered if each.name == "sensitive"}
     if table is None:
         published = [name for frame in subject.published.tables.values() for name in frame.columns]
         sensitive = dict.fromkeys(subject.description.sensitive, "sensitive")
@@ -208,7 +209,7 @@ def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
             for name in dict.fromkeys(published)
             if name not in added
         }
-        return [_column(name, role, None) for name, role in roles.items()]
+        return [_column(name, role, None, uncovered) for name, role in roles.items()]
     codes = encode(table)
     encoded = {attribute.name: attribute for attribute in (*codes.attributes, *codes.sensitive)}
     roles = {
@@ -217,15 +218,15 @@ def columns_content(subject: ReportedRelease) -> list[dict[str, Any]]:
         **dict.fromkeys(table.schema.sensitive, "sensitive"),
         **dict.fromkeys(table.schema.insensitive, "insensitive"),
     }
-    return [_column(name, role, encoded.get(name)) for name, role in roles.items()]
+    return [_column(name, role, encoded.get(name), uncovered) for name, role in roles.items()]
 
 
-def _column(name: str, role: str, attribute: Any) -> dict[str, Any]:
+def _column(name: str, role: str, attribute: Any, uncovered: Collection[str | None]) -> dict[str, Any]:
     hierarchy = None if attribute is None else attribute.hierarchy
     return {
         "name": name,
         "role": role,
-        "treatment": _ROLES[role],
+        "treatment": _ROLES["uncovered" if role == "sensitive" and name in uncovered else role],
         "kind": None if attribute is None else str(attribute.kind),
         "distinct": None if attribute is None else attribute.cardinality,
         "levels": None if hierarchy is None else len(hierarchy.levels),
@@ -508,7 +509,8 @@ KINDS = {
 _ROLES = {
     "identifying": "removed",
     "quasi-identifying": "others may know it: made coarser, or its link to the rest broken",
-    "sensitive": "its link to a person is hidden",
+    "sensitive": "its link to a person is bounded as promised",
+    "uncovered": "published as it is; no promise covers it",
     "insensitive": "published as it is",
 }
 

@@ -172,7 +172,9 @@ def check_domain(domain: Domain, columns: Sequence[CellColumn]) -> None:
         if column.is_number and (len(values) != 2 or np.isnan(domain_ends(column, values)).any()):
             raise PolicyError(f"domain of column {name!r}: give two values, the lowest and the highest")
         low, high = domain_ends(column, values) if column.is_number else (0.0, 0.0)
-        if column.is_number and (low > high or np.nanmin(column.low) < low or np.nanmax(column.high) > high):
+        ends = np.concatenate([column.low, column.high])
+        known = ends[np.isfinite(ends)]
+        if column.is_number and (low > high or (known < low).any() or (known > high).any()):
             raise PolicyError(f"domain of column {name!r}: published cells lie outside of it; declare a wider one")
 
 

@@ -74,7 +74,7 @@ from sfumato.release.problem import exact_set_notes, mean_notes, problems_in, re
 from sfumato.release.release import audit_file
 from sfumato.release.reports import KindReport, Report
 from sfumato.release.suppression import allowed_solution
-from sfumato.release.table_files import write_texts
+from sfumato.release.table_files import single_numbers, write_texts
 from sfumato.release.task import (
     advice_on_columns,
     finding_notes,
@@ -264,6 +264,16 @@ class NumberedParts(Protocol):
     def numbers(self) -> Iterator[pl.DataFrame]:
         """Yield the numbers of each part, once."""
         ...
+
+
+def with_numbers(columns: PublishedColumns, kinds: Mapping[str, Kind]) -> PublishedColumns:
+    """Return what is published, with numbers in the place of labels that all are numbers, as in memory."""
+    found = {
+        name: numbers
+        for name, labels in columns.values.items()
+        if name in kinds and labels.dtype == pl.String and (numbers := single_numbers(labels, kinds[name])) is not None
+    }
+    return replace(columns, values={**columns.values, **found})
 
 
 class WatchedParts:
@@ -575,11 +585,14 @@ class _Task:
         # The number of records decides what auto takes, and is known from here on.
         object.__setattr__(self, "policy", with_choice(self.policy, large.height))
         passing = passing_notes(large, large.names)
+        kinds = {
+            each.attribute.name: each.attribute.kind for each in large.quasi_identifying if each.attribute.is_numeric
+        }
         made = self._made(large, opened.keys, spill)
         del large  # Writing needs the memory.
         self.progress("writing", 4, STEPS)
         with folder_with_audit(self.target, self.private, overwrite=self.overwrite) as (folder, secret):
-            facts = {name: self._written(name, parts, folder) for name, parts in made.tables.items()}
+            facts = {name: self._written(name, parts, folder, kinds) for name, parts in made.tables.items()}
             escaped = any(parts.escaped for parts in made.tables.values())
             description = made.description.escaped() if escaped else made.description
             cells = _summed([parts.cells for parts in made.tables.values()])
@@ -598,8 +611,10 @@ class _Task:
         self.progress("done", STEPS, STEPS)
         return ReleaseOnDisk(self.target, report, cells, passing)
 
-    def _written(self, name: str, parts: WatchedParts, folder: Path) -> TableFacts:
+    def _written(self, name: str, parts: WatchedParts, folder: Path, kinds: Mapping[str, Kind]) -> TableFacts:
         format = self.policy.output.format
+        if format == "parquet":
+            parts.columns = with_numbers(parts.columns, kinds)
         if self.writer is None or parts.count == 1:
             return write_parts(parts.frames(), folder, format, single=parts.count == 1, name=name)
         return self.writer(parts.columns, parts.numbers(), folder, format, name)

@@ -118,7 +118,8 @@ class OpenRelease:
     -----
     Every bound follows from the published cells alone, taken one by one: an interval ``[a..b]`` holds the value, a set
     holds it among its members, a class mean is the mean of its class up to the digits it is written with. Bounds speak
-    of the published people: nothing is known of people who were left out. A ``*`` says nothing; such records are
+    of the published people: nothing is known of people who were left out. Every row is one record; where people have
+    several, each counts with all of theirs. A ``*`` says nothing; such records are
     counted as `unbounded` and left out of the figure, unless `domain` declares what there may be.
     """
 
@@ -141,8 +142,8 @@ class OpenRelease:
     def _column(self, name: str) -> CellColumn:
         setting = self.settings.get(name, {})
         kind = setting.get("kind")
-        hierarchy = setting.get("hierarchy", {})
-        node = str(hierarchy.get("kind", "table")) if hierarchy else ""
+        hierarchy = setting.get("hierarchy")
+        node = str(hierarchy.get("kind")) if isinstance(hierarchy, Mapping) else "file" if hierarchy else ""
         form, is_set = self._form(name, node), bool(self.data[name].cast(pl.String).str.starts_with("{").any())
         if form is Form.SET and name not in self.recoding.forms and not is_set:
             # Nobody said that it is a set, and no label is one: numbers and dates have this form, if they are any.
@@ -560,6 +561,7 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
     ----------
     release
         The folder of a release, the URL of one in a database, or a release in memory. Nothing of the original is read.
+        Nothing is recounted either: :func:`sfumato.verify` first.
     domain
         For columns, what a ``*`` may stand for: ``(lowest, highest)`` of numbers and dates, every value of a category.
 
@@ -594,10 +596,14 @@ def open_release(release: Release | str | Path, *, domain: Domain | None = None)
     published = opened.published
     if not isinstance(published, PublishedTable):
         raise InputError(
-            f"is a release of the kind {published.kind}: no row of it is a record; use sfumato.measure_utility"
+            f"is a release of the kind {published.kind}: no row of it is a record, so that no figure of records is "
+            "bounded; its tables are files of the folder"
         )
     if published.counterfeits is not None:
-        raise InputError("has counterfeit records, which no figure can leave out; use sfumato.measure_utility")
+        raise InputError(
+            f"has counterfeit records, which no figure can leave out; column {published.counterfeits!r} counts them in "
+            "each class"
+        )
     found = OpenRelease(
         published.data,
         published.quasi_identifying,

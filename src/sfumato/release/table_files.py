@@ -60,24 +60,32 @@ def write_tables(
 def _as_numbers(table: pl.DataFrame, numbers: Mapping[str, Kind], format: Format) -> Iterator[pl.Series]:
     """Return the columns whose labels are all single numbers or dates, as these; with a ``*`` they are of objects.
 
-    A number counts where it is written back as the same text, so that a recipient recounts the same labels. Parquet has
-    one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
+    Parquet has one type a column: one with a ``*`` stays text there, as dates with one do everywhere.
     """
     for name, kind in numbers.items():
         texts = table[name].cast(pl.String)
         starred = texts.eq(STAR).fill_null(False)
         plain = texts.set(starred, None)
-        values = (
-            plain.str.to_date("%Y-%m-%d", strict=False) if kind is Kind.DATE else plain.cast(pl.Float64, strict=False)
-        )
-        if plain.is_null().all() or not text_of(values).eq_missing(plain).all():
+        values = single_numbers(plain, kind)
+        if values is None:
             continue
-        values = whole_where_whole(values) if kind is Kind.NUMERIC else values
         if not starred.any():
             yield values
         elif format != "parquet" and kind is Kind.NUMERIC:
             cells = zip(values.to_list(), starred.to_list(), strict=True)
             yield pl.Series(name, [STAR if star else value for value, star in cells], dtype=pl.Object)
+
+
+def single_numbers(labels: pl.Series, kind: Kind) -> pl.Series | None:
+    """Return labels as numbers or dates; None where one is none, or there is nothing but missing values.
+
+    A number counts where it is written back as the same text, so that a recipient recounts the same labels.
+    """
+    is_date = kind is Kind.DATE
+    values = labels.str.to_date("%Y-%m-%d", strict=False) if is_date else labels.cast(pl.Float64, strict=False)
+    if labels.is_null().all() or not text_of(values).eq_missing(labels).all():
+        return None
+    return values if is_date else whole_where_whole(values)
 
 
 def read_published_files(
