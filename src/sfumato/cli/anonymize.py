@@ -99,7 +99,7 @@ class Method:
         typer.Option(
             autocompletion=completion.anonymizers,
             metavar="NAME",
-            help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            help=f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
     ] = None

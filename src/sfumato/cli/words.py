@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,9 @@ from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy
+
+log = logging.getLogger(__name__)
 
 # Match the files of a folder with the columns whose hierarchies they hold.
 
@@ -111,6 +114,7 @@ def policy_of(words: Words) -> Policy:
     every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
+    former = bool(words.policy) and "accept" not in mapping.get("columns", {})
     problems = list(words.problems)
     names: dict[KeyPath, str] = {} if words.policy else {("models",): ANY_MODEL}
     if words.suppression is not None:
@@ -122,8 +126,8 @@ def policy_of(words: Words) -> Policy:
     _say_anonymizer(mapping, words, names)
     settings = settings_of(words.settings, problems)
     given = mapping.get("anonymizer", {})
-    if any(setting.path[0] == "anonymizer" for setting in settings) and isinstance(given, Mapping):
-        mapping["anonymizer"] = {"name": DEFAULT_ANONYMIZER, **given}
+    if isinstance(given, Mapping) and "name" not in given:
+        mapping["anonymizer"] = {"name": _usual_anonymizer(settings, former=former), **given}
     settings = [fitting(Policy, mapping, setting) for setting in settings]
     mapping, typed = with_settings(mapping, settings, problems)
     names.update(typed)
@@ -348,6 +352,19 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
     if words.anonymizer and isinstance(given, Mapping) and words.anonymizer != given.get("name"):
         mapping["anonymizer"] = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
+
+
+def _usual_anonymizer(settings: Sequence[Setting], *, former: bool) -> str:
+    """Return what is meant where none is named: that of the last version in its files, and where its options are set."""
+    options = {setting.path[1] for setting in settings if setting.path[0] == "anonymizer" and len(setting.path) > 1}
+    if not former:
+        return FORMER_ANONYMIZER if options - {"name", "strata", "blind"} else DEFAULT_ANONYMIZER
+    log.warning(
+        'The policy file names no anonymizer. It means mondrian, as in the last version. Write [anonymizer] name = "%s" '
+        "for what fits the table.",
+        DEFAULT_ANONYMIZER,
+    )
+    return FORMER_ANONYMIZER
 
 
 def reading_words(settings: Sequence[str | Setting], what: str) -> dict[str, dict[str, Any]]:
