@@ -60,22 +60,21 @@ def test_what_names_no_anonymizer_means_it_but_for_files_of_the_last_version() -
     assert release.report.anonymizer == repr(taken(60))
 
 
-def test_the_command_line_says_what_a_file_of_the_last_version_means(tmp_path: Path, caplog: Any) -> None:
+def test_the_command_line_says_what_a_file_of_the_last_version_means(tmp_path: Path) -> None:
     frame_of(60).write_csv(tmp_path / "table.csv")
     text = 'models = [{ name = "k-anonymity", k = 3 }]\n[columns]\nquasi-identifying = ["age", "hours"]\n'
     (tmp_path / "policy.toml").write_text(text + 'sensitive = ["ill"]\n')
-    said: dict[str, str] = {}
+    names = []
     for place, words in enumerate(
         (["--policy", str(tmp_path / "policy.toml")], ["--set", "split-rule=anywhere"], ["--set", "blind=true"], [])
     ):
         out = tmp_path / f"release{place}"
         asked = words if place == 0 else ["--quasi", "age,hours", "--sensitive", "ill", "-k", "3", *words]
-        caplog.clear()
         result = CliRunner().invoke(app, ["anonymize", str(tmp_path / "table.csv"), *asked, "--out", str(out)])
         assert result.exit_code == 0, result.output
-        said[tomllib.loads((out / "policy.toml").read_text())["anonymizer"]["name"]] = caplog.text
-        assert ("as in the last version" in caplog.text) == (place == 0)
-    assert set(said) == {"mondrian", "k-member"}
+        names.append(tomllib.loads((out / "policy.toml").read_text())["anonymizer"]["name"])
+        assert ("as in the last version" in result.output) == (place == 0)
+    assert names == ["mondrian", "mondrian", "mondrian", "k-member"]
 
 
 @pytest.mark.parametrize("records", [10, auto.MANY + 1, None])
@@ -110,9 +109,7 @@ def test_other_anonymizers_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(("limit", "diverse"), [(5, True), (100, False), (100, True)])
-def test_folders_of_both_engines_name_it_and_are_the_same(
-    tmp_path: Path, limit: int, diverse: bool
-) -> None:
+def test_folders_of_both_engines_name_it_and_are_the_same(tmp_path: Path, limit: int, diverse: bool) -> None:
     folder, frame = tmp_path, frame_of(60)
     frame.write_csv(folder / "table.csv")
     models = [sf.KAnonymity(3), *([sf.DistinctLDiversity(2)] if diverse else [])]

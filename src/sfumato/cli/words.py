@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,6 @@ from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
 from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy
-
-log = logging.getLogger(__name__)
 
 # Match the files of a folder with the columns whose hierarchies they hold.
 
@@ -114,7 +111,8 @@ def policy_of(words: Words) -> Policy:
     every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
-    former = bool(words.policy) and "accept" not in mapping.get("columns", {})
+    columns = mapping.get("columns")
+    former = bool(words.policy) and not (isinstance(columns, Mapping) and "accept" in columns)
     problems = list(words.problems)
     names: dict[KeyPath, str] = {} if words.policy else {("models",): ANY_MODEL}
     if words.suppression is not None:
@@ -127,7 +125,10 @@ def policy_of(words: Words) -> Policy:
     settings = settings_of(words.settings, problems)
     given = mapping.get("anonymizer", {})
     if isinstance(given, Mapping) and "name" not in given:
-        mapping["anonymizer"] = {"name": _usual_anonymizer(settings, former=former), **given}
+        name = _usual_anonymizer(settings, former=former)
+        # What a file of the last version leaves out stays out, so that it can be said what it means.
+        if name != FORMER_ANONYMIZER or settings or words.accept is not None:
+            mapping["anonymizer"] = {"name": name, **given}
     settings = [fitting(Policy, mapping, setting) for setting in settings]
     mapping, typed = with_settings(mapping, settings, problems)
     names.update(typed)
@@ -355,16 +356,20 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
 
 
 def _usual_anonymizer(settings: Sequence[Setting], *, former: bool) -> str:
-    """Return what is meant where none is named: that of the last version in its files, and where its options are set."""
+    """Return what is meant where none is named: that of the last version in its files, and where options of it are."""
     options = {setting.path[1] for setting in settings if setting.path[0] == "anonymizer" and len(setting.path) > 1}
-    if not former:
-        return FORMER_ANONYMIZER if options - {"name", "strata", "blind"} else DEFAULT_ANONYMIZER
-    log.warning(
-        'The policy file names no anonymizer. It means mondrian, as in the last version. Write [anonymizer] name = "%s" '
-        "for what fits the table.",
-        DEFAULT_ANONYMIZER,
-    )
-    return FORMER_ANONYMIZER
+    return FORMER_ANONYMIZER if former or options - {"name", "strata", "blind"} else DEFAULT_ANONYMIZER
+
+
+def say_former_anonymizer(policy: Policy) -> None:
+    """Say what a policy file of the last version means that names no anonymizer."""
+    if "anonymizer" not in policy.model_fields_set:
+        complain(
+            [
+                f"The policy file names no anonymizer. It means {FORMER_ANONYMIZER}, as in the last version. "
+                f'Write [anonymizer] name = "{DEFAULT_ANONYMIZER}" for what fits the table.'
+            ]
+        )
 
 
 def reading_words(settings: Sequence[str | Setting], what: str) -> dict[str, dict[str, Any]]:

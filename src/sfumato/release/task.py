@@ -241,7 +241,13 @@ def _does_all(maker: Anonymizer, policy: Policy) -> bool:
     compares = any(TRAITS[rule.code].relative for model in models for rule in _rules_of(model, columns.sensitive))
     # What merges classes would have to be run for many a k, or look at the whole table at each step; and small classes
     # have few values that people share.
-    only_cut = wished_l or policy.to_people().fingerprint_k is not None or compares or of_population(models) or whole_table_models(models)
+    only_cut = (
+        wished_l
+        or policy.to_people().fingerprint_k is not None
+        or compares
+        or of_population(models)
+        or whole_table_models(models)
+    )
     return all(
         (
             not only_cut or getattr(maker, "only_cuts", False),
