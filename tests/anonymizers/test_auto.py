@@ -14,6 +14,8 @@ import sfumato as sf
 from sfumato.anonymizers import auto
 from sfumato.cli.app import app
 from sfumato.errors import PolicyError
+from sfumato.policy.policy import anonymizer_entry
+from sfumato.release.agreement import policy_contradictions
 from sfumato.release.on_disk import anonymize_on_disk
 from sfumato.release.task import with_choice
 
@@ -96,6 +98,14 @@ def test_an_l_of_ones_own_is_kept_by_what_only_cuts() -> None:
     release = sf.anonymize(frame, models, anonymizer=sf.Auto(), schema=wished, seed=1)
     assert release.report.anonymizer == repr(ANYWHERE)
     assert sf.verify(release).ok
+
+
+def test_a_steward_whose_policy_says_auto_gave_the_policy_of_what_it_took() -> None:
+    asked = sf.Policy.of(SCHEMA, [sf.KAnonymity(5)], sf.Auto(), sf.Recoding(), 0.0)
+    other = asked.model_copy(update={"anonymizer": anonymizer_entry(sf.Bucketization())})
+    made = (tomllib.loads(each.published()) for each in (with_choice(asked, 60), with_choice(asked, 60_000), other))
+    found = [policy_contradictions(tomllib.loads(asked.published()), each) for each in made]
+    assert [bool(each) for each in found] == [False, False, True]
 
 
 def test_what_no_anonymizer_has_is_refused() -> None:
