@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import DONE, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
+from sfumato.comparison.plan import (
+    DONE,
+    UNFINISHED,
+    Plan,
+    Promise,
+    RunOutcome,
+    SharedWork,
+    plan_lines,
+    prepared,
+)
 from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.measure import error_figures
@@ -39,7 +48,7 @@ class Comparison:
     ----------
     frame : polars.DataFrame
         One row for each run: ``anonymizer``, the parameter that varies, ``repetition``, ``status`` (``"done"``,
-        ``"impossible"``, ``"refused"``), ``reason``, then the figures; null where there is none.
+        ``"impossible"``, ``"refused"``, ``"unfinished"``), ``reason``, then the figures; null where there is none.
     vary : str
         Name of the parameter's column.
     promises : mapping of str to (str, Promise)
@@ -109,7 +118,11 @@ class Comparison:
         if self.promises:
             strict = [label for label, (_, promise) in self.promises.items() if promise is Promise.SHARES]
             means = means.filter(pl.col("anonymizer").is_in(strict))
-        return recommend(means, self.vary)
+        if (self.frame["status"] != UNFINISHED).all():
+            return recommend(means, self.vary)
+        if means.is_empty():
+            return "Recommendation: none; no run came to a release in the time given."
+        return recommend(means, self.vary).replace("Recommendation:", "Recommendation so far:", 1)
 
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
         """Write ``comparison.csv``, ``comparison.parquet``, ``comparison.txt`` and drawings into a folder.
@@ -325,7 +338,11 @@ def private_problems(private: object) -> list[str]:
 
 
 def private_frame(
-    private: Mapping[str, PrivateWay], ground: SharedWork, repetitions: int, progress: Progress
+    private: Mapping[str, PrivateWay],
+    ground: SharedWork,
+    repetitions: int,
+    progress: Progress,
+    until: float | None = None,
 ) -> pl.DataFrame:
     """Make each release so often, and return a row for each.
 
@@ -343,6 +360,9 @@ def private_frame(
             model = policy.to_model()
             row = {"release": label, "repetition": repetition, "epsilon": model.epsilon, "delta": model.delta}
             began = time.perf_counter()
+            if until is not None and time.monotonic() > until:
+                rows.append(row | {"status": UNFINISHED, "reason": "not begun within the time given"})
+                continue
             try:
                 release = (
                     publish_privately(ground.table, policy, progress=silent)
@@ -366,7 +386,7 @@ def _private_lines(private: pl.DataFrame, means: pl.DataFrame, vary: str) -> Ite
     for rows in private.partition_by("release", maintain_order=True):
         first = rows.row(0, named=True)
         promise = f"{first['release']} (ε = {first['epsilon']:g}, δ = {first['delta']:g})"
-        refused = rows.filter(pl.col("status") != "done")["reason"].unique(maintain_order=True).to_list()
+        refused = rows.filter(pl.col("status") != DONE)["reason"].unique(maintain_order=True).to_list()
         yield from (f"{promise}: {reason}" for reason in refused)
         error: Any = rows[_ERROR].mean()
         if error is not None:
