@@ -51,7 +51,7 @@ FIELD: Mapping[str, str] = {
 """The field's words → one or two sentences."""
 
 LIMITS = (
-    "No model bounds all risks: an attacker may know more than the policy names.",
+    "Every model bounds some risks and leaves others: an attacker may know more than the policy names.",
     "k-anonymity hides which record is somebody's. It does not hide what all records of a class share.",
     "Only delta-presence and differential privacy bound what is told of who is in the table.",
     "Two releases of the same people may tell more than each alone. Publish a series instead.",
@@ -89,7 +89,10 @@ def limit_lines() -> Iterator[str]:
     """Say what no release promises, and what each kind does not hide."""
     from sfumato.published import KINDS
 
-    said = {"What no release promises": LIMITS, **{f"Releases of the kind {kind}": each.limits for kind, each in KINDS.items()}}
+    said = {
+        "What no release promises": LIMITS,
+        **{f"Releases of the kind {kind}": each.limits for kind, each in KINDS.items()},
+    }
     for head, sentences in said.items():
         yield head
         for sentence in sentences:
