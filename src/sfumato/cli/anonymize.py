@@ -208,7 +208,7 @@ def anonymize(
         _check_recounting(release_policy, written)
         from sfumato.findings.answers import remarks_in_short
 
-        work, findings = _with_answers(_Work(table, release_policy, written.out, method, written))
+        work, findings = _with_answers(_Work(table, release_policy, written.out, method, written, policy))
         release_policy, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
         remarked = remarks_in_short(findings)
         if remarked and not work.quiet:
@@ -311,6 +311,7 @@ class _Work:
     out: str
     method: Method
     written: Written
+    file: Path | None = None  # the policy file
 
     @property
     def quiet(self) -> bool:
@@ -410,7 +411,9 @@ class _Work:
         from sfumato.release.release import audit_file
 
         named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
-        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}"]
+        file = self.file or self.written.save_policy
+        asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
+        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"]
         if not is_audited:
             return NextSteps(shown, commands)
         private = str(self.written.audit or audit_file(Path(self.out)))

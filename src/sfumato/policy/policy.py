@@ -273,6 +273,12 @@ class Policy(WholePolicy):
         del mapping["source"]
         return tomli_w.dumps(mapping)
 
+    @property
+    def withholds(self) -> bool:
+        """Whether the edition in a release lacks what is needed to read the original."""
+        named = (*self.columns.quasi_identifying.values(), *self.columns.sensitive.values())
+        return self.source != Source() or any(column.published() != column for column in named)
+
     def to_schema(self) -> Schema:
         """Return the roles of the columns; reads the hierarchies that are files.
 

@@ -209,6 +209,8 @@ class Recoding:
     def _default(self, attribute: EncodedAttribute) -> Form:
         if attribute.hierarchy is not None:
             return Form.ANCESTOR
+        if attribute.order is not None:
+            return Form.INTERVAL
         return self.numeric if attribute.is_numeric else Form.SET
 
 
@@ -231,6 +233,8 @@ def _misfit(attribute: EncodedAttribute, form: Form, average: Average | None) ->
     if form in (Form.INTERVAL, Form.MEAN) and not attribute.is_numeric:
         fitting = "'ancestor' or 'set'" if attribute.hierarchy is not None else "'set'"
         return f"the form {str(form)!r} needs numbers or dates without a hierarchy; choose {fitting}"
+    if form is Form.MEAN and attribute.order is not None:
+        return "ordered values have no mean; choose 'interval' or 'set'"
     if form is Form.MEAN and average == "geometric-mean" and not _has_logarithms(attribute):
         return "a geometric mean needs numbers that are all above 0; choose another average, or the form 'interval'"
     return None

@@ -401,7 +401,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         audit,
         task.table.orders,
         task.table.codes,
-        {each.name: each.kind for each in encoded.attributes if each.is_numeric},
+        {each.name: each.kind for each in encoded.attributes if each.is_numeric and each.order is None},
     )
 
 

@@ -72,6 +72,7 @@ def refuse(policy: Policy, way: str = APPEND) -> None:
             *_of_people(policy, way),
             *_of_wishes(policy, way),
             *_of_format(policy),
+            *_of_orders(policy),
             *growing,
         ],
     )
@@ -81,6 +82,16 @@ def _of_format(policy: Policy) -> Iterator[str]:
     """Say in which formats the releases of a series cannot be compared with each other."""
     if policy.output.format not in PLAIN:
         yield f"output.format: a series is written as {' or '.join(PLAIN)}; take one of them"
+
+
+def _of_orders(policy: Policy) -> Iterator[str]:
+    """Say which columns have labels that the releases of a series cannot compare."""
+    for name, column in policy.columns.quasi_identifying.items():
+        if column.kind == "ordered":
+            yield (
+                f"column {name!r}: a series compares labels of its releases, which do not say the order of texts; "
+                "declare it categorical, with groups() as hierarchy where neighbours may be one"
+            )
 
 
 def _of_growing(policy: Policy) -> Iterator[str]:
