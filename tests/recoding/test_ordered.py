@@ -147,7 +147,7 @@ def test_other_kinds_of_release_take_it(name: str) -> None:
         ({"kind": "ordered", "domain": ("a",)}, "at least two"),
         ({"kind": "ordered", "domain": (1.0, 2.0)}, "list its texts"),
         ({"kind": "ordered", "domain": ("a..b", "c")}, "have '..'"),
-        ({"kind": "ordered", "domain": ("a", "b"), "hierarchy": sf.flat()}, "no hierarchy"),
+        ({"kind": "ordered", "domain": ("a", "b"), "hierarchy": sf.flat()}, "has no hierarchy"),
     ],
 )
 def test_what_is_no_order_is_refused(settings: dict[str, Any], said: str) -> None:

@@ -131,8 +131,8 @@ class Column(PolicyPart):
     hierarchy
         Ever coarser labels for the values, or the path of a file of them.
     domain
-        Lowest and highest value, or all categories; of ordered ones the lowest first. Left out, those of the data. Losses
-        are measured against it.
+        Lowest and highest value, or all categories; of ordered ones the lowest first. Left out, those of the data.
+        Losses are measured against it.
     domain_withheld
         Whether a published policy keeps the domain to itself.
     weight

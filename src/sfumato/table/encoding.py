@@ -1,8 +1,8 @@
 """Encoding: every quasi-identifying and sensitive column becomes integer codes.
 
-Numbers and dates: rank among the sorted distinct values. Ordered values: rank in their declared order. Categories with
-a hierarchy: leaf number in depth-first order, so that every node is a range of codes. Categories without one: rank by frequency (see decision record 2). A missing
-value is a value of its own and has the largest code of its attribute.
+Numbers and dates: rank among the sorted distinct values. Ordered texts: rank in their declared order. Categories with a
+hierarchy: leaf number in depth-first order, so that every node is a range of codes. Categories without one: rank by
+frequency (see decision record 2). A missing value is a value of its own and has the largest code of its attribute.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _by_frequency(distinct: Distinct) -> Numbering:
 
 
 def _by_order(distinct: Distinct, declared: Sequence[str]) -> Numbering:
-    """Number values by their places in a declared order, which has them all."""
+    """Give values the numbers of their places in a declared order, which has them all."""
     place_of = {label: place for place, label in enumerate(declared)}
     places = np.array([place_of[text] for text in text_of(distinct.values)], dtype=np.int64)
     ranking = np.argsort(places)

@@ -110,10 +110,10 @@ class Attribute:
                 problems.append("domain must be a list of finite numbers, or of texts or dates")
             else:
                 problems.extend(_domain_problems(self))
-        if self.kind is Kind.ORDERED and (self.domain is None or self.hierarchy is not None):
-            problems.append(
-                "an ordered attribute needs its values in order as domain, the lowest first, and no hierarchy"
-            )
+        elif self.kind is Kind.ORDERED:
+            problems.append("an ordered attribute needs its values in order as domain, the lowest first")
+        if self.kind is Kind.ORDERED and self.hierarchy is not None:
+            problems.append("an ordered attribute has no hierarchy: its order says what is near")
         problems.extend(_form_problems(self))
         if self.missing is not None:
             listed = [self.missing] if isinstance(self.missing, str) else self.missing

@@ -134,7 +134,7 @@ def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[Encode
 
 
 def _placed_in_order(values: pl.Series, order: tuple[str, ...]) -> tuple[EncodedAttribute, NDArray[np.int32]]:
-    """Number values by their places in a declared order; what is not in it is unknown."""
+    """Give values the numbers of their places in a declared order; what is not in it is unknown."""
     place_of = {label: place for place, label in enumerate(order)}
     places = [place_of.get(text, -1) for text in text_of(values).to_list()]
     known = sorted({place for place in places if place >= 0})
