@@ -22,11 +22,14 @@ from sfumato.kernels.jit import run_repeatedly
 from sfumato.options import Checked, Limit
 from sfumato.parallel import each
 
-_NEAR = 32
-"""Nearest records of each that proposals are made with."""
+_NEAR, _FAR = 16, 32
+"""Nearest records of each that proposals are made with; so many where time is counted and not rounds."""
 
 ROUNDS = 100
 """Proposals for each record, unless something else is said."""
+
+_STRETCH = 4
+"""Proposals for each record between two cuts of the table into pieces."""
 
 _STRETCHES = 7
 """Stretches of each cooling, between which the table is cut; of one round in the first, then twice as long each time.
@@ -35,9 +38,9 @@ Four coolings are what `ROUNDS` has room for."""
 PIECE, PIECE_OF_POINTS = 15_000, 3_000
 """Records of a piece: what one thread works on alone. Every class of points there is looked at for its neighbours."""
 
-_HOT, _COLD = 2.0, 0.02
+_HOT, _COLD, _COOL = 2.0, 0.02, 0.05
 """Loss that is accepted with probability 1/e at the start of a cooling and at its end, over a record's average loss at
-the start of all."""
+the start of all; the last where time is counted, and less is spent on what hardly changes."""
 
 _HOT_POINTS, _COLD_POINTS = 1.5, 0.05
 """The same of the squared error, over the average of the classes that a change is about."""
@@ -78,6 +81,18 @@ class RefinementLimit(Checked):
                 return
             done += rounds
             yield Stretch(number, rounds, done, (part / _STRETCHES, (part + 1) / _STRETCHES), share)
+
+    def one_cooling(self) -> Iterator[Stretch]:
+        """Yield the stretches of one cooling that is as long as the effort."""
+        total = -(-self.rounds // _STRETCH)
+        begun, share, spent = time.monotonic(), 0.0, 0.0
+        for number in count():
+            until = (number + 1) / total if self.seconds is None else min(1.0, share + spent)
+            yield Stretch(number, _STRETCH, (number + 1) * _STRETCH, (share, until), share)
+            reached = until if self.seconds is None else (time.monotonic() - begun) / self.seconds
+            if reached >= 1.0:
+                return
+            share, spent = reached, reached - share
 
 
 @dataclass(frozen=True)
@@ -139,36 +154,42 @@ def refine_classes(
     A record moves to the class of a record near it, or changes places with a member of that class; a whole class is
     dissolved into those around; a class is founded of near records that their classes can spare. With `points`, float64
     (m, d) of the distinct records, the squared error is lowered: two to five near classes are thrown together and built
-    anew. A change that makes the loss grow is accepted now and then, ever more rarely, and again from the best classes
-    so far, twice as long each time. Every class satisfies every model all the time.
+    anew. A change that makes the loss grow is accepted now and then, ever more rarely. One such cooling is as long as
+    the effort; with `points` it begins again from the best classes so far, twice as long each time. Every class
+    satisfies every model all the time.
 
     The table is cut into pieces of neighbouring classes, which share nothing, so that threads can take one each; after
-    every stretch it is cut elsewhere. Where it is cut and what is proposed depends neither on the threads nor on the
-    effort: a larger one makes the same changes first, and goes on. So it never loses more. With `rounds` the result is
-    the same on every machine. Cost O(q) for most proposals, O(q g k) with g near records where classes are dissolved;
-    for points O(d) for each class of the piece and O(k² + k d) for each record that is shared out. O((q + g) n) memory.
+    every stretch it is cut elsewhere. Where it is cut and what is proposed does not depend on the threads. With
+    `points` it does not depend on the effort either: a larger one makes the same changes first and goes on, and so
+    never loses more. With `rounds` the result is the same on every machine. Cost O(q) for most proposals, O(q g k) with
+    g near records where classes are dissolved; for points O(d) for each class of the piece and O(k² + k d) for each
+    record that is shared out. O((q + g) n) memory. The result is never worse than what was handed in.
     """
     if effort.none or records.height == 0:
         return classes, ()
     before = _loss(records, classes, points)
     if before <= 0.0:
         return classes, ()
-    changes = _proposals(records, before / records.height) if points is None else _rebuilding(records, points)
+    changes = _proposals(records, effort, before / records.height) if points is None else _rebuilding(records, points)
     least, better, now, done = before, classes, classes, 0
-    for stretch in effort.stretches():
+    for stretch in effort.one_cooling() if points is None else effort.stretches():
         records.start.problem.progress("refining", round(100 * stretch.share), 100)
-        now = _stretch(records, now if stretch.part[0] else better, stretch, changes)
+        now = _stretch(records, now if stretch.part[0] or points is None else better, stretch, changes)
         after, done = _loss(records, now, points), stretch.done
-        if after < least:
+        if after < least or points is None:
             least, better = after, now
     records.start.problem.progress("refining", 100, 100)
-    if better is classes:
+    if least >= before:
         return classes, ()
     saved = 100 * (1 - least / before)
     what = "loss" if points is None else "squared error"
     return better, (
         f"Refinement lowered the {what} by {saved:.1f} %, from {classes.count} classes to {better.count}.",
-        *([f"Refinement took {done} rounds; as many give the same again."] if effort.seconds is not None else []),
+        *(
+            [f"Refinement took {done} rounds; as many give the same again."]
+            if effort.seconds is not None and points is not None
+            else []
+        ),
     )
 
 
@@ -210,8 +231,9 @@ class _Changes:
     make: Callable[[NDArray[np.int32], NDArray[np.int32], int, Schedule], object]
 
 
-def _proposals(records: DistinctRecords, average: float) -> _Changes:
-    start, near = records.start, neighbours_of(records, _NEAR, 1).near
+def _proposals(records: DistinctRecords, effort: RefinementLimit, average: float) -> _Changes:
+    start, timed = records.start, effort.seconds is not None
+    near = neighbours_of(records, _FAR if timed else _NEAR, 1).near
 
     def make(owners: NDArray[np.int32], class_of: NDArray[np.int32], count: int, schedule: Schedule) -> None:
         around = Surroundings(np.searchsorted(owners, np.arange(len(records.weights) + 1)), near)
@@ -220,7 +242,7 @@ def _proposals(records: DistinctRecords, average: float) -> _Changes:
             start.smallest, start.ruled, schedule, records.loss, start.rules.arrays,
         )  # fmt: skip
 
-    return _Changes(anneal, PIECE, (_HOT * average, _COLD * average), make)
+    return _Changes(anneal, PIECE, (_HOT * average, (_COOL if timed else _COLD) * average), make)
 
 
 def _rebuilding(records: DistinctRecords, points: NDArray[np.float64]) -> _Changes:
