@@ -53,7 +53,7 @@ def test_every_run_has_a_row_with_the_figures_of_its_release(table):
         (label, k, repetition) for repetition in (0, 1) for k in (3, 10) for label in ("mondrian", "mdav")
     ]
     row = found.frame.row(2, named=True)
-    report = sf.anonymize(table, sf.KAnonymity(10), seed=5).report
+    report = sf.anonymize(table, sf.KAnonymity(10), anonymizer=sf.Mondrian(), seed=5).report
     assert row["status"] == "done"
     assert row["loss"] == report.losses.normalized_ncp
     assert row["discernibility"] == report.losses.discernibility

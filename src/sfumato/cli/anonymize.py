@@ -99,7 +99,7 @@ class Method:
         typer.Option(
             autocompletion=completion.anonymizers,
             metavar="NAME",
-            help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            help=f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
     ] = None
@@ -176,7 +176,14 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, accept_words, diversity_of, model_words, policy_of
+    from sfumato.cli.words import (
+        Words,
+        accept_words,
+        diversity_of,
+        model_words,
+        policy_of,
+        say_former_anonymizer,
+    )
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
@@ -194,6 +201,7 @@ def anonymize(
         word = diversity_of(promise.l, None if written.as_json else partial(_cost_of, table, words))
         words = replace(words, models=_with_diversity(models, word))
     release_policy = policy_of(words)
+    say_former_anonymizer(release_policy)
     check_writer_installed(release_policy.output.format)
     remarks: list[str] = []
     if written.out is not None:

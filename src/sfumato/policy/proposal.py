@@ -18,6 +18,7 @@ _WRITTEN = {
     Role.QUASI_IDENTIFYING: "Others may know these of a person. Classes hide them.",
     Role.SENSITIVE: "People keep these to themselves. Each class has several values.",
 }
+_ANONYMIZER = ("[anonymizer]", 'name = "auto"  # what fits the number of records', "")
 
 
 def proposed_policy(
@@ -51,6 +52,7 @@ def proposed_policy(
     parts = [
         *_head(review, command, {column.name for column in roles[Role.SENSITIVE]}),
         *_models(roles[Role.SENSITIVE]),
+        *_ANONYMIZER,
         *_source(review, reading or {}),
         *_columns(roles, others, review),
     ]

@@ -656,8 +656,8 @@ def anonymize(
         `people`, such a policy is made; beside a policy they must say what it says. Every equivalence class (or bucket)
         of the release satisfies every model. None for methods that enforce no model.
     anonymizer
-        The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
-        defaults.
+        The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Auto`, which takes what
+        fits the table.
     recoding
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit

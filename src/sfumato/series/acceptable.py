@@ -16,7 +16,7 @@ from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.parts import Column
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import FORMER_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
 from sfumato.release.task import AUTO
 from sfumato.series.description import APPEND, ARRIVED, GROW, WAYS, ways_of_series
@@ -86,7 +86,7 @@ def _of_format(policy: Policy) -> Iterator[str]:
 def _of_growing(policy: Policy) -> Iterator[str]:
     """Say what classes that take newcomers in cannot be made of, or recounted from their labels."""
     columns = policy.columns
-    if policy.to_anonymizer().name != DEFAULT_ANONYMIZER or policy.refine:
+    if policy.to_anonymizer().name != FORMER_ANONYMIZER or policy.refine:
         yield "anonymizer: grow cuts classes itself, from those of mondrian on; leave other algorithms and refine out"
     if not least_class_size(policy.to_models()):
         yield "models: grow needs a smallest class; add k-anonymity (-k)"
