@@ -102,7 +102,7 @@ def test_classes_are_those_that_are_published(table, release):
 
 def test_papers_are_named(table, release):
     words = release.cite()
-    assert "mondrian: K. LeFevre" in words
+    assert "k-member: J.-W. Byun" in words
     assert 'k-anonymity: L. Sweeney, "k-anonymity' in words
     assert "Departure" not in words
     results = shown(table, release)
