@@ -57,7 +57,8 @@ def figures(frame: pl.DataFrame, sensitive: str, known: int) -> tuple[float, ...
 
     def report(least: int | None, limit: float) -> dict[str, dict[str, float]]:
         asked = sf.People(pseudonyms="published", known_values=known, fingerprint_k=least)
-        return sf.anonymize(table, sf.KAnonymity(K), people=asked, suppression_limit=limit).report.to_dict()
+        settings = {"anonymizer": sf.Mondrian(), "people": asked, "suppression_limit": limit}
+        return sf.anonymize(table, sf.KAnonymity(K), **settings).report.to_dict()
 
     (told,) = report(None, 0.0)["fingerprints"]
     try:

@@ -54,7 +54,8 @@ def main() -> None:
     """Print a line for each number of months."""
     adult, source = complete_adult(None)
     frame = adult.select(*QUASI, "salary").with_row_index("id")
-    alone = sf.anonymize(sf.read_table(frame, schema(False)), sf.KAnonymity(K)).report.losses.normalized_ncp
+    table = sf.read_table(frame, schema(False))
+    alone = sf.anonymize(table, sf.KAnonymity(K), anonymizer=sf.Mondrian()).report.losses.normalized_ncp
     print(f"{source}; k = {K}, {len(QUASI)} attributes, Mondrian, {len(SEEDS)} orders of arrival")
     print(f"one release of everybody: NCP {100 * alone:.2f} %")
     for way in MONTHS:

@@ -27,7 +27,8 @@ MODELS: tuple[sf.DistinctLDiversity | sf.EntropyLDiversity | None, ...] = (
 def loss(table: sf.Table, k: int, model: PrivacyModel | None) -> float:
     """Return the information loss, or NaN where the models cannot be satisfied."""
     try:
-        return sf.anonymize(table, [sf.KAnonymity(k), *([model] if model else [])], seed=1).report.losses.normalized_ncp
+        models = [sf.KAnonymity(k), *([model] if model else [])]
+        return sf.anonymize(table, models, anonymizer=sf.Mondrian(), seed=1).report.losses.normalized_ncp
     except sf.UnsatisfiableError:
         return math.nan
 

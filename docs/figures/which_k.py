@@ -47,7 +47,7 @@ def page_table() -> str:
     lines = ["| highest risk | who asks for it | k | information loss | average class |", "|---|---|---|---|---|"]
     for threshold in reversed(as_thresholds(ASKED)):
         k = least_k(threshold.value)
-        report = sf.anonymize(table, sf.KAnonymity(k), seed=1).report
+        report = sf.anonymize(table, sf.KAnonymity(k), anonymizer=sf.Mondrian(), seed=1).report
         average = report.published / report.classes
         loss = f"{100 * report.losses.normalized_ncp:.1f} %"
         lines.append(f"| {threshold} | {USED.get(threshold.name, '')} | {k} | {loss} | {average:.1f} |")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -17,15 +16,16 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 
 PROJECT_PAGES = ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
-# Title in the navigation and folder of docs/.
+# Title in the navigation and folder of docs/. Decisions are pages, and in no menu.
 FOLDERS = {
     "Tutorials": "tutorials",
     "Notebooks": "notebooks",
     "How-to": "how-to",
     "Reference": "reference",
     "Explanation": "explanation",
-    "Decisions": "decisions",
 }
+# Pages that come first in their folder, in the order in which they are read; the others follow by title.
+READING_ORDER = ("first-release", "the-studio", "from-table-to-signed-report", "publish-every-month")
 
 
 def lay_out(pages: Path) -> None:
@@ -58,7 +58,7 @@ def _navigation(pages: Path, api: list[str]) -> list[dict[str, Any]]:
     """Return sections with their pages; an entry without a title takes that of its page."""
     sections = {title: _pages_of(pages / "docs" / folder, pages) for title, folder in FOLDERS.items()}
     return [
-        {"Sfumato": ["README.md", "docs/index.md", "docs/everything.md", "docs/benchmarks.md"]},
+        {"Sfumato": ["README.md", "docs/index.md", "docs/install.md", "docs/everything.md", "docs/benchmarks.md"]},
         *({title: found} for title, found in sections.items()),
         {"API": api},
         {"Project": list(PROJECT_PAGES)},
@@ -73,9 +73,9 @@ def _pages_of(folder: Path, pages: Path) -> list[Any]:
 
 
 def _title_order(pages: Path) -> Any:
-    def title(name: str) -> str:
-        if re.search(r"/\d{4}-", name):
-            return name
-        return (pages / name).read_text(encoding="utf-8").splitlines()[0].lower()
+    def title(name: str) -> tuple[int, str]:
+        stem = Path(name).stem
+        place = READING_ORDER.index(stem) if stem in READING_ORDER else len(READING_ORDER)
+        return place, (pages / name).read_text(encoding="utf-8").splitlines()[0].lower()
 
     return title

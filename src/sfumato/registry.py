@@ -5,9 +5,12 @@ Names that the library does not know are looked for among the entry points of in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import PolicyError
@@ -121,3 +124,18 @@ def _plugged(point: EntryPoint) -> Any:
     if getattr(value, "name", point.name) != point.name:
         raise PolicyError(f"{point.name}: the plug-in of {package} has another name than its class; ask its authors")
     return value
+
+
+_SOURCES = re.compile(r"(?:\*Sources?\.\*|References\n-+)\s+(.*?)(?=\s*\*?Departures?\b|\n\s*\n|\Z)", re.DOTALL)
+
+
+def citations(methods: Iterable[Any]) -> str:
+    """Name the papers behind models, anonymizers and attacks: a line for each that names one, and for this program.
+
+    `methods`: values or classes, whose docstrings say where they come from.
+    """
+    own = f'sfumato: The Sfumato authors, "Sfumato: privacy-preserving data publishing", version {version("sfumato")}.'
+    kinds = dict.fromkeys(method if isinstance(method, type) else type(method) for method in methods)
+    found = {kind: _SOURCES.search(inspect.getdoc(kind) or "") for kind in kinds}
+    named = (f"{getattr(kind, 'name', '')}: {' '.join(text[1].split())}" for kind, text in found.items() if text)
+    return "\n".join([own, *named])

@@ -2,6 +2,7 @@
 
 from sfumato.anonymizers.slicing.correlation import Correlation as Correlation
 from sfumato.comparison.comparison import Comparison as Comparison
+from sfumato.drawing import Drawing as Drawing
 from sfumato.evaluation.preview import ClassSizes as ClassSizes
 from sfumato.evaluation.utility.describe import Descriptives as Descriptives
 from sfumato.evidence.release_report import ReleaseReport as ReleaseReport

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -162,7 +163,7 @@ def test_a_policy_file_and_a_seed_make_the_same_release_as_words(patients, tmp_p
     assert "seed" not in policy.read_text()
     assert written["models"] == [{"name": "k-anonymity", "k": 4}]
     for file in ("release.json", "report.json", "report.txt", "policy.toml"):
-        assert "seed" not in (tmp_path / "a" / file).read_text()
+        assert not re.search(r"\bseed\b", (tmp_path / "a" / file).read_text())
 
 
 def test_without_out_only_the_policy_is_written(patients, tmp_path):

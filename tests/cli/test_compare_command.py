@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import polars as pl
@@ -47,6 +48,7 @@ def test_a_table(patients, tmp_path):
     assert "Recommendation: m" in told
     assert "bucketization, k = 3, 6:" in told
     assert "for the data steward" in err
+    assert re.search(r"6/6 \w+, k = [36]: ", err)
     assert (out / "loss-by-k.svg").is_file()
     again, quiet, _ = run(*words, "--out", out, "--quiet")
     assert (again, quiet) == (0, "")
@@ -77,6 +79,7 @@ def test_records_vary(patients):
         (["--records", "10,20"], ["ask for at least one privacy model"]),
         (["-k", "2", "--repetitions", 0, "--seed", -1], ["repetitions", "seed"]),
         (["-k", "2", "--out", "/nowhere/at/all"], ["no such folder"]),
+        (["-k", "2", "--within", 0], ["within: must be"]),
     ],
 )
 def test_mistakes(patients, words, parts):

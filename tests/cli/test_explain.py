@@ -8,9 +8,10 @@ from typer.testing import CliRunner
 
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.cli.app import app
-from sfumato.cli.explain import FIELD, explained, registered_entries
+from sfumato.cli.explain import FIELD, LIMITS, explained, registered_entries
 from sfumato.evaluation.attacks import ATTACKS
 from sfumato.models import MODELS
+from sfumato.published import KINDS
 
 
 def run(*words: str) -> tuple[int, list[str], str]:
@@ -27,6 +28,15 @@ def test_every_name_is_found_first_and_explained() -> None:
         assert len(lines[1].strip()) > 10
         assert max(map(len, lines)) <= 80
         assert len(lines) <= 60
+
+
+def test_limits_are_those_of_every_kind_on_lines_that_fit() -> None:
+    code, lines, _ = run("limits")
+    page = " ".join(" ".join(lines).split())
+    assert code == 0
+    assert max(map(len, lines)) <= 80
+    for sentence in (*LIMITS, *(sentence for kind in KINDS.values() for sentence in kind.limits)):
+        assert sentence in page
 
 
 def test_options_and_commands_are_found() -> None:

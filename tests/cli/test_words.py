@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.anonymizers import Mondrian
+from sfumato.anonymizers import Auto, Mondrian
 from sfumato.cli.app import app
 from sfumato.cli.settings import Setting, names_in
 from sfumato.cli.words import Words, diversity_word, hierarchy_files, model_words, policy_of
@@ -97,12 +97,12 @@ def test_words_alone_make_a_policy():
 
 def test_words_and_file_and_program_make_the_same_policy(tmp_path):
     text = (
-        "[columns]\nquasi-identifying=['age','sex']\nsensitive=['disease']\n"
+        "[columns]\nquasi-identifying=['age','sex']\nsensitive=['disease']\n[anonymizer]\nname='auto'\n"
         "[[models]]\nname='k-anonymity'\nk=5\n[[models]]\nname='entropy-l-diversity'\nl=2.5\n"
     )
     said = policy_of(words(ROLES, {"k": 5, "l": 2.5}))
     assert said == Policy.from_file(policy_file(tmp_path, text))
-    built = Policy.of(said.to_schema(), [KAnonymity(5), EntropyLDiversity(2.5)], Mondrian(), said.to_recoding(), 0.0)
+    built = Policy.of(said.to_schema(), [KAnonymity(5), EntropyLDiversity(2.5)], Auto(), said.to_recoding(), 0.0)
     assert said == built
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,8 @@ def table() -> sf.Table:
 
 def compared(table: sf.Table, **settings: Any) -> sf.Comparison:
     given: dict[str, Any] = {"anonymizers": ["mondrian", "mdav"], "values": (10, 3), "seed": 5, "queries": 0}
-    return sf.compare(table, **{**given, **settings})
+    given |= settings
+    return sf.compare(table, **{name: value for name, value in given.items() if value is not None})
 
 
 def test_every_run_has_a_row_with_the_figures_of_its_release(table):
@@ -50,7 +53,7 @@ def test_every_run_has_a_row_with_the_figures_of_its_release(table):
         (label, k, repetition) for repetition in (0, 1) for k in (3, 10) for label in ("mondrian", "mdav")
     ]
     row = found.frame.row(2, named=True)
-    report = sf.anonymize(table, sf.KAnonymity(10), seed=5).report
+    report = sf.anonymize(table, sf.KAnonymity(10), anonymizer=sf.Mondrian(), seed=5).report
     assert row["status"] == "done"
     assert row["loss"] == report.losses.normalized_ncp
     assert row["discernibility"] == report.losses.discernibility
@@ -134,7 +137,7 @@ def test_a_stopped_comparison_of_several_threads_keeps_what_is_finished(table, t
     settings: dict[str, Any] = {"folder": folder, "threads": 2, "values": range(2, 12), "queries": 20}
 
     def stopping(what: str, done: int, total: int) -> None:
-        if what.startswith("comparing:") and done == 3:
+        if what.startswith("found: ") and done == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -145,6 +148,40 @@ def test_a_stopped_comparison_of_several_threads_keeps_what_is_finished(table, t
     assert (folder / "runs.jsonl").read_text().splitlines()[: len(kept)] == kept
     whole = compared(table, **{**settings, "folder": None})
     assert found.frame.drop("seconds", "cpu_seconds").equals(whole.frame.drop("seconds", "cpu_seconds"))
+
+
+def test_what_is_not_finished_in_time_is_said_to_be_so_and_gone_on_with(table, tmp_path, monkeypatch):
+    folder, lines = tmp_path / "comparison", []
+    real, blocked = module.outcome_of, threading.Event()
+
+    def slow(run: Run, *shared: Any) -> RunOutcome:
+        if run.anonymizer == "mdav":
+            blocked.wait(60)
+        return real(run, *shared)
+
+    def told(what: str, done: int, total: int) -> None:
+        lines.append(what)
+
+    settings: dict[str, Any] = {"folder": folder, "threads": 2, "progress": told}
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "outcome_of", slow)
+        began = time.monotonic()
+        partial = compared(table, figures=sf.Figures(0, within=3), queries=None, **settings)
+        assert time.monotonic() - began < 10
+        blocked.set()
+    status = dict(zip(partial.frame.select("anonymizer", "k").iter_rows(), partial.frame["status"], strict=True))
+    assert {status["mdav", k] for k in (3, 10)} == {"unfinished"}
+    assert status["mondrian", 3] == "done"
+    assert any(line.startswith("found: mondrian, k = 3: loss ") for line in lines)
+    assert partial.recommendation.startswith("Recommendation so far: mondrian")
+    assert re.search("mdav, k = 3, 10: not finished within the time given", str(partial))
+    whole = compared(table, **settings)
+    assert whole.frame.drop("seconds", "cpu_seconds").equals(compared(table).frame.drop("seconds", "cpu_seconds"))
+    nothing = compared(table, figures=sf.Figures(0, within=1e-9), queries=None)
+    assert nothing.frame["status"].to_list() == ["unfinished"] * 4
+    assert "none; no run" in str(nothing)
+    with pytest.raises(sf.PolicyError, match="within: "):
+        compared(table, figures=sf.Figures(0, within=0), queries=None)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

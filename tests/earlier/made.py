@@ -73,7 +73,8 @@ def released(
     models: Any = KL, roles: dict[str, Any] | None = None, save: dict[str, Any] | None = None, **more: Any
 ) -> Made:
     """Return what makes a release of the table and saves it."""
-    return lambda folder: sf.anonymize(table(**(roles or {})), models, seed=1, **more).save(folder, **(save or {}))
+    settings = {"anonymizer": sf.Mondrian(), **more}
+    return lambda folder: sf.anonymize(table(**(roles or {})), models, seed=1, **settings).save(folder, **(save or {}))
 
 
 PLAIN: dict[str, Any] = {"quasi_identifying": {"age": None, "wage": None, "sex": None, "born": sf.dates()}}
@@ -126,6 +127,7 @@ def of_a_subset(folder: Path) -> object:
     release = sf.anonymize(
         table(insensitive=["note"]),
         [sf.KMap(4), sf.DeltaPresence(0.95)],
+        anonymizer=sf.Mondrian(),
         subset=pl.Series(range(ROWS)) % 3 == 0,
         seed=1,
     )
@@ -442,7 +444,7 @@ def make(folder: Path) -> None:
         series_made(name, folder / "series" / name)
     (folder / "databases").mkdir()
     for kind in DATABASES:
-        release = sf.anonymize(table(), KL, seed=1)
+        release = sf.anonymize(table(), KL, anonymizer=sf.Mondrian(), seed=1)
         release.save(address(kind, folder / "databases"), schema="of_march")
     compared(folder / "comparison")
     said: dict[str, Any] = {name: answers(folder / name) for name in release_folders(folder)}

@@ -705,7 +705,17 @@ def test_a_crash_in_the_middle_of_an_anonymizer(debug, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Mondrian, "solve", crash)
     monkeypatch.setenv("SFUMATO_DEBUG", debug)
-    code, said = command("anonymize", csv_text(tmp_path / "t.csv"), *ROLES, "-k", 2, "--out", tmp_path / "out")
+    code, said = command(
+        "anonymize",
+        csv_text(tmp_path / "t.csv"),
+        *ROLES,
+        "-k",
+        2,
+        "--anonymizer",
+        "mondrian",
+        "--out",
+        tmp_path / "out",
+    )
     assert code == 2
     assert "ValueError" in said
     # With the debugging switch, lines of source are shown, but no value.

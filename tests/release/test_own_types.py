@@ -85,7 +85,8 @@ def release_without(stranger: str, folder: Path) -> sf.Release:
     lines = [*(f"p{i},{20 + i * 7 % 50},{i % 3}" for i in range(20)), *others]
     (folder / "table.csv").write_text("\n".join(["who,age,ill", *lines]) + "\n")
     schema = sf.Schema(person="who", quasi_identifying=["age"], sensitive=["ill"])
-    release = sf.anonymize(sf.read_table(folder / "table.csv", schema), sf.KAnonymity(3), suppression_limit=0.8, seed=1)
+    table = sf.read_table(folder / "table.csv", schema)
+    release = sf.anonymize(table, sf.KAnonymity(3), anonymizer=sf.Mondrian(), suppression_limit=0.8, seed=1)
     assert release.report.suppressed > 15
     return release
 

@@ -200,7 +200,14 @@ def test_class_means_are_numbers_in_every_format(format: str, tmp_path: Path) ->
     age = [None if rng.random() < 0.04 else int(value) for value in rng.integers(18, 90, 120)]
     original = pl.DataFrame({"age": age, "height": np.round(rng.normal(170, 9, 120), 1), "ward": ["a", "b"] * 60})
     schema = sf.Schema(quasi_identifying=["age", "height"], sensitive=["ward"])
-    release = sf.anonymize(original, sf.KAnonymity(5), schema=schema, recoding=sf.Recoding(numeric="mean"), seed=1)
+    release = sf.anonymize(
+        original,
+        sf.KAnonymity(5),
+        schema=schema,
+        anonymizer=sf.Mondrian(),
+        recoding=sf.Recoding(numeric="mean"),
+        seed=1,
+    )
     release.save(tmp_path / "release", format=format)
     assert sf.verify(tmp_path / "release").ok
     opened = sf.open_release(tmp_path / "release")

@@ -23,7 +23,7 @@ def notes_of(**roles: Any) -> str:
         }
     )
     schema = sf.Schema(quasi_identifying=["age", "sex"], **roles)
-    return " ".join(sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(3)).report.notes)
+    return " ".join(sf.anonymize(sf.read_table(frame, schema), sf.KAnonymity(3), anonymizer=sf.Mondrian()).report.notes)
 
 
 def test_an_insensitive_column_links_the_records_of_a_person() -> None:

@@ -45,7 +45,7 @@ def test_the_text_says_everything_on_short_lines(release):
     text = str(release.report)
     for words in (
         "7 original, 7 published, 0 suppressed (0% of at most 0%)",
-        "Mondrian(",
+        "KMember(",
         "k-anonymity (k=3): holds",
     ):
         assert words in text

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import sfumato as sf
+from sfumato.cli.app import app
 from sfumato.errors import PolicyError, UnsatisfiableError
 
 
@@ -64,3 +71,40 @@ def test_wrong_settings_are_refused(changed, message):
 def test_models_that_cannot_be_met_are_named():
     with pytest.raises(UnsatisfiableError, match="k-anonymity asks for k = 5"):
         sf.search_lattice(table(), sf.KAnonymity(5))
+
+
+LEVELS = {"age": (lambda v: v, lambda v: v // 10, lambda v: 0), "sex": (lambda v: v, lambda v: "*")}
+
+
+def counts_at(frame: pl.DataFrame, node: tuple[int, ...]) -> Counter:
+    forms = [levels[level] for levels, level in zip(LEVELS.values(), node, strict=True)]
+    return Counter(tuple(form(value) for form, value in zip(forms, row, strict=True)) for row in frame.iter_rows())
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("way", ["population", "subset"])
+def test_a_population_counts_as_in_a_release(seed: int, way: str, tmp_path: Path):
+    draw = np.random.default_rng(seed)
+    everybody = pl.DataFrame({"age": draw.integers(20, 50, 40), "sex": draw.choice(["m", "f", "x"], 40)})
+    among = np.arange(40) < 12
+    published = everybody.filter(among)
+    schema = sf.Schema(quasi_identifying={"age": sf.intervals(10), "sex": None})
+    given = published if way == "population" else everybody
+    search = sf.search_lattice(
+        given, sf.KMap(4), schema=schema, population=everybody if way == "population" else list(among)
+    )
+    nodes = [(age, sex) for age in range(3) for sex in range(2)]
+    fine = [n for n in nodes if min(counts_at(everybody, n)[each] for each in counts_at(published, n)) >= 4]
+    assert list(search.satisfying()) == fine
+    with pytest.raises(PolicyError, match="population"):
+        sf.search_lattice(given, sf.KMap(4), schema=schema)
+    if way == "population":
+        everybody.write_csv(tmp_path / "all.csv")
+        published.write_csv(tmp_path / "some.csv")
+        policy = tmp_path / "policy.toml"
+        policy.write_text(
+            f'population = "{tmp_path}/all.csv"\n[columns.quasi-identifying]\n'
+            'age = {hierarchy = {kind = "intervals", widths = [10]}}\nsex = {}\n[[models]]\nname = "k-map"\nk = 4\n'
+        )
+        found = CliRunner().invoke(app, ["lattice", str(tmp_path / "some.csv"), "--policy", str(policy), "--json"])
+        assert json.loads(found.stdout)["minimal"] == search.to_dict()["minimal"]

@@ -148,13 +148,13 @@ def test_whole_numbers_may_follow_fractions(tmp_path: Path) -> None:
 def test_a_changed_policy(series: sf.Series, tmp_path: Path) -> None:
     batch = write_csv(tmp_path / "b.csv", people(5, first=100))
     other = sf.Schema(identifying=["name"], quasi_identifying={"age": None, "city": sf.flat()}, sensitive=["disease"])
-    said = sf.Policy.of(other, [sf.KAnonymity(2)], sf.Mondrian(), sf.Recoding(), 0.0)
+    said = sf.Policy.of(other, [sf.KAnonymity(2)], sf.Auto(), sf.Recoding(), 0.0)
     with pytest.raises(sf.PolicyError) as caught:
         series.append(batch, policy=said)
     models, columns = caught.value.problems
     assert "policy, models: not what the series was started with" in models
     assert "policy, quasi-identifying columns" in columns
-    same = sf.Policy.of(SCHEMA, [sf.KAnonymity(3)], sf.Mondrian(), sf.Recoding(), 0.0)
+    same = sf.Policy.of(SCHEMA, [sf.KAnonymity(3)], sf.Auto(), sf.Recoding(), 0.0)
     assert series.append(batch, policy=same).number == 2
 
 

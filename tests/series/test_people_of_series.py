@@ -353,7 +353,7 @@ def test_a_series_of_single_records_takes_the_policy_with_a_person(months: list[
     alone = replace(SCHEMA, person=None, identifying=["name"])
     first = list({stay[0]: stay for stay in months[0]}.values())
     series = sf.Series.start(tmp_path / "s", alone, MODELS, table=frame(first), progress=silent)
-    policy = sf.Policy.of(SCHEMA, MODELS, sf.Mondrian(), sf.Recoding(), 0.0)
+    policy = sf.Policy.of(SCHEMA, MODELS, sf.Auto(), sf.Recoding(), 0.0)
     second = list({stay[0]: stay for stay in months[1]}.values())
     assert series.append(frame(second), policy=policy, progress=silent).number == 2
     with pytest.raises(sf.InputError) as told:
@@ -362,6 +362,6 @@ def test_a_series_of_single_records_takes_the_policy_with_a_person(months: list[
     assert all(check.outcome is Outcome.HOLDS for check in series.verify().releases[1].beside)
     # One that counts people tells the other policy.
     other = sf.Series.start(tmp_path / "t", SCHEMA, MODELS, table=frame(months[0]), progress=silent)
-    plain = sf.Policy.of(alone, MODELS, sf.Mondrian(), sf.Recoding(), 0.0)
+    plain = sf.Policy.of(alone, MODELS, sf.Auto(), sf.Recoding(), 0.0)
     with pytest.raises(sf.PolicyError, match="policy, person columns: not what the series was started with"):
         other.append(frame(months[1]), policy=plain, progress=silent)

@@ -92,7 +92,7 @@ def test_what_fills_it_in_ends_when_the_setup_goes_on(tmp_path):
     "change",
     [
         {"what": "top", "refine": "10"},
-        {"what": "options", "option.mode": "relaxed"},
+        {"what": "options", "option.blind": "yes"},
     ],
 )
 def test_no_dial_stands_for_what_comparisons_do_not_make(studio, change):

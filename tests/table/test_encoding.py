@@ -64,7 +64,7 @@ def failure(values, kind, attribute, error):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(TYPES))
 @pytest.mark.parametrize("order", ["frequency", "name"])
 @examples(60)
 @given(data=st.data())
@@ -120,7 +120,7 @@ def test_categories_shared_with_a_larger_frame_stay_dense():
     assert (attribute.labels.to_list(), codes) == (["19999", "5"], [0, 1, 0])
 
 
-@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize("kind", list(TYPES))
 @pytest.mark.parametrize("sensitive", [False, True])
 def test_a_column_without_any_value_has_one_code(kind, sensitive):
     attribute = Attribute(hierarchy=Paths(("x", "*")))

@@ -11,15 +11,20 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem
 from sfumato.classes.partition import Partition
 from sfumato.options import Checked, Names
 
-FEW = 3_000
-"""Records up to which everything that fits is tried."""
 MANY = 50_000
 """Records above which classes are cut, not grown."""
+PAIRS = 100_000_000
+"""Pairs of records that growing may have to compare: where there are more, blocks are grown one by one."""
+LEAST_BLOCK = 2_000
+ROUNDS, PROPOSALS = 100, 1_500_000
+"""Small changes that are proposed, at most: for each record, and in all."""
+FEW, FEW_PROPOSALS = 1_000, 25_000
+"""So few records need so few: on a new machine nothing has to be compiled for them."""
 
 
 @dataclass(frozen=True)
 class Auto(Checked):
-    """Take the anonymizer that fits: the best of all for few records, k-member for more, Mondrian for many.
+    """Take the anonymizer that fits: k-member for few records, Mondrian for many.
 
     Parameters
     ----------
@@ -38,10 +43,12 @@ class Auto(Checked):
     -----
     *Guarantee.* That of the anonymizer that is taken, which the policy of the release names.
 
-    *Choice.* By the number of records and the policy alone: up to 3,000 :class:`Best`, up to 50,000 :class:`KMember`,
-    above :class:`Mondrian` with cuts anywhere. Whatever cannot do all that the policy asks is passed over. Neither the
-    engine nor memory, threads or time decide, and effort is counted in tries: the same records give the same release
-    everywhere.
+    *Choice.* By the number of records and the policy alone: up to 50,000 :class:`KMember`, above :class:`Mondrian` with
+    cuts anywhere. Whatever cannot do all that the policy asks is passed over. Neither the engine nor memory, threads or
+    time decide, and effort is counted in tries: the same records give the same release everywhere.
+
+    *Effort of k-member.* Blocks of at most 10^8 / n records, but 2,000 or more; 100 changes proposed for each record,
+    at most 1.5 million in all, and 25,000 where there are no more than 1,000 records.
 
     *Sources.* Ours (decision record 52).
     """
@@ -65,12 +72,10 @@ class Auto(Checked):
     def _makers(self, records: int) -> Iterator[Anonymizer]:
         """Return what comes into question, the one with the least loss first; only what is looked at is loaded."""
         if self.strata:
-            yield ANONYMIZERS["k-member"](strata=self.strata)
+            yield _grown(records, self.strata)
             return
-        if not self.blind and records <= FEW:
-            yield ANONYMIZERS["best"]()
         if not self.blind and records <= MANY:
-            yield ANONYMIZERS["k-member"]()
+            yield _grown(records)
         yield ANONYMIZERS["mondrian"](split_rule="anywhere", blind=self.blind)
 
     def solve(self, problem: Problem) -> Partition:
@@ -78,3 +83,13 @@ class Auto(Checked):
         from sfumato.anonymizers.best import solution  # it loads what it tries, which may not be needed
 
         return solution(self.choice(problem.table.height), problem)
+
+
+def _grown(records: int, strata: Names | None = None) -> Anonymizer:
+    """Return k-member with an effort that tables of that size have time for."""
+    proposals = FEW_PROPOSALS if records <= FEW else PROPOSALS
+    block = max(LEAST_BLOCK, min(MANY, PAIRS // max(1, records)))
+    made: Anonymizer = ANONYMIZERS["k-member"](
+        refine=min(ROUNDS, proposals // max(1, records)), block_size=block, strata=strata
+    )
+    return made

@@ -139,7 +139,8 @@ class Mondrian(Checked):
     *Complexity.* O(q n log n) time and O(q n) memory; equal records are collapsed first.
     Blind: as often as margins are tried, at most 13 times, and nothing is collapsed.
 
-    *Sources.* LeFevre et al. 2006; Algorithm 1 of the soccer paper. `blind` is our answer to the attack of Wong, Fu,
+    *Sources.* K. LeFevre, D. J. DeWitt, R. Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006;
+    Algorithm 1 of the soccer paper. `blind` is our answer to the attack of Wong, Fu,
     Wang and Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007. Departures: ``"least-loss"`` and
     ``"anywhere"`` are ours (decision record 2); the attribute next in width is tried when the widest has no allowable
     cut, as LeFevre's text says and the printed algorithm does not.

@@ -580,7 +580,8 @@ class GlobalMondrian(Checked):
     *Complexity.* O(q n + m · weighed ranges of a record) for m distinct records: a cut touches the records of its range
     alone, and ranges that cannot be the next are not weighed. Memory O(q n).
 
-    *Sources.* LeFevre et al. 2006, single-dimensional partitioning, which they define without a greedy algorithm of its
+    *Sources.* K. LeFevre, D. J. DeWitt, R. Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006:
+    single-dimensional partitioning, which they define without a greedy algorithm of its
     own. Departures: ``"least-loss"``, ``"anywhere"``, the fallback and suppression are ours; every model counts, not k
     alone; widths of attributes with a hierarchy or without order are numbers of values.
     """

@@ -99,7 +99,7 @@ class Method:
         typer.Option(
             autocompletion=completion.anonymizers,
             metavar="NAME",
-            help=f"Algorithm; default mondrian. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
+            help=f"Algorithm; default auto. One of {ANONYMIZERS}; for other kinds of release {PUBLISHERS}.",
             rich_help_panel=METHOD,
         ),
     ] = None
@@ -176,7 +176,14 @@ def anonymize(
     The release is verified before anything is written. Lists of columns are separated by commas. With --save-policy and
     without --out, only the policy is written.
     """
-    from sfumato.cli.words import Words, accept_words, diversity_of, model_words, policy_of
+    from sfumato.cli.words import (
+        Words,
+        accept_words,
+        diversity_of,
+        model_words,
+        policy_of,
+        say_former_anonymizer,
+    )
     from sfumato.table.writers import check_writer_installed
 
     models, problems = model_words(k=promise.k, l=promise.l, t=None, others=promise.model or ())
@@ -194,13 +201,14 @@ def anonymize(
         word = diversity_of(promise.l, None if written.as_json else partial(_cost_of, table, words))
         words = replace(words, models=_with_diversity(models, word))
     release_policy = policy_of(words)
+    say_former_anonymizer(release_policy)
     check_writer_installed(release_policy.output.format)
     remarks: list[str] = []
     if written.out is not None:
         _check_recounting(release_policy, written)
         from sfumato.findings.answers import remarks_in_short
 
-        work, findings = _with_answers(_Work(table, release_policy, written.out, method, written))
+        work, findings = _with_answers(_Work(table, release_policy, written.out, method, written, policy))
         release_policy, remarks = work.policy, [f"{each.where}{each.question}" for each in findings]
         remarked = remarks_in_short(findings)
         if remarked and not work.quiet:
@@ -303,6 +311,7 @@ class _Work:
     out: str
     method: Method
     written: Written
+    file: Path | None = None  # the policy file
 
     @property
     def quiet(self) -> bool:
@@ -402,7 +411,9 @@ class _Work:
         from sfumato.release.release import audit_file
 
         named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
-        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}"]
+        file = self.file or self.written.save_policy
+        asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
+        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"]
         if not is_audited:
             return NextSteps(shown, commands)
         private = str(self.written.audit or audit_file(Path(self.out)))

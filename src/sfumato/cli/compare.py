@@ -119,6 +119,12 @@ class Ways:
             rich_help_panel=METHOD,
         ),
     ] = False
+    within: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Ends after so long with what is finished by then.", rich_help_panel=METHOD
+        ),
+    ] = None
     settings: Settings = None
     seed: Annotated[int | None, typer.Option(help="Makes the figures repeatable.", rich_help_panel=METHOD)] = None
 
@@ -199,10 +205,20 @@ def _compared(
 ) -> Comparison:
     from sfumato.comparison.compare import Figures
     from sfumato.comparison.compare import compare as run
+    from sfumato.comparison.plan import FOUND
     from sfumato.table.reading import read_table
 
     vary, values = varied
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet) as bar:
+        told = {"comparing"}
+
+        def progress(what: str, done: int, total: int) -> None:
+            """Draw the bar, and print what each run came to above it."""
+            if what.startswith(FOUND) and what not in told and not quiet:
+                told.add(what)
+                complain([f"{done}/{total} {what.removeprefix(FOUND)}"])
+            bar(what, done, total)
+
         progress("reading", 0, 1)
         return run(
             read_table(table, policy),
@@ -212,7 +228,7 @@ def _compared(
             threads=policy.threads,
             progress=progress,
             repetitions=ways.repetitions,
-            figures=Figures(ways.queries, ways.classifiers),
+            figures=Figures(ways.queries, ways.classifiers, within=ways.within),
             people=ways.people,
             seed=ways.seed,
             **more,

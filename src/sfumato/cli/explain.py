@@ -17,6 +17,7 @@ EXAMPLE = """\b
 Example:
   sfumato help suppression
   sfumato help k-anonymity
+  sfumato help limits
 """
 
 WIDTH, INDENT, MOST = 80, 4, 12
@@ -49,6 +50,22 @@ FIELD: Mapping[str, str] = {
 }
 """The field's words → one or two sentences."""
 
+LIMITS = (
+    "Every model bounds some risks and leaves others: an attacker may know more than the policy names.",
+    "k-anonymity hides which record is somebody's. It does not hide what all records of a class share.",
+    "Only delta-presence and differential privacy bound what is told of who is in the table.",
+    "Two releases of the same people may tell more than each alone. Publish a series instead.",
+    "No promise covers an insensitive column. It is published as it is.",
+    "A recount takes the roles of columns from the policy. A wrong role breaks no promise.",
+    "A recount shows that promises hold. It does not show that published values are true.",
+    "An attack that fails says nothing of attackers who know more, or try something else.",
+    "Free text, pictures and genomes are not made safe. Drop them, or publish categories.",
+    "Noise, swapping and drawn values promise nothing by themselves. Attacks measure what they hide.",
+    "Whoever learns a seed can repeat every random choice. Give none for a release that leaves the house.",
+    "People decide whether a release is anonymous by law. No figure here does.",
+)
+"""What no release of this program promises."""
+
 
 def help(
     word: Annotated[
@@ -60,10 +77,27 @@ def help(
 
     asked = " ".join(word or ()).strip().lower().strip("-")
     command = typer.main.get_command(app_of([*COMMANDS, *GROUPS]))
+    if asked == "limits":
+        return typer.echo("\n".join(limit_lines()))
     if not asked:
         return typer.echo(command.get_help(typer.Context(command, info_name="sfumato")))
     lines = [*explained(asked, [*FIELD.items(), *registered_entries(), *_of_commands(command)])]
     typer.echo("\n".join(lines))
+
+
+def limit_lines() -> Iterator[str]:
+    """Say what no release promises, and what each kind does not hide."""
+    from sfumato.published import KINDS
+
+    said = {
+        "What no release promises": LIMITS,
+        **{f"Releases of the kind {kind}": each.limits for kind, each in KINDS.items()},
+    }
+    for head, sentences in said.items():
+        yield head
+        for sentence in sentences:
+            yield textwrap.fill(sentence, WIDTH, initial_indent="  - ", subsequent_indent=" " * INDENT)
+    yield "report.txt of each release names its own limits."
 
 
 Entry = tuple[str, str]

@@ -40,9 +40,8 @@ def lattice(
         progress("reading", 0, 1)
         found = search_lattice(
             read_table(table, meant),
-            meant.to_models(),
+            meant,
             anonymizer=searcher if isinstance(searcher, LatticeSearcher) else None,
-            suppression_limit=meant.suppression_limit,
             seed=seed,
             threads=threads or meant.threads,
             progress=progress,

@@ -13,11 +13,13 @@ import typer
 from sfumato.cli.options import AsJson, Original, Overwrite, PolicyFile, RoleOptions, Settings
 from sfumato.cli.outcome import complain, say
 from sfumato.cli.progress import progress_bar, say_result
-from sfumato.errors import InputError
+from sfumato.errors import InputError, raise_all
+from sfumato.numbers import counted
 
 if TYPE_CHECKING:
     from sfumato.findings.answers import OpenFindings
     from sfumato.findings.review import Review
+    from sfumato.policy.bridges import Bridge
     from sfumato.table.schema import Schema
 
 EXAMPLES = {
@@ -62,13 +64,18 @@ def init(
     """Write a first policy for a table, with a reason beside each choice.
 
     It proposes a role for each column, k = 5 and, for what looks sensitive, two values in each class. Read it, correct
-    it, and publish with it.
+    it, and publish with it. From an ARX project (.deid), a script with sdcMicro's calls (.R) or Amnesia's rules (.txt)
+    it makes a policy, and says what differs.
     """
     from sfumato.policy.proposal import proposed_policy
     from sfumato.whole_files import PUBLIC, write_whole
 
     if str(out) != "-" and out.exists() and not overwrite:
         raise InputError(f"{out}: already exists; name another file or add --overwrite")
+    from sfumato.policy.bridges import reader_of
+
+    if (reader := reader_of(table)) is not None:
+        return _carry_over(reader(Path(table), out.parent / "hierarchies"), out, overwrite=overwrite)
     schema, source = _read_as(None, RoleOptions(), settings or ())
     found = _reviewed(table, (schema, source), quiet=str(out) == "-")
     command = f"sfumato anonymize {table} --policy {out} --out release/"
@@ -79,6 +86,22 @@ def init(
     write_whole(out, text.encode("utf-8"), mode=PUBLIC)
     complain([str(finding) for finding in found.severe])
     say(f"Policy written to {out}. Read it, then publish with: {command}")
+
+
+def _carry_over(found: Bridge, out: Path, *, overwrite: bool) -> None:
+    """Write the policy of another program's file, and the hierarchies beside it; say what differs."""
+    from sfumato.whole_files import PRIVATE, write_whole
+
+    complain(found.differences)
+    if str(out) == "-":
+        return say(found.policy.to_toml().rstrip("\n"))
+    taken = [str(path) for path in found.hierarchies if path.exists() and not overwrite]
+    raise_all(InputError, [f"{path}: already exists; move it away or add --overwrite" for path in taken])
+    for path, text in found.hierarchies.items():
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, text.encode("utf-8"), mode=PRIVATE)
+    found.policy.to_file(out, remarks=found.differences)
+    say(f"Policy written to {out}, with {counted(len(found.hierarchies), 'hierarchy')}. Read it before you publish.")
 
 
 def at_a_terminal() -> bool:

@@ -57,15 +57,20 @@ class NextSteps:
     secrets: Sequence[str] = ()
 
 
+_EFFORT = ("Refinement lowered", "Tried, with", "Sensitive values refused many cuts. Asking")
+"""How notes begin that say what an anonymizer tried: nothing to look at, and in the report."""
+
+
 def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
-    """Return the lines after a release; everything that the report notes is said, however long."""
+    """Return the lines after a release; whatever the report notes that is to be looked at is said, however long."""
+    notes = (note for note in report.notes if not note.startswith(_EFFORT))
     head, *promises = promise_table(report.verification)
     return [
         head,
         *promises,
         *_records(report),
         *([] if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
-        *(line for finding in (*_uncovered(report.verification), *report.notes) for line in _wrapped(finding)),
+        *(line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)),
         f"{'Release':<{LABEL}}{steps.place}",
         *(f"{'' if number else 'Next':<{LABEL}}{each}" for number, each in enumerate(steps.commands)),
         *(line for secret in steps.secrets for line in _wrapped(secret)),

@@ -16,7 +16,7 @@ from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.policy.entries import ROLES_WITH_SETTINGS, spelled_out
 from sfumato.policy.file import read_policy
 from sfumato.policy.mistakes import KeyPath
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy
 
 # Match the files of a folder with the columns whose hierarchies they hold.
 
@@ -111,6 +111,8 @@ def policy_of(words: Words) -> Policy:
     every mistake in the options and in the file.
     """
     mapping = spelled_out(read_policy(words.policy)) if words.policy else {}
+    columns = mapping.get("columns")
+    former = bool(words.policy) and not (isinstance(columns, Mapping) and "accept" in columns)
     problems = list(words.problems)
     names: dict[KeyPath, str] = {} if words.policy else {("models",): ANY_MODEL}
     if words.suppression is not None:
@@ -122,8 +124,11 @@ def policy_of(words: Words) -> Policy:
     _say_anonymizer(mapping, words, names)
     settings = settings_of(words.settings, problems)
     given = mapping.get("anonymizer", {})
-    if any(setting.path[0] == "anonymizer" for setting in settings) and isinstance(given, Mapping):
-        mapping["anonymizer"] = {"name": DEFAULT_ANONYMIZER, **given}
+    if isinstance(given, Mapping) and "name" not in given:
+        name = _usual_anonymizer(settings, former=former)
+        # What a file of the last version leaves out stays out, so that it can be said what it means.
+        if name != FORMER_ANONYMIZER or settings or words.accept is not None:
+            mapping["anonymizer"] = {"name": name, **given}
     settings = [fitting(Policy, mapping, setting) for setting in settings]
     mapping, typed = with_settings(mapping, settings, problems)
     names.update(typed)
@@ -348,6 +353,23 @@ def _say_anonymizer(mapping: dict[str, Any], words: Words, names: dict[KeyPath, 
     if words.anonymizer and isinstance(given, Mapping) and words.anonymizer != given.get("name"):
         mapping["anonymizer"] = {"name": words.anonymizer}
         names[("anonymizer", "name")] = "--anonymizer"
+
+
+def _usual_anonymizer(settings: Sequence[Setting], *, former: bool) -> str:
+    """Return what is meant where none is named: that of the last version in its files, and where options of it are."""
+    options = {setting.path[1] for setting in settings if setting.path[0] == "anonymizer" and len(setting.path) > 1}
+    return FORMER_ANONYMIZER if former or options - {"name", "strata", "blind"} else DEFAULT_ANONYMIZER
+
+
+def say_former_anonymizer(policy: Policy) -> None:
+    """Say what a policy file of the last version means that names no anonymizer."""
+    if "anonymizer" not in policy.model_fields_set:
+        complain(
+            [
+                f"The policy file names no anonymizer. It means {FORMER_ANONYMIZER}, as in the last version. "
+                f'Write [anonymizer] name = "{DEFAULT_ANONYMIZER}" for what fits the table.'
+            ]
+        )
 
 
 def reading_words(settings: Sequence[str | Setting], what: str) -> dict[str, dict[str, Any]]:

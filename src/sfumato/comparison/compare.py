@@ -11,11 +11,11 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Event, Lock
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
 from types import MappingProxyType
 from typing import Any, Unpack
 
@@ -24,7 +24,9 @@ import polars as pl
 from sfumato.comparison.comparison import Comparison, PrivateWay, private_frame, private_problems
 from sfumato.comparison.plan import (
     ATTRIBUTES,
+    FOUND,
     RECORDS,
+    UNFINISHED,
     Compared,
     Metric,
     Plan,
@@ -66,7 +68,7 @@ _HELD_OUT = 1 / 3
 
 @dataclass(frozen=True)
 class Figures:
-    """What :func:`sfumato.compare` measures of each release beside its losses.
+    """What :func:`sfumato.compare` measures of each release beside its losses, and for how long.
 
     Parameters
     ----------
@@ -79,11 +81,15 @@ class Figures:
         Metrics of your own: name → function of a release and its table that returns a number; or names that plug-ins
         give (entry points of the group ``sfumato.metrics``). They are figures like all others. Where runs are kept in a
         folder, a metric that is named as before is taken to be the same.
+    within
+        Seconds for everything. Runs that are not finished by then are left as ``"unfinished"``; the step at which each
+        is ends behind the caller's back. None waits for all.
     """
 
     queries: int = 200
     classifiers: bool = False
     metrics: Mapping[str, Metric] | Sequence[str] = ()
+    within: float | None = None
 
 
 def compare(
@@ -144,7 +150,8 @@ def compare(
         but seconds.
     progress
         Called with what is being done, how much is done and the total, at each step and twice a second between; it
-        may raise to stop. The work is then done in a thread of its own.
+        may raise to stop. The work is then done in a thread of its own. After a run it is called with a line that
+        begins with ``"found: "``: what that run came to.
     **former
         Keywords of the last version: `values` of `vary`, settings of a policy, and those of :class:`sfumato.Figures`.
 
@@ -161,6 +168,7 @@ def compare(
         When the folder holds something else.
     """
     refuse_others("compare", former, FormerCompare)
+    began = time.monotonic()
     table = read_for_call(table, schema, [models] if isinstance(models, Policy) else [])
     varied, values = varied_of_call(vary, former)
     counted = {key: value for key, value in former.items() if key in ("queries", "classifiers", "metrics")}
@@ -169,7 +177,7 @@ def compare(
     models, recoding, suppression_limit, own_people = _promised(models, former)
     if own_people is not None and people == "asked":
         people = own_people
-    problems = [*_setting_problems(table, queries, seed, suppression_limit), *private_problems(private)]
+    problems = [*_setting_problems(table, measured, seed, suppression_limit), *private_problems(private)]
     try:
         if not isinstance(vary, str) and len(vary) != 1:
             raise PolicyError("vary: name one parameter with its values, such as {'k': [2, 5, 10]}")
@@ -190,11 +198,12 @@ def compare(
     if laid.vary == RECORDS:
         used = order_rows(used)  # records are drawn by their places
     ground = SharedWork(used, holdout, queries, drawn, recoding or Recoding(), suppression_limit, seed)
+    until = None if measured.within is None else began + measured.within
     outcomes = beating(
-        progress, "comparing", lambda beat: _Runs(laid, ground, run_store, beat).all(thread_count(threads))
+        progress, "comparing", lambda beat: _Runs(laid, ground, run_store, beat, until).all(thread_count(threads))
     )
     notes = () if table.repeated is None else (table.repeated.sentence(),)
-    beside = private_frame(private, ground, repetitions, progress)
+    beside = private_frame(private, ground, repetitions, progress, until)
     return replace(Comparison.of(laid, outcomes, notes), private=beside)
 
 
@@ -219,6 +228,7 @@ class _Runs:
     ground: SharedWork
     store: _RunStore | None
     progress: Progress
+    until: float | None  # of the monotonic clock
 
     def all(self, threads: int) -> list[RunOutcome]:
         """Do all unfinished runs, several at a time; if it is stopped, finished runs stay written."""
@@ -230,23 +240,32 @@ class _Runs:
 
         def arrived(outcome: RunOutcome) -> None:
             found[outcome.run.key] = outcome
-            self.progress(f"comparing: {outcome.run.anonymizer}", len(found), len(runs))
+            self.progress(f"{FOUND}{outcome.sentence(self.plan.vary)}", len(found), len(runs))
 
         if todo:
             self._do(todo, threads, arrived)
-        return [found[run.key] for run in runs]
+        return [found.get(run.key) or RunOutcome(run, UNFINISHED, "not finished within the time given") for run in runs]
 
     def _do(self, todo: Sequence[Run], threads: int, arrived: Callable[[RunOutcome], None]) -> None:
         agenda = Agenda(self.plan.longest_first(todo))
         worker = _Worker(self.plan, self.ground, self.store, agenda, PreparedTables(self.plan, self.ground, todo))
-        with ThreadPoolExecutor(max_workers=threads, thread_name_prefix="sfumato-run") as pool:
-            try:
-                for ended in as_completed([pool.submit(worker.next) for _ in todo]):
-                    arrived(ended.result())
-            except BaseException:
-                worker.stopped.set()
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        ended: SimpleQueue[RunOutcome | BaseException] = SimpleQueue()
+        work = [Thread(target=worker.work, args=(ended,), daemon=True, name="sfumato-run") for _ in range(threads)]
+        for thread in work:
+            thread.start()
+        try:
+            for _ in todo:
+                found = ended.get(timeout=None if self.until is None else max(0.0, self.until - time.monotonic()))
+                if isinstance(found, BaseException):
+                    raise found
+                arrived(found)
+        except Empty:
+            worker.stopped.set()  # nobody waits for a step that is long
+        except BaseException:
+            worker.stopped.set()
+            for thread in work:
+                thread.join()
+            raise
 
 
 @dataclass(eq=False)
@@ -261,9 +280,16 @@ class _Worker:
     warmed: Once[str, None] = field(default_factory=Once)
     stopped: Event = field(default_factory=Event)
 
-    def next(self) -> RunOutcome:
-        """Do the next run, and record its outcome."""
-        run = self.agenda.begin()
+    def work(self, ended: SimpleQueue[RunOutcome | BaseException]) -> None:
+        """Do runs until none is left, one fails, or all are to stop."""
+        try:
+            while not self.stopped.is_set() and (run := self.agenda.begin()) is not None:
+                ended.put(self._outcome(run))
+        except BaseException as error:
+            ended.put(error)
+
+    def _outcome(self, run: Run) -> RunOutcome:
+        """Do a run, and record its outcome."""
         self.warmed.of(run.anonymizer, lambda: self._warm_up(run))
         prepared, began = self.tables.of(run), time.perf_counter()
         outcome = outcome_of(run, self.plan, self.ground, prepared, self._watch)
@@ -291,12 +317,14 @@ class _Stopped(Exception):
     """Ends a run between two of its steps."""
 
 
-def _setting_problems(table: object, queries: object, seed: object, limit: object) -> list[str]:
-    problems = []
+def _setting_problems(table: object, measured: Figures, seed: object, limit: object) -> list[str]:
+    problems, queries, within = [], measured.queries, measured.within
     if not isinstance(table, Table):
         problems.append("table: is not a Table; read it with sfumato.read_table")
     if not isinstance(queries, int) or isinstance(queries, bool) or queries < 0:
         problems.append("queries: must be a whole number, 0 or above")
+    if within is not None and not (isinstance(within, (int, float)) and within > 0):
+        problems.append("within: must be a number of seconds above 0")
     problems += seed_problems(seed)
     if not (isinstance(limit, (int, float)) and 0 <= limit <= 1):
         problems.append("suppression_limit: must be a fraction from 0 to 1")
@@ -350,9 +378,11 @@ class Agenda:
         self._is_long: dict[Run, int] = {}
         self._lock = Lock()
 
-    def begin(self) -> Run:
-        """Take a run of unknown times, else a long or a short one, whichever are fewer now; ``IndexError`` if none."""
+    def begin(self) -> Run | None:
+        """Take a run of unknown times, else a long or a short one, whichever are fewer now; None if none is left."""
         with self._lock:
+            if not self._waiting:
+                return None
             now = self._waiting[0].repetition
             own = [run for run in self._waiting if run.repetition == now]
             firsts = {run.anonymizer: run for run in reversed(own)}

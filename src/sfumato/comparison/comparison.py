@@ -16,8 +16,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sfumato.comparison.plan import DONE, Plan, Promise, RunOutcome, SharedWork, plan_lines, prepared
-from sfumato.drawing import canvas, curves_svg, legend, style_of, svg_of
+from sfumato.comparison.plan import (
+    DONE,
+    UNFINISHED,
+    Plan,
+    Promise,
+    RunOutcome,
+    SharedWork,
+    plan_lines,
+    prepared,
+)
+from sfumato.drawing import AXES, LOGARITHMIC, Drawing, canvas, canvases, curves_svg, legend, style_of, svg_of, tick_at
 from sfumato.errors import InputError, PolicyError
 from sfumato.evaluation.utility.measure import error_figures
 from sfumato.kinds.noisy_counts.make import publish_privately
@@ -28,6 +37,7 @@ from sfumato.kinds.private_sample.policy import PrivateSamplePolicy
 from sfumato.notebook import Cell, Markup, curves, lines, notebook_section, notebook_table, paragraph
 from sfumato.numbers import figure, percent
 from sfumato.progress import Progress, silent
+from sfumato.registry import citations
 from sfumato.whole_files import write_whole
 
 
@@ -39,7 +49,7 @@ class Comparison:
     ----------
     frame : polars.DataFrame
         One row for each run: ``anonymizer``, the parameter that varies, ``repetition``, ``status`` (``"done"``,
-        ``"impossible"``, ``"refused"``), ``reason``, then the figures; null where there is none.
+        ``"impossible"``, ``"refused"``, ``"unfinished"``), ``reason``, then the figures; null where there is none.
     vary : str
         Name of the parameter's column.
     promises : mapping of str to (str, Promise)
@@ -49,6 +59,8 @@ class Comparison:
     private : polars.DataFrame
         One row for each release under differential privacy: ``release``, ``repetition``, ``epsilon``, ``delta``,
         ``status``, ``reason``, ``count_error``, ``seconds``. Empty if none were compared.
+    methods : tuple
+        The anonymizers and models that were compared.
     """
 
     frame: pl.DataFrame
@@ -56,6 +68,7 @@ class Comparison:
     promises: Mapping[str, tuple[str, Promise]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     private: pl.DataFrame = field(default_factory=pl.DataFrame)
+    methods: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan, outcomes: Sequence[RunOutcome], notes: tuple[str, ...] = ()) -> Comparison:
@@ -74,7 +87,13 @@ class Comparison:
             )
             for name in names
         }
-        return cls(pl.DataFrame({**heads, **figures}), plan.vary, plan.promises, notes)
+        return cls(
+            pl.DataFrame({**heads, **figures}),
+            plan.vary,
+            plan.promises,
+            notes,
+            methods=(*plan.anonymizers.values(), *plan.models),
+        )
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -109,7 +128,43 @@ class Comparison:
         if self.promises:
             strict = [label for label, (_, promise) in self.promises.items() if promise is Promise.SHARES]
             means = means.filter(pl.col("anonymizer").is_in(strict))
-        return recommend(means, self.vary)
+        if (self.frame["status"] != UNFINISHED).all():
+            return recommend(means, self.vary)
+        if means.is_empty():
+            return "Recommendation: none; no run came to a release in the time given."
+        return recommend(means, self.vary).replace("Recommendation:", "Recommendation so far:", 1)
+
+    def plot(self, risk: str = "average_risk", loss: str = "loss") -> Drawing:
+        """Draw a figure against what varies, and against a risk with the efficient frontier.
+
+        Parameters
+        ----------
+        risk, loss
+            Names of two figures of which less is better.
+
+        Raises
+        ------
+        PolicyError
+            When no release has these figures, or matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        means = self.means()
+        if not {risk, loss} <= {*means.columns} or not (rows := means.drop_nulls([risk, loss])).height:
+            raise PolicyError(f"plot: no release has both figures; there are {', '.join(self.figures) or 'none'}")
+        figure, (curve, frontier) = canvases(1, 2, width=10.8, height=4.2)
+        for label, points in _curves(rows, self.vary, loss).items():
+            curve.plot(*points, label=label, **style_of(label))
+        for axes, across in ((curve, self.vary), (frontier, risk)):
+            axes.set_xlabel(AXES.get(across, across))
+            axes.set_ylabel(AXES.get(loss, loss))
+        if self.vary in LOGARITHMIC:
+            curve.set_xscale("log")
+        tick_at(curve, sorted(rows[self.vary].unique().to_list()))
+        _draw_frontier(frontier, rows, risk, loss)
+        return Drawing(figure)
+
+    def cite(self) -> str:
+        """Name the papers behind what was compared."""
+        return citations(self.methods)
 
     def save(self, folder: str | Path, *, drawings: bool = True) -> Path:
         """Write ``comparison.csv``, ``comparison.parquet``, ``comparison.txt`` and drawings into a folder.
@@ -225,13 +280,17 @@ def _curves(rows: pl.DataFrame, vary: str, name: str) -> dict[str, tuple[list[fl
 
 def _frontier_svg(rows: pl.DataFrame, risk: str, loss: str) -> str:
     figure, axes = canvas(risk, loss)
+    _draw_frontier(axes, rows, risk, loss)
+    return svg_of(figure)
+
+
+def _draw_frontier(axes: Any, rows: pl.DataFrame, risk: str, loss: str) -> None:
     for (label,), points in rows.group_by(["anonymizer"], maintain_order=True):
         axes.plot(points[risk], points[loss], label=str(label), **{**style_of(str(label)), "linestyle": ""})
     best = frontier_of(rows, risk, loss)
     axes.step(best[risk], best[loss], where="post", color="#777777", zorder=0, label="efficient frontier")
     axes.set_xscale("log")
     legend(axes, rows["anonymizer"].n_unique() + 1)
-    return svg_of(figure)
 
 
 _CRITERIA = {"count_error": "median error of counts", "loss": "information loss"}
@@ -325,7 +384,11 @@ def private_problems(private: object) -> list[str]:
 
 
 def private_frame(
-    private: Mapping[str, PrivateWay], ground: SharedWork, repetitions: int, progress: Progress
+    private: Mapping[str, PrivateWay],
+    ground: SharedWork,
+    repetitions: int,
+    progress: Progress,
+    until: float | None = None,
 ) -> pl.DataFrame:
     """Make each release so often, and return a row for each.
 
@@ -343,6 +406,9 @@ def private_frame(
             model = policy.to_model()
             row = {"release": label, "repetition": repetition, "epsilon": model.epsilon, "delta": model.delta}
             began = time.perf_counter()
+            if until is not None and time.monotonic() > until:
+                rows.append(row | {"status": UNFINISHED, "reason": "not begun within the time given"})
+                continue
             try:
                 release = (
                     publish_privately(ground.table, policy, progress=silent)
@@ -366,7 +432,7 @@ def _private_lines(private: pl.DataFrame, means: pl.DataFrame, vary: str) -> Ite
     for rows in private.partition_by("release", maintain_order=True):
         first = rows.row(0, named=True)
         promise = f"{first['release']} (ε = {first['epsilon']:g}, δ = {first['delta']:g})"
-        refused = rows.filter(pl.col("status") != "done")["reason"].unique(maintain_order=True).to_list()
+        refused = rows.filter(pl.col("status") != DONE)["reason"].unique(maintain_order=True).to_list()
         yield from (f"{promise}: {reason}" for reason in refused)
         error: Any = rows[_ERROR].mean()
         if error is not None:

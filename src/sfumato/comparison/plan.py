@@ -319,7 +319,9 @@ def _number(name: str, metric: Metric, release: Release, table: Table) -> float:
     return number
 
 
-DONE, _IMPOSSIBLE, _REFUSED = "done", "impossible", "refused"
+DONE, _IMPOSSIBLE, _REFUSED, UNFINISHED = "done", "impossible", "refused", "unfinished"
+FOUND = "found: "
+"""How a line of progress begins that says what a run came to."""
 
 
 @dataclass(frozen=True)
@@ -327,10 +329,18 @@ class RunOutcome:
     """The outcome of a run."""
 
     run: Run
-    # ``"done"``; ``"impossible"``: the models cannot be met; ``"refused"``: the anonymizer cannot promise them
+    # ``"done"``; ``"impossible"``: the models cannot be met; ``"refused"``: the anonymizer cannot promise them;
+    # ``"unfinished"``: the time was over
     status: str
     reason: str = ""  # why there is no release
     figures: Mapping[str, float] = field(default_factory=dict)  # empty if there is no release
+
+    def sentence(self, vary: str) -> str:
+        """Say in a line what the run came to."""
+        told = {"loss": "loss {}", "count_error": "counts off by {}"}
+        said = [words.format(percent(self.figures[name], 3)) for name, words in told.items() if name in self.figures]
+        said += [f"{self.figures['seconds']:.2f} s"] if "seconds" in self.figures else []
+        return f"{self.run.anonymizer}, {vary} = {figure(self.run.value)}: {', '.join(said) or self.status}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

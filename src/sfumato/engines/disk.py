@@ -270,7 +270,7 @@ def _solved_with_codes(
     problem = replace(problem, table=_in_memory(problem.table))
     order_free = getattr(anonymizer, "order_free", False)
     if large.carried and not order_free:
-        raise PolicyError(_told_apart(f"{anonymizer.name} tells"))
+        raise PolicyError(_told_apart(f"{anonymizer.name} tells", " or --anonymizer mondrian"))
     if folds or (order_free and not problem.suppression_limit):
         return solve(problem)
     order = canonical_order(problem.table)
@@ -281,10 +281,10 @@ def _solved_with_codes(
     return partition
 
 
-def _told_apart(what: str) -> str:
+def _told_apart(what: str, other: str = "") -> str:
     return (
         f"engine: {what} records with equal values apart by the insensitive columns, which the disk engine does not "
-        "hold; leave those columns out, or use --engine memory"
+        f"hold; leave those columns out, or use --engine memory{other}"
     )
 
 

@@ -37,6 +37,7 @@ from sfumato.models import (
 from sfumato.models.protocol import TOLERANCE
 from sfumato.models.sensitive import SensitiveModel
 from sfumato.models.t_closeness import distance_code
+from sfumato.notebook import card, notebook_table, paragraph
 from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, beating, shown, thread_count
 from sfumato.published.protocol import named
@@ -316,6 +317,17 @@ class CheckReport:
     def __str__(self) -> str:
         """Write a short table for people."""
         return _check_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show notebooks which models hold, and how far; no row is named."""
+        rows = [(one.attribute or "", *(each.strip() for each in _row(self, one)[:3])) for one in self.findings]
+        keys = self.keys
+        return card(
+            "Check",
+            f"{counted(keys.height, 'record')} in {counted(keys.count, 'class')}",
+            paragraph(f"Unique in the table: {counted(self.sample_uniques, 'record')}."),
+            notebook_table(("column", "model", "holds for", "worst classes"), rows),
+        )
 
     @property
     def sample_uniques(self) -> int:

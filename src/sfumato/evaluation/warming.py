@@ -19,7 +19,7 @@ from sfumato.table.reading import read_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
 
-USUAL = ("mondrian", "measure", "risk")
+USUAL = ("mondrian", "k-member", "measure", "risk")
 """The jobs that are compiled by default; verifying is part of every anonymizer."""
 
 _WIDTHS = (60, 600)

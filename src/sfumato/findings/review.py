@@ -789,7 +789,14 @@ def _word_codes(columns: tuple[str, ...], counts: Counter[str], key: str, detail
 
 
 def _word_orders(columns: tuple[str, ...], counts: Counter[str], key: str, detail: str) -> _Worded:
-    return "The labels seem to have an order.", ()
+    path = f"column.{columns[0]}"
+    return "The labels seem to have an order. As categories they are published as sets, which may skip a step.", (
+        Answer(
+            "Cut them in their order, which sfumato init writes down",
+            f"--set {path}.kind=ordered --set {path}.domain=LOWEST,NEXT,HIGHEST",
+            'Attribute(kind="ordered", domain=(lowest, next, highest))',
+        ),
+    )
 
 
 _WORDING: dict[str, Callable[[tuple[str, ...], Counter[str], str, str], _Worded]] = {

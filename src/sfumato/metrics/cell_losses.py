@@ -374,7 +374,7 @@ def squared_error(generalized: GeneralizedTable) -> float:
     """
     if not generalized.aligned:
         raise InputError("the squared error cannot be computed from a published table, because its rows are shuffled")
-    measured = [index for index, column in enumerate(generalized.columns) if column.attribute.is_numeric]
+    measured = [index for index, column in enumerate(generalized.columns) if column.attribute.is_measured]
     if not measured:
         raise InputError("the squared error needs a number or date without a hierarchy; there is none")
     ratios = [ratio for index in measured if (ratio := _ratio(generalized, index)) is not None]

@@ -190,7 +190,7 @@ def measure_losses(
     """
     raise_all(InputError, _unknown_ranges(generalized))
     weights = {column.attribute.name: column.attribute.weight for column in generalized.columns}
-    measured = generalized.aligned and any(column.attribute.is_numeric for column in generalized.columns)
+    measured = generalized.aligned and any(column.attribute.is_measured for column in generalized.columns)
     return replace(
         losses_of(loss_sums(generalized, k, rule), weights, k, rule=rule),
         entropy=normalized_entropy(generalized),

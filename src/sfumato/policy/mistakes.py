@@ -102,8 +102,8 @@ def mistakes_of(error: ValidationError, schema: _Node) -> list[Mistake]:
 
 
 def _causes(error: ValidationError) -> list[Any]:
-    """Leave out that a list is too short if that only follows from its wrong entries."""
-    details = error.errors(include_url=False)
+    """Leave out what only follows from other mistakes: a list that is too short, a default that depends on them."""
+    details = [each for each in error.errors(include_url=False) if each["type"] != "default_factory_not_called"]
     wrong = {detail["loc"][:length] for detail in details for length in range(len(detail["loc"]))}
     return [detail for detail in details if detail["type"] != "too_short" or detail["loc"] not in wrong]
 

@@ -127,11 +127,12 @@ class Column(PolicyPart):
     Attributes
     ----------
     kind
-        How values are read and compared; left out, they are read off the column.
+        How values are read and compared; left out, they are read off the column. Ordered texts are listed in domain.
     hierarchy
         Ever coarser labels for the values, or the path of a file of them.
     domain
-        Lowest and highest value, or all categories; left out, those of the data. Losses are measured against it.
+        Lowest and highest value, or all categories; of ordered ones the lowest first. Left out, those of the data.
+        Losses are measured against it.
     domain_withheld
         Whether a published policy keeps the domain to itself.
     weight
@@ -150,7 +151,7 @@ class Column(PolicyPart):
         Values that stand for a missing one in this column, such as 999.
     """
 
-    kind: Literal["numeric", "categorical", "boolean", "date"] | None = None
+    kind: Literal["numeric", "categorical", "boolean", "date", "ordered"] | None = None
     hierarchy: HierarchyEntry | None = None
     domain: tuple[int | float, ...] | tuple[str, ...] | None = None
     domain_withheld: bool = False
@@ -164,8 +165,11 @@ class Column(PolicyPart):
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
+        # A published edition has no domain, which is the order.
+        kind = "categorical" if self.kind == "ordered" and self.domain_withheld else self.kind
+        domain: Any = self.domain if kind == "ordered" else None
         with problems_reported(self.keys()):
-            Attribute(kind=None if self.kind is None else Kind(self.kind), **self.written())
+            Attribute(kind=None if kind is None else Kind(kind), domain=domain, **self.written())
         return self
 
     def written(self) -> dict[str, Any]:

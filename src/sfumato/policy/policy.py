@@ -46,7 +46,9 @@ from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
 
-DEFAULT_ANONYMIZER = next(iter(ANONYMIZERS))
+DEFAULT_ANONYMIZER = "auto"
+FORMER_ANONYMIZER = "mondrian"
+"""What a policy file means that names no anonymizer and was written before findings were answered in it."""
 _ANONYMIZERS = LazyEntries(ChainMap(ANONYMIZERS, PUBLISHERS), tag="name")  # type: ignore[arg-type]
 _MODELS = LazyEntries(MODELS, tag="name")
 ModelEntry: Any = Annotated[Any, _MODELS]
@@ -60,8 +62,11 @@ def anonymizer_entry(anonymizer: Anonymizer | Publisher) -> PolicyPart:
     return entry_of(anonymizer, _ANONYMIZERS)
 
 
-def _default_anonymizer() -> PolicyPart:
-    default: PolicyPart = _ANONYMIZERS[DEFAULT_ANONYMIZER].model_validate({"name": DEFAULT_ANONYMIZER})
+def _default_anonymizer(data: Mapping[str, Any]) -> PolicyPart:
+    """Return what a policy without an anonymizer means; one of the last version is known by its columns."""
+    is_former = data["columns"].accept is None
+    name = FORMER_ANONYMIZER if is_former else DEFAULT_ANONYMIZER
+    default: PolicyPart = _ANONYMIZERS[name].model_validate({"name": name})
     return default
 
 
@@ -267,6 +272,12 @@ class Policy(WholePolicy):
         ).to_mapping()
         del mapping["source"]
         return tomli_w.dumps(mapping)
+
+    @property
+    def withholds(self) -> bool:
+        """Whether the edition in a release lacks what is needed to read the original."""
+        named = (*self.columns.quasi_identifying.values(), *self.columns.sensitive.values())
+        return self.source != Source() or any(column.published() != column for column in named)
 
     def to_schema(self) -> Schema:
         """Return the roles of the columns; reads the hierarchies that are files.

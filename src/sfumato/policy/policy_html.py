@@ -72,11 +72,18 @@ def _answers(accept: Mapping[str, str] | None) -> list[str]:
     return [*(f"{key}: answered" for key in accept), "severe ones stop a release until they are answered"]
 
 
+def _former(policy: Policy) -> str:
+    """Say why a file of the last version, which names no anonymizer, does not mean what fits the table."""
+    if "anonymizer" in policy.model_fields_set or policy.anonymizer.name == "auto":
+        return ""
+    return ", as in the last version; write [anonymizer] name = 'auto' for what fits the table"
+
+
 def _settings(policy: Policy) -> Iterator[tuple[str, str]]:
     rows = {
         "purpose": policy.purpose,
         "recipient": policy.recipient,
-        "anonymizer": repr(policy.to_anonymizer()),
+        "anonymizer": repr(policy.to_anonymizer()) + _former(policy),
         "suppression limit": percent(policy.suppression_limit),
         "refine": policy.refine and f"{policy.refine:,} changes for each record",
         "columns without a role": {"error": "an error", "drop": "dropped", "keep": "published"}[policy.columns.others],

@@ -9,7 +9,7 @@ import tomli_w
 
 from sfumato.findings.meaning import Meaning
 from sfumato.findings.review import ColumnReview, Review
-from sfumato.table.schema import Kind, Role
+from sfumato.table.schema import Kind, Role, is_order
 
 K, L = 5, 2
 """What a proposal asks for: classes of five, and two sensitive values in each."""
@@ -18,6 +18,7 @@ _WRITTEN = {
     Role.QUASI_IDENTIFYING: "Others may know these of a person. Classes hide them.",
     Role.SENSITIVE: "People keep these to themselves. Each class has several values.",
 }
+_ANONYMIZER = ("[anonymizer]", 'name = "auto"  # what fits the number of records', "")
 
 
 def proposed_policy(
@@ -51,6 +52,7 @@ def proposed_policy(
     parts = [
         *_head(review, command, {column.name for column in roles[Role.SENSITIVE]}),
         *_models(roles[Role.SENSITIVE]),
+        *_ANONYMIZER,
         *_source(review, reading or {}),
         *_columns(roles, others, review),
     ]
@@ -124,6 +126,9 @@ def _settings(column: ColumnReview, review: Review) -> Iterator[str]:
     names = {finding.name for finding in review.of(column.name)}
     if names & {"codes", "reading"} or column.hierarchy is not None:
         yield f'kind = "{Kind.CATEGORICAL}"  # {column.judgement.reason}'
+    elif "orders" in names and (order := column.judgement.order) is not None and is_order(order.labels):
+        yield f'kind = "{Kind.ORDERED}"  # {column.judgement.reason}; the lowest first'
+        yield f"domain = {_text(order.labels)}"
     elif "strays" in names:
         yield 'strays = "missing"  # texts among numbers or dates'
     if column.hierarchy is not None:

@@ -29,6 +29,7 @@ CELLS = get_args(Cells)
 _CODE = r"(^|[{|])[+-]?0[0-9]"
 """How numbers begin that are names: 04711."""
 _BELOW, _FROM = r"^<(.+)$", r"^>=(.+)$"
+_BETWEEN = r"\[(.+)\.\.(.+)\]$"
 _DECIMALS = re.compile(r"\d[.](\d+)")
 _UNIT = re.compile(r"(\d{4})(?:-(\d\d)|-Q([1-4])|(?<=0)s)?$")
 """Months, quarters, years and decades, as :func:`sfumato.dates` labels them."""
@@ -45,6 +46,7 @@ class CellColumn:
     label_of: NDArray[np.int64]  # (n,): the label of each record
     low: NDArray[np.float64]  # (g,): ends of what each label says, days of dates; NaN where it says nothing
     high: NDArray[np.float64]
+    order: tuple[str, ...] | None = None  # of ordered texts all values, the lowest first; empty: not known
 
     @property
     def is_number(self) -> bool:
@@ -60,10 +62,22 @@ class CellColumn:
     def members(self) -> tuple[frozenset[str | None] | None, ...]:
         """(g,): the values that each label of a category may stand for; None: any, or those below an unknown node."""
         plain = self.form in (None, Form.SET)
+        if self.order is not None:
+            return tuple(self._between(label) for label in self.labels.to_list())
         return tuple(
             None if label == STAR or not (plain or label is None) else frozenset(_members(label, self.form))
             for label in self.labels.to_list()
         )
+
+    def _between(self, label: str | None) -> frozenset[str | None] | None:
+        """Return the ordered texts that a label covers; None: any."""
+        ends = re.match(_BETWEEN, label or "", re.DOTALL)
+        if label == STAR or (ends and not self.order):
+            return None
+        places = {text: place for place, text in enumerate(self.order or ())}
+        if not ends or not {ends[1], ends[2]} <= set(places):
+            return None if ends else frozenset([label])
+        return frozenset((self.order or ())[places[ends[1]] : places[ends[2]] + 1])
 
     @cached_property
     def decimals(self) -> int:

@@ -227,6 +227,8 @@ class Recoding:
     def _default(self, attribute: EncodedAttribute) -> Form:
         if attribute.hierarchy is not None:
             return Form.ANCESTOR
+        if attribute.order is not None:
+            return Form.INTERVAL
         return self.numeric if attribute.is_numeric else Form.SET
 
 
@@ -249,6 +251,8 @@ def _misfit(attribute: EncodedAttribute, form: Form, average: Average | None) ->
     if form in (Form.INTERVAL, Form.MEAN) and not attribute.is_numeric:
         fitting = "'ancestor' or 'set'" if attribute.hierarchy is not None else "'set'"
         return f"the form {str(form)!r} needs numbers or dates without a hierarchy; choose {fitting}"
+    if form is Form.MEAN and attribute.order is not None:
+        return "ordered values have no mean; choose 'interval' or 'set'"
     if form is Form.MEAN and average == "geometric-mean" and not _has_logarithms(attribute):
         return "a geometric mean needs numbers that are all above 0; choose another average, or the form 'interval'"
     return None
@@ -258,6 +262,8 @@ def _undeclared(attribute: EncodedAttribute, form: Form) -> str | None:
     """Say why the form of an attribute has no declared labels."""
     if form is Form.MEAN:
         return "the mean of a class is made of its values; declared labels need the form 'interval'"
+    if attribute.order is not None and attribute.hierarchy is None:
+        return "ranges of an order end at values that occur; declared labels need a hierarchy, such as groups of yours"
     if form is Form.INTERVAL and not exactly_numbered(attribute) and attribute.size > 1:
         return "numbers of 2^53 or more have no grid; declared labels need a hierarchy here"
     if form is Form.SET and (attribute.domain_size > _MOST_WITHOUT_GROUPS or attribute.hierarchy is not None):

@@ -122,11 +122,21 @@ def _codes(texts: pl.Series, attribute: EncodedAttribute, side: str) -> NDArray[
     A text that is the label of an original value stands for that value, however close the next one is.
     """
     assert attribute.numbers is not None
-    values = _numbers(texts, attribute.kind)
+    values = _numbers(texts, attribute.kind) if attribute.order is None else _places(texts, attribute.order)
     codes = np.searchsorted(attribute.numbers, values, side="left" if side == "left" else "right")
     known = _known_codes(texts, attribute.labels)
     codes = np.where(known >= 0, known + (side == "right"), codes)
     return np.where(np.isfinite(values) | (known >= 0), codes, -1).astype(np.int32)
+
+
+def _places(texts: pl.Series, order: Sequence[str]) -> NDArray[np.float64]:
+    """Return the place of each text in an order, NaN of one that is not in it."""
+    places = pl.Series(range(len(order)), dtype=pl.Float64)
+    return (
+        texts.replace_strict(pl.Series(order), places, default=None, return_dtype=pl.Float64)
+        .fill_null(np.nan)
+        .to_numpy()
+    )
 
 
 def _known_codes(texts: pl.Series, labels: pl.Series) -> NDArray[np.int64]:

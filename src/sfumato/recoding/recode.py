@@ -105,7 +105,8 @@ def _range_columns(
         if forms[index] is Form.MEAN:
             column = mean_column(attribute, low, high, _centres(encoded, partition, index, recoding.average), own)
         else:
-            column = _INTERVAL_COLUMNS[recoding.labels or recoding.ends](attribute, low, high, own)
+            ends = "tight" if attribute.order is not None else recoding.labels or recoding.ends
+            column = _INTERVAL_COLUMNS[ends](attribute, low, high, own)
         return replace(column, attribute=encoded.attributes[index])
 
     return dict(zip(places, each(recoded, range(len(places)), threads), strict=True))
@@ -120,7 +121,7 @@ def _attributes(
 
     def attributes_of(index: int) -> tuple[EncodedAttribute, EncodedAttribute]:
         attribute = encoded.attributes[index]
-        if everybody or attribute.numbers is None:
+        if everybody or attribute.numbers is None or attribute.order is not None:
             return attribute, attribute
         own = of_occurring(attribute, np.bincount(encoded.codes[kept, index], minlength=attribute.size + 1) > 0)
         return written_like(attribute, own), own

@@ -180,7 +180,7 @@ def border_texts(attribute: EncodedAttribute, low: NDArray[np.int32], high: NDAr
     """
     assert attribute.numbers is not None
     texts = exact_texts(attribute, low)
-    if not exactly_numbered(attribute):
+    if attribute.order is not None or not exactly_numbered(attribute):
         return range_texts(attribute, low, high)
     several = np.flatnonzero((low < high) & (high < attribute.size))
     if len(several):

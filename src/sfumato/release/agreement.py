@@ -148,7 +148,8 @@ def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -
     differing = {
         "models": _model_texts(content) != _model_texts(made),
         "columns": _role_names(content) != _role_names(made),
-        **{part: _differ(content.get(part, {}), made.get(part, {})) for part in ("anonymizer", "recoding")},
+        "anonymizer": _differ(_taken(content.get("anonymizer", {}), made), made.get("anonymizer", {})),
+        "recoding": _differ(content.get("recoding", {}), made.get("recoding", {})),
         "people": content.get("people", {}) != made.get("people", {}),
         **{name: content.get(name, 0) != made.get(name, 0) for name in ("suppression-limit", "refine")},
     }
@@ -157,6 +158,12 @@ def policy_contradictions(content: Mapping[str, Any], made: Mapping[str, Any]) -
         for name, is_other in differing.items()
         if is_other
     ]
+
+
+def _taken(anonymizer: Mapping[str, Any], made: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what ``auto`` took, if a release was made with something that it takes."""
+    used: Mapping[str, Any] = made.get("anonymizer", {})
+    return used if anonymizer.get("name") == "auto" and used.get("name") in ("k-member", "mondrian") else anonymizer
 
 
 def _model_texts(policy: Mapping[str, Any]) -> list[str]:

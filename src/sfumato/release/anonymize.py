@@ -401,7 +401,7 @@ def released(solved: SolvedTask, anonymizer: Anonymizer) -> Release:
         audit,
         task.table.orders,
         task.table.codes,
-        {each.name: each.kind for each in encoded.attributes if each.is_numeric},
+        {each.name: each.kind for each in encoded.attributes if each.is_numeric and each.order is None},
     )
 
 
@@ -656,8 +656,8 @@ def anonymize(
         `people`, such a policy is made; beside a policy they must say what it says. Every equivalence class (or bucket)
         of the release satisfies every model. None for methods that enforce no model.
     anonymizer
-        The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Mondrian` with its
-        defaults.
+        The algorithm, which also decides what kind of release it is; None is :class:`sfumato.Auto`, which takes what
+        fits the table.
     recoding
         How classes are published; None is intervals, common ancestors and value sets.
     suppression_limit
@@ -712,26 +712,30 @@ def anonymize(
     they came about; its record order is random.
     """
     policy, refine, subset = settings_of_call(former)
-    if _is_marks(population):
-        subset, population = cast("Marks", population), None
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
     arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
     whole_policy = policy_of_call(table, arguments, policy, seed)
-    published = published_subset(table, whole_policy, subset)
-    everybody = None
-    if published is None:
-        everybody = population_of(table, whole_policy, population)
-    elif population is not None or whole_policy.population is not None:
-        raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
-    else:
-        everybody = read_population(table, table) if of_population(whole_policy.to_models()) else None
-        table = table.take(published)
-    rows = table
+    rows, everybody = rows_and_population(table, whole_policy, population, subset)
     return beating(
         progress,
         "starting",
         lambda beat: made(Task(rows, whole_policy, bound, seed, threads, beat, population=everybody)),
     )
+
+
+def rows_and_population(
+    table: Table, policy: Policy, population: object, subset: Marks | None = None
+) -> tuple[Table, Table | None]:
+    """Return the records that are published, and everybody who might be among them; :func:`anonymize` says of what."""
+    if _is_marks(population):
+        subset, population = cast("Marks", population), None
+    published = published_subset(table, policy, subset)
+    if published is None:
+        return table, population_of(table, policy, population)
+    if population is not None or policy.population is not None:
+        raise PolicyError("population: of a subset it is the table itself; leave the population out, or the subset")
+    everybody = read_population(table, table) if of_population(policy.to_models()) else None
+    return table.take(published), everybody
 
 
 def population_of(table: Table, policy: Policy, population: object = None) -> Table | None:

@@ -585,9 +585,8 @@ class _Task:
         # The number of records decides what auto takes, and is known from here on.
         object.__setattr__(self, "policy", with_choice(self.policy, large.height))
         passing = passing_notes(large, large.names)
-        kinds = {
-            each.attribute.name: each.attribute.kind for each in large.quasi_identifying if each.attribute.is_numeric
-        }
+        numbers = (each.attribute for each in large.quasi_identifying if each.attribute.is_numeric)
+        kinds = {attribute.name: attribute.kind for attribute in numbers if attribute.order is None}
         made = self._made(large, opened.keys, spill)
         del large  # Writing needs the memory.
         self.progress("writing", 4, STEPS)

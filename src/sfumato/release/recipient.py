@@ -150,12 +150,15 @@ class OpenRelease:
             form = self.recoding.numeric
         elif form is Form.SET and name not in self.recoding.forms:
             kind = "categorical"
+        read_as = "categorical" if kind == "ordered" else kind
         column = read_cells(
             self.data[name],
             form=form,
             hierarchy=node,
-            kind=Kind(kind) if kind in ("numeric", "date", "categorical") else None,
+            kind=Kind(read_as) if read_as in ("numeric", "date", "categorical") else None,
         )
+        if kind == "ordered":
+            return replace(column, form=None, order=tuple(map(str, self.domain.get(name, ()))))
         return column if column.is_number or form is not self.recoding.numeric else replace(column, form=Form.SET)
 
     def _form(self, name: str, hierarchy: str) -> Form | None:

@@ -13,6 +13,7 @@ import polars as pl
 from sfumato.errors import PolicyError, raise_all
 from sfumato.published import Published
 from sfumato.recoding.notation import MISSING_MEMBER, STAR
+from sfumato.registry import loaded
 from sfumato.release.audit import Audit, audit_written, folder_with_audit
 from sfumato.release.description import Description, TableFacts
 from sfumato.release.formulas import Formulas, formula_problems, without_formulas
@@ -26,6 +27,7 @@ from sfumato.table.writing import FORMATS, NO_FORMAT, Format
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sfumato.drawing import Drawing
     from sfumato.recoding.cells import Cells
     from sfumato.release.stored import Content
 
@@ -172,6 +174,44 @@ class Release:
             When the release has several.
         """
         return self._table("data", None)
+
+    @property
+    def classes(self) -> pl.DataFrame:
+        """Every class of records that publish the same quasi-identifying values, the smallest first.
+
+        Returns
+        -------
+        polars.DataFrame
+            The published values; ``records``; and ``distinct NAME``, how many values of each sensitive column.
+
+        Raises
+        ------
+        PolicyError
+            When the release is of a kind that has no such classes.
+        """
+        from sfumato.published import PublishedTable
+
+        if not isinstance(self.published, PublishedTable):
+            raise PolicyError(f"classes: a release of the kind {self.published.kind} has none; look at its .tables")
+        names = list(self.published.quasi_identifying)
+        distinct = [pl.col(name).n_unique().alias(f"distinct {name}") for name in self.published.sensitive]
+        found = self.data.group_by(names).agg(pl.len().alias("records"), *distinct)
+        return found.sort("records", *(pl.col(name).cast(pl.String) for name in names))
+
+    def plot(self) -> Drawing:
+        """Draw the loss of each column, how many records lie in classes of each size, and how wide ranges are.
+
+        Raises
+        ------
+        PolicyError
+            When the release has no classes, or matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        drawing: Drawing = loaded("sfumato.release.overview:release_drawing")(self)
+        return drawing
+
+    def cite(self) -> str:
+        """Name the papers behind the release: those of its anonymizer and of its models."""
+        return str(loaded("sfumato.release.overview:papers")(self))
 
     def to_polars(self, table: str | None = None, *, cells: Cells = "label", seed: int | None = None) -> pl.DataFrame:
         """Return a published table, in random order, whose ordered categories have the order of the original.

@@ -11,10 +11,11 @@ from sfumato.anonymizers.protocol import Anonymizer, Problem, Progress
 from sfumato.errors import PolicyError
 from sfumato.hierarchy.lattice_search import LatticeSearch
 from sfumato.models.protocol import PrivacyModel
+from sfumato.policy.policy import Policy
 from sfumato.progress import beating, shown
+from sfumato.release.anonymize import rows_and_population
 from sfumato.release.problem import problem_of
 from sfumato.release.task import Arguments, Task, read_for_call
-from sfumato.table.encoding import encode
 from sfumato.table.schema import Schema
 
 
@@ -29,7 +30,7 @@ class LatticeSearcher(Anonymizer, Protocol):
 
 def search_lattice(
     table: Any,
-    models: PrivacyModel | Sequence[PrivacyModel],
+    models: Policy | PrivacyModel | Sequence[PrivacyModel],
     *,
     schema: Schema | None = None,
     anonymizer: Anonymizer | None = None,
@@ -37,6 +38,7 @@ def search_lattice(
     seed: int | None = None,
     threads: int | None = None,
     progress: Progress = shown,
+    population: object = None,
 ) -> LatticeSearch:
     """Search the lattice of full-domain generalizations, and return what was found instead of a release.
 
@@ -47,15 +49,15 @@ def search_lattice(
     table
         From :func:`sfumato.read_table`.
     models
-        One privacy model or several.
+        One privacy model or several; or a policy that says them, the suppression limit, and the population or subset.
     schema
         The roles of the columns, where `table` is a file or a frame that was not read yet.
     anonymizer
         One that searches the lattice, such as :class:`sfumato.Datafly`; None is :class:`sfumato.Incognito`.
     suppression_limit
         Fraction of the records, 0 to 1, that may be left out.
-    seed, threads, progress
-        As for :func:`sfumato.anonymize`.
+    seed, threads, progress, population
+        As for :func:`sfumato.anonymize`. The subset that is published is searched, not the whole table.
 
     Raises
     ------
@@ -64,14 +66,18 @@ def search_lattice(
     PolicyError
         Contradictory or unknown settings, or an anonymizer that searches no lattice.
     """
-    table = read_for_call(table, schema, ())
+    given = models if isinstance(models, Policy) else None
+    table = read_for_call(table, schema, [] if given is None else [given])
     searcher = Incognito() if anonymizer is None else anonymizer
-    arguments = Arguments(models, searcher, suppression_limit=suppression_limit)
-    task = Task(table, arguments.policy(table, seed), seed=seed, threads=threads, progress=progress)
+    if given is not None:
+        models, suppression_limit = given.to_models(), given.suppression_limit
+    policy = Arguments(models, searcher, suppression_limit=suppression_limit).policy(table, seed)
+    rows, everybody = rows_and_population(table, given or policy, population)
+    task = Task(rows, policy, seed=seed, threads=threads, progress=progress, population=everybody)
     if not isinstance(searcher, LatticeSearcher):
         raise PolicyError(f"anonymizer: {searcher.name} searches no lattice; give one that does, such as Incognito()")
 
     def work(beat: Progress) -> LatticeSearch:
-        return searcher.search(problem_of(replace(task, progress=beat), searcher, encode(table)))
+        return searcher.search(problem_of(replace(task, progress=beat), searcher, task.encoded()))
 
     return beating(progress, "encoding", work)

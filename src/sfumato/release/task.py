@@ -239,8 +239,15 @@ def _does_all(maker: Anonymizer, policy: Policy) -> bool:
     models, columns = policy.to_models(), policy.columns
     wished_l = columns.wished_l is not None or any(wish.l for wish in policy.wishes)
     compares = any(TRAITS[rule.code].relative for model in models for rule in _rules_of(model, columns.sensitive))
-    # What merges classes would have to be run for many a k, or look at the whole table at each step.
-    only_cut = wished_l or compares or of_population(models) or whole_table_models(models)
+    # What merges classes would have to be run for many a k, or look at the whole table at each step; and small classes
+    # have few values that people share.
+    only_cut = (
+        wished_l
+        or policy.to_people().fingerprint_k is not None
+        or compares
+        or of_population(models)
+        or whole_table_models(models)
+    )
     return all(
         (
             not only_cut or getattr(maker, "only_cuts", False),

@@ -16,7 +16,7 @@ from sfumato.models.says import least_class_size, says
 from sfumato.policy.columns import policy_columns
 from sfumato.policy.parts import Column
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import FORMER_ANONYMIZER, Policy
 from sfumato.release.folding import anonymizer_problems
 from sfumato.release.task import AUTO
 from sfumato.series.description import APPEND, ARRIVED, GROW, WAYS, ways_of_series
@@ -72,6 +72,7 @@ def refuse(policy: Policy, way: str = APPEND) -> None:
             *_of_people(policy, way),
             *_of_wishes(policy, way),
             *_of_format(policy),
+            *_of_orders(policy),
             *growing,
         ],
     )
@@ -83,10 +84,20 @@ def _of_format(policy: Policy) -> Iterator[str]:
         yield f"output.format: a series is written as {' or '.join(PLAIN)}; take one of them"
 
 
+def _of_orders(policy: Policy) -> Iterator[str]:
+    """Say which columns have labels that the releases of a series cannot compare."""
+    for name, column in policy.columns.quasi_identifying.items():
+        if column.kind == "ordered":
+            yield (
+                f"column {name!r}: a series compares labels of its releases, which do not say the order of texts; "
+                "declare it categorical, with groups() as hierarchy where neighbours may be one"
+            )
+
+
 def _of_growing(policy: Policy) -> Iterator[str]:
     """Say what classes that take newcomers in cannot be made of, or recounted from their labels."""
     columns = policy.columns
-    if policy.to_anonymizer().name != DEFAULT_ANONYMIZER or policy.refine:
+    if policy.to_anonymizer().name != FORMER_ANONYMIZER or policy.refine:
         yield "anonymizer: grow cuts classes itself, from those of mondrian on; leave other algorithms and refine out"
     if not least_class_size(policy.to_models()):
         yield "models: grow needs a smallest class; add k-anonymity (-k)"

@@ -21,7 +21,7 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.models.protocol import PrivacyModel
 from sfumato.numbers import counted, percent
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, anonymizer_entry
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, FORMER_ANONYMIZER, Policy, anonymizer_entry
 from sfumato.progress import Progress, shown
 from sfumato.recoding import Recoding
 from sfumato.registry import loaded
@@ -94,7 +94,7 @@ def _with_maker(policy: Policy, way: str) -> Policy:
     """Return the policy with what ``auto`` takes for batches of any size; other ways than append cut by themselves."""
     if way == APPEND:
         return with_choice(policy, None)
-    return policy.model_copy(update={"anonymizer": anonymizer_entry(ANONYMIZERS[DEFAULT_ANONYMIZER]())})
+    return policy.model_copy(update={"anonymizer": anonymizer_entry(ANONYMIZERS[FORMER_ANONYMIZER]())})
 
 
 def _check_places(series: Series) -> None:

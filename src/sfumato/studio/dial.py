@@ -40,7 +40,7 @@ def hindrance(draft: Draft) -> str:
     """Say why no comparison stands for the setup; empty: one does, as it makes the same releases."""
     if promised_k(draft) is None or draft.problems():
         return "There is a dial once the setup is complete and promises k-anonymity."
-    if len(draft.rest.get("anonymizer", {})) > 1 or draft.rest.get("refine"):
+    if len(draft.anonymizer) > 1 or draft.rest.get("refine"):
         return "There is a dial for methods with their usual options, and without refining."
     return ""
 
@@ -79,7 +79,7 @@ def cancel_outdated(desk: Desk) -> None:
 
 def _known(desk: Desk) -> dict[int, Mapping[str, Any]]:
     """Return the runs of the method, by k; of several the latest."""
-    method = desk.draft.rest.get("anonymizer", {"name": "mondrian"})["name"]
+    method = desk.draft.anonymizer["name"]
     found: dict[int, Mapping[str, Any]] = {}
     for job in reversed(desk.jobs.of_kind(KIND, "compare")):
         if job.state == "done" and isinstance(job.result, list) and _stands_for(desk, job):

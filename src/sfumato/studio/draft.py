@@ -55,7 +55,8 @@ class Draft:
     @classmethod
     def of_columns(cls, names: Iterable[str], source: Mapping[str, Any] | None = None) -> Draft:
         """Return the draft in which nothing is decided."""
-        return cls(dict.fromkeys(names, UNDECIDED), rest={"source": dict(source)} if source else {})
+        rest = {"anonymizer": {"name": "auto"}, **({"source": dict(source)} if source else {})}
+        return cls(dict.fromkeys(names, UNDECIDED), rest=rest)
 
     @classmethod
     def of_policy(cls, policy: Policy, names: Sequence[str]) -> Draft:
@@ -68,6 +69,12 @@ class Draft:
             raise PolicyError(*(f"column {name!r} of the policy is not in this table" for name in strange))
         unnamed = {"drop": DROPPED, "keep": "insensitive"}.get(columns.get("others", "error"), UNDECIDED)
         return cls({**roles, **{name: unnamed for name in names if name not in roles}}, settings, {}, mapping)
+
+    @property
+    def anonymizer(self) -> Mapping[str, Any]:
+        """The method, as a policy writes it; drafts of the last version that name none mean mondrian."""
+        found: Mapping[str, Any] = self.rest.get("anonymizer", {"name": "mondrian"})
+        return found
 
     @property
     def undecided(self) -> list[str]:
@@ -148,7 +155,7 @@ class Draft:
             for finding, reason in its.get(ACCEPT, {}).items()
         }
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
-        return {**self.rest, "columns": columns}
+        return {**self.rest, "anonymizer": self.anonymizer, "columns": columns}
 
     def policy(self) -> Policy:
         """Return the policy.

@@ -863,7 +863,7 @@ def _declared_kind(attribute: Attribute) -> Kind | None:
     """Return the kind that was declared, also by saying how the values are written."""
     form = attribute.form
     if attribute.kind is not None:
-        return attribute.kind
+        return Kind.CATEGORICAL if attribute.kind is Kind.ORDERED else attribute.kind
     if form.is_numeric:
         return Kind.NUMERIC
     if form.forms:

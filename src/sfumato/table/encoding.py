@@ -1,8 +1,8 @@
 """Encoding: every quasi-identifying and sensitive column becomes integer codes.
 
-Numbers and dates: rank among the sorted distinct values. Categories with a hierarchy: leaf number in depth-first order,
-so that every node is a range of codes. Categories without one: rank by frequency (see decision record 2). A missing
-value is a value of its own and has the largest code of its attribute.
+Numbers and dates: rank among the sorted distinct values. Ordered texts: rank in their declared order. Categories with a
+hierarchy: leaf number in depth-first order, so that every node is a range of codes. Categories without one: rank by
+frequency (see decision record 2). A missing value is a value of its own and has the largest code of its attribute.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Numbering:
 
     labels: pl.Series  # text behind each code, length v
     codes: NDArray[np.int64]  # (d,): code of each distinct value
-    # float64 (v,): number behind each code, rising; None for categories, booleans and under a hierarchy
+    # float64 (v,): number behind each code, rising; of ordered values their place in the order. None for categories,
+    # booleans and under a hierarchy
     numbers: NDArray[np.float64] | None = None
     hierarchy: Hierarchy | None = None
 
@@ -96,6 +97,16 @@ def _by_frequency(distinct: Distinct) -> Numbering:
     codes = np.empty(len(ranking), dtype=np.int64)
     codes[ranking] = np.arange(len(ranking))
     return Numbering(distinct.values[ranking], codes)
+
+
+def _by_order(distinct: Distinct, declared: Sequence[str]) -> Numbering:
+    """Give values the numbers of their places in a declared order, which has them all."""
+    place_of = {label: place for place, label in enumerate(declared)}
+    places = np.array([place_of[text] for text in text_of(distinct.values)], dtype=np.int64)
+    ranking = np.argsort(places)
+    codes = np.empty(len(places), dtype=np.int64)
+    codes[ranking] = np.arange(len(places))
+    return Numbering(text_of(distinct.values[ranking]), codes, places[ranking].astype(np.float64))
 
 
 def _by_leaf(name: str, specification: HierarchySpecification, distinct: Distinct) -> Numbering:
@@ -143,6 +154,8 @@ class EncodedAttribute:
     weight : float
     rounding : Rounding or None
         On which grid intervals end, where that does not hang on these values; None: they decide.
+    order : tuple of str or None
+        All values that there may be in their declared order, of which `numbers` are the places; None: none is declared.
     """
 
     name: str
@@ -156,6 +169,7 @@ class EncodedAttribute:
     weight: float = 1.0
     domain_low: float = 0.0
     rounding: IntervalGrid | None = None
+    order: tuple[str, ...] | None = None
 
     @cached_property
     def size(self) -> int:
@@ -176,6 +190,11 @@ class EncodedAttribute:
     def is_numeric(self) -> bool:
         """Whether classes are described by a range of `numbers`."""
         return self.numbers is not None and self.hierarchy is None
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the distances of `numbers` say something: those of places in an order do not."""
+        return self.is_numeric and self.order is None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,7 +377,11 @@ def encoded_attribute(
     unless something is wrong.
     """
     low, width, size = domain_extent(name, kind, attribute, distinct)
-    numbering = encode_values(name, kind, attribute.hierarchy, distinct, order)
+    declared = tuple(map(str, attribute.domain or ())) if attribute.kind is Kind.ORDERED else None
+    if declared is not None:
+        numbering, width = _by_order(distinct, declared), len(declared) - 1.0
+    else:
+        numbering = encode_values(name, kind, attribute.hierarchy, distinct, order)
     encoded = EncodedAttribute(
         name=name,
         kind=kind,
@@ -370,6 +393,7 @@ def encoded_attribute(
         domain_width=width,
         domain_size=numbering.hierarchy.size if numbering.hierarchy else size,
         weight=attribute.weight,
+        order=declared,
     )
     return encoded, np.append(numbering.codes, encoded.size)[distinct.rank_of]
 

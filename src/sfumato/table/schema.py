@@ -42,6 +42,7 @@ class Kind(StrEnum):
     CATEGORICAL = "categorical"
     BOOLEAN = "boolean"
     DATE = "date"
+    ORDERED = "ordered"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,9 @@ class Attribute:
     Parameters
     ----------
     kind
-        ``"numeric"``, ``"categorical"``, ``"boolean"`` or ``"date"``; None reads it off the column.
+        ``"numeric"``, ``"categorical"``, ``"boolean"``, ``"date"`` or ``"ordered"``; None reads it off the column.
+        Ordered values are texts, such as low, medium, high: `domain` lists all of them, the lowest first. Classes are
+        cut in this order and published as ``[low..medium]``.
     hierarchy
         Description of the hierarchy (:func:`sfumato.intervals`, :func:`sfumato.prefixes`, ...), or None.
     domain
@@ -107,6 +110,10 @@ class Attribute:
                 problems.append("domain must be a list of finite numbers, or of texts or dates")
             else:
                 problems.extend(_domain_problems(self))
+        elif self.kind is Kind.ORDERED:
+            problems.append("an ordered attribute needs its values in order as domain, the lowest first")
+        if self.kind is Kind.ORDERED and self.hierarchy is not None:
+            problems.append("an ordered attribute has no hierarchy: its order says what is near")
         problems.extend(_form_problems(self))
         if self.missing is not None:
             listed = [self.missing] if isinstance(self.missing, str) else self.missing
@@ -137,7 +144,7 @@ def _form_problems(attribute: Attribute) -> Iterator[str]:
         yield f"decimal, thousands and unit are for numbers, but the kind is {attribute.kind}"
     elif form.forms and attribute.kind not in (None, Kind.DATE, Kind.NUMERIC):
         yield f"dates is for dates and times, but the kind is {attribute.kind}"
-    elif form.strays and attribute.kind in (Kind.CATEGORICAL, Kind.BOOLEAN):
+    elif form.strays and attribute.kind in (Kind.CATEGORICAL, Kind.BOOLEAN, Kind.ORDERED):
         yield f"strays is for numbers and dates, but the kind is {attribute.kind}"
 
 
@@ -155,6 +162,24 @@ def _domain_problems(attribute: Attribute) -> list[str]:
             return ["domain must rise: its first value is the lowest, its second the highest"]
     elif len(set(domain)) != len(domain) or not domain:
         return ["domain must list distinct values, at least one"]
+    elif attribute.kind is Kind.ORDERED:
+        return _order_problems(domain)
+    return []
+
+
+def is_order(domain: tuple[object, ...]) -> bool:
+    """Tell whether values can be the domain of an ordered attribute."""
+    return not _order_problems(domain)
+
+
+def _order_problems(domain: tuple[object, ...]) -> list[str]:
+    if len(domain) < 2 or not all(isinstance(value, str) for value in domain):
+        return ["domain of an ordered attribute must list its texts, at least two, the lowest first"]
+    unclear = sum(".." in str(value) or str(value).strip() in ("", "*") for value in domain)
+    if unclear:
+        return [
+            f"domain of an ordered attribute: {unclear} of its texts are empty, '*', or have '..', which ranges have"
+        ]
     return []
 
 

@@ -31,7 +31,10 @@ def table_of(seed: int, height: int = 1_500) -> sf.Table:
 
 
 def losses(table: sf.Table, model: PrivacyModel, sizes: tuple[int, ...]) -> list[float]:
-    return [sf.anonymize(table, [sf.KAnonymity(k), model], seed=1).report.losses.normalized_ncp for k in sizes]
+    return [
+        sf.anonymize(table, [sf.KAnonymity(k), model], anonymizer=sf.Mondrian(), seed=1).report.losses.normalized_ncp
+        for k in sizes
+    ]
 
 
 @pytest.mark.parametrize("model", [sf.DistinctLDiversity(3), sf.EntropyLDiversity(2), sf.ProbabilisticLDiversity(1.4)])
@@ -61,10 +64,10 @@ def test_a_release_says_that_it_beat_the_one_of_smaller_classes(monkeypatch: pyt
         return solutions[-1]
 
     monkeypatch.setattr(mondrian, "least_loss_solution", last)
-    assert any(said in note for note in sf.anonymize(table, models, seed=1).report.notes)
+    assert any(said in note for note in sf.anonymize(table, models, anonymizer=sf.Mondrian(), seed=1).report.notes)
     assert [bool(notes) for notes in offered] == [False, True, True]
     monkeypatch.setattr(mondrian, "RETRIED", ())
-    assert not any(said in note for note in sf.anonymize(table, models, seed=1).report.notes)
+    assert not any(said in note for note in sf.anonymize(table, models, anonymizer=sf.Mondrian(), seed=1).report.notes)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -72,7 +75,7 @@ def test_so_many_values_need_as_many_records(seed: int) -> None:
     """No class could be smaller, so that asking for the size changes nothing."""
     table = table_of(seed, 300)
     model = sf.DistinctLDiversity(4)
-    own, asked = (sf.anonymize(table, [sf.KAnonymity(k), model], seed=1).data for k in (1, 4))
+    own, asked = (sf.anonymize(table, [sf.KAnonymity(k), model], anonymizer=sf.Mondrian(), seed=1).data for k in (1, 4))
     assert own.equals(asked)
 
 

@@ -42,7 +42,7 @@ def attacked(
     frame: pl.DataFrame, models: Any, attack: Minimality, roles: sf.Schema | None = None, **settings: Any
 ) -> AttackResult:
     table = sf.read_table(frame, roles or schema())
-    release = sf.anonymize(table, models, seed=1, **settings)
+    release = sf.anonymize(table, models, **{"anonymizer": sf.Mondrian(), "seed": 1, **settings})
     (result,) = sf.attack(release, table, attacks=attack, seed=1)["minimality"]
     return result
 

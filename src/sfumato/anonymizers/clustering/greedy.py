@@ -111,7 +111,8 @@ class KMember(Partwise):
     *Complexity.* One search for every record that is taken. Searches go down a tree of the distinct records and leave
     out branches that are too far; the result is that of looking at every record. O(q n) memory.
 
-    *Sources.* Byun et al. 2007. Departures: ``"densest"`` and the two other losses are ours; equal records go together.
+    *Sources.* J.-W. Byun, A. Kamra, E. Bertino, N. Li, "Efficient k-anonymization using clustering techniques",
+    DASFAA 2007. Departures: ``"densest"`` and the two other losses are ours; equal records go together.
     Of equally near records the first in the tree is taken, which owes nothing to the order of the input.
     """
 
@@ -212,7 +213,8 @@ class OKA(Partwise):
     *Complexity.* O(q n² / k) distances in the worst case, most of them cut short; O(q n) memory. Equal records are
     looked at once.
 
-    *Sources.* Lin and Wei 2008. Departures: distances closer to each other than a thousand millionth of the domain
+    *Sources.* J.-L. Lin, M.-C. Wei, "An efficient clustering method for k-anonymization", PAIS 2008. Departures:
+    distances closer to each other than a thousand millionth of the domain
     count as equal, and of equally near clusters the first is taken, of equally far records the first in an order of
     values; the order of the input decides nothing. Models beyond k-anonymity, missing values and blocks are ours.
     """
@@ -343,7 +345,8 @@ class CAAT(Partwise):
     *Complexity.* A search for all nearest records at a time, and one for every class, down a tree of the distinct
     records; branches that are too far are left out, and the result is that of looking at every record. O(q n) memory.
 
-    *Sources.* Jiang 2014. The paper leaves open how far a number is from an interval, what becomes of ties between
+    *Sources.* Jiang Huowen, "Clustering-anonymity method for data-publishing privacy preservation", 2014.
+    *Departures.* The paper leaves open how far a number is from an interval, what becomes of ties between
     records that are furthest, and whether leftovers change the classes. Here the first record in an order by values
     decides, which owes nothing to the order of the input. An attribute without a hierarchy that is not numeric has one
     of two levels: values, and ``*``. A missing number is the whole domain away from others. Attributes count by their
@@ -461,7 +464,8 @@ class UtilityRecoding(Partwise):
     when records are split off one by one; then O(q n k) for every class below k in the worst case. Such a class takes
     the missing records from a class that can spare them, or merges, whatever raises the loss less.
 
-    *Sources.* Xu et al. 2006. Departures: losses closer to each other than a thousand millionth of a domain count as
+    *Sources.* J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. W.-C. Fu, "Utility-based anonymization using local
+    recoding", KDD 2006. Departures: losses closer to each other than a thousand millionth of a domain count as
     equal, and the class with the first record in an order of values is taken then, whatever the order of the input. A
     class of equal records is not halved: its halves would publish the same. Models beyond k-anonymity, missing values
     and blocks are ours.

@@ -67,14 +67,15 @@ class KACA(Partwise):
     far are left out, and the result is that of looking at every class. There are fewer than twice as many searches as
     distinct records. O(q n) memory.
 
-    *Sources.* Li, Wong, Fu, Pei 2006. The small class to take up next is drawn at random. Of equally near classes the
-    one with the first record is taken, and a stub is made of the first records, in an order by values that owes nothing
-    to the order of the input. As in the paper, a class whose generalized record comes to equal that of another merges
-    with it, even with the rest of the class that it just took a stub of: the stub is undone then. Departures: numbers
-    without a hierarchy are intervals, which cost their width over the domain's (the NCP); other attributes without one
-    have two levels, values and ``*``. A missing number is the whole domain away from others. Attributes count by their
-    weight. Classes publish what covers their records, which may be less than what they once shared with the records of
-    a stub. Distances that differ by less than 2**-26 are equal.
+    *Sources.* J. Li, R. C.-W. Wong, A. W.-C. Fu, J. Pei, "Achieving k-anonymity by clustering in attribute hierarchical
+    structures", DaWaK 2006. *Departures.* The small class to take up next is drawn at random. Of equally near classes
+    the one with the first record is taken, and a stub is made of the first records, in an order by values that owes
+    nothing to the order of the input. As in the paper, a class whose generalized record comes to equal that of another
+    merges with it, even with the rest of the class that it just took a stub of: the stub is undone then. Departures:
+    numbers without a hierarchy are intervals, which cost their width over the domain's (the NCP); other attributes
+    without one have two levels, values and ``*``. A missing number is the whole domain away from others. Attributes
+    count by their weight. Classes publish what covers their records, which may be less than what they once shared with
+    the records of a stub. Distances that differ by less than 2**-26 are equal.
     """
 
     name: ClassVar[str] = "kaca"

@@ -183,7 +183,8 @@ def label_edges(target: Target, form: Form, attribute: EncodedAttribute) -> _Edg
     """Return what the edges of a cell disclose about its class."""
     if getattr(target.anonymizer, "decides_regions", False):
         return "free"
-    return target.recoding.ends if form is Form.INTERVAL and roundable(attribute) else "tight"
+    is_rounded = form is Form.INTERVAL and attribute.order is None and roundable(attribute)
+    return target.recoding.ends if is_rounded else "tight"
 
 
 def _hits(

@@ -71,6 +71,7 @@ def read_register_column(column: pl.Series, setting: Attribute) -> RegisterAttri
     values.
     """
     kind = setting.kind or _kind_of(column.dtype)
+    kind = Kind.CATEGORICAL if kind is Kind.ORDERED else kind
     distinct = distinct_of(_typed(column, kind))
     attribute, code_of = _numbered(distinct.values, kind, setting)
     return RegisterAttribute(attribute, np.append(code_of, np.int32(UNKNOWN))[distinct.rank_of][distinct.raw])
@@ -106,6 +107,8 @@ def _typed(column: pl.Series, kind: Kind) -> pl.Series:
 
 def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[EncodedAttribute, NDArray[np.int32]]:
     """Return what the codes mean, and the code of each distinct value."""
+    if setting.kind is Kind.ORDERED:
+        return _placed_in_order(values, tuple(map(str, setting.domain or ())))
     described = setting.hierarchy
     hierarchy = None if described is None else _hierarchy_over(values, described)
     labels, numbers = text_of(values), None
@@ -128,6 +131,26 @@ def _numbered(values: pl.Series, kind: Kind, setting: Attribute) -> tuple[Encode
         domain_size=max(1, len(labels)),
     )
     return attribute, np.array(codes, dtype=np.int32)
+
+
+def _placed_in_order(values: pl.Series, order: tuple[str, ...]) -> tuple[EncodedAttribute, NDArray[np.int32]]:
+    """Give values the numbers of their places in a declared order; what is not in it is unknown."""
+    place_of = {label: place for place, label in enumerate(order)}
+    places = [place_of.get(text, -1) for text in text_of(values).to_list()]
+    known = sorted({place for place in places if place >= 0})
+    code_of = {place: code for code, place in enumerate(known)}
+    attribute = EncodedAttribute(
+        name=values.name,
+        kind=Kind.CATEGORICAL,
+        labels=pl.Series(values.name, [order[place] for place in known], dtype=pl.String),
+        numbers=np.array(known, dtype=np.float64),
+        hierarchy=None,
+        has_missing=False,
+        domain_width=len(order) - 1.0,
+        domain_size=len(order),
+        order=order,
+    )
+    return attribute, np.array([code_of.get(place, len(known)) for place in places], dtype=np.int32)
 
 
 def _domain(name: str, kind: Kind, setting: Attribute, numbers: NDArray[np.float64] | None) -> tuple[float, float]:

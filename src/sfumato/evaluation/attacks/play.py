@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -42,6 +42,7 @@ from sfumato.published import Published
 from sfumato.published.protocol import order_by_content
 from sfumato.randomness import seed_problems
 from sfumato.recoding import Recoding
+from sfumato.registry import citations
 from sfumato.release.agreement import PublishedPolicy
 from sfumato.release.anonymize import anonymize
 from sfumato.release.release import Release
@@ -58,6 +59,9 @@ from sfumato.table.sources import open_source
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.table import Table
 from sfumato.whole_files import read_regular_text
+
+if TYPE_CHECKING:
+    from sfumato.drawing import Drawing
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,40 @@ class Attacks:
         """Draw every result as text: success with its interval, guessing, and the control group, on one scale."""
         return _draw_results(self.results, width)
 
+    def plot(self) -> Drawing:
+        """Draw every result: success with its interval, guessing, and people who are not in the data.
+
+        Raises
+        ------
+        PolicyError
+            When nobody was attacked, or matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        from sfumato.drawing import COLOURS, Drawing, canvas
+
+        tried = [result for result in self.results if result.success.people]
+        if not tried:
+            raise PolicyError("plot: no attack had anybody to try it on")
+        figure, axes = canvas("share of the people", "", height=1.2 + 0.32 * len(tried))
+        tones = {"succeeds": COLOURS[1], "no better": COLOURS[2], "undecided": COLOURS[5]}
+        for place, result in enumerate(tried):
+            tone, control = tones[result.verdict], result.control
+            axes.plot(result.success.interval, [place, place], color=tone, linewidth=2.2)
+            axes.plot(result.success.share, place, "o", color=tone)
+            axes.plot(result.success.baseline, place, "|", color="#000000", markersize=13)
+            if control is not None and control.people:
+                axes.plot(control.share, place, "D", color=COLOURS[4], markersize=5, markerfacecolor="none")
+        for label, mark, tone in (*((verdict, "o", tone) for verdict, tone in tones.items()), *_OTHER_MARKS):
+            axes.plot([], [], mark, color=tone, markerfacecolor="none" if mark == "D" else tone, label=label)
+        axes.set_yticks(range(len(tried)), [result.attack for result in tried])
+        axes.invert_yaxis()
+        axes.set_xlim(-0.02, 1.02)
+        axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        return Drawing(figure)
+
+    def cite(self) -> str:
+        """Name the papers behind the attacks."""
+        return citations(ATTACKS[name] for result in self.results if (name := result.attack) in ATTACKS)
+
     def _repr_html_(self) -> str:
         """Show notebooks every result with its interval."""
         from sfumato.notebook import card
@@ -172,6 +210,7 @@ class Attacks:
         return "\n\n".join([head, *map(str, self.results), *(["\n".join(unplayed)] if unplayed else [])])
 
 
+_OTHER_MARKS = (("guessing", "|", "#000000"), ("not in the data", "D", "#000000"))
 _SUCCESS, _GUESSING, _CONTROL, _INTERVAL = "●", "|", "◇", "─"
 
 

@@ -28,6 +28,7 @@ from sfumato.notebook import BAD, PLAIN, Cell, Markup, bar, lines, notebook_sect
 from sfumato.numbers import counted, figure, percent
 
 if TYPE_CHECKING:
+    from sfumato.drawing import Drawing
     from sfumato.evaluation.risk.combinations import Combination
 
 
@@ -139,6 +140,27 @@ class RiskReport:
             if self.special_uniques.dis_scores is not None:
                 columns["dis_suda"] = self.special_uniques.dis_scores
         return pl.DataFrame(columns)
+
+    def plot(self) -> Drawing:
+        """Draw for every attacker how many records are at each risk or above, and the thresholds.
+
+        Raises
+        ------
+        PolicyError
+            When matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        from sfumato.drawing import Drawing, canvas
+
+        figure, axes = canvas("risk", "records at this risk or above (%)")
+        for one in self.adversaries:
+            risks = np.sort(one.risks[self.keys.class_of])[::-1]
+            axes.step(risks, 100 * np.arange(1, risks.size + 1) / risks.size, where="pre", label=one.name)
+        for threshold in self.thresholds:
+            axes.axvline(threshold.value, color="#777777", linewidth=1, linestyle=":")
+            axes.annotate(str(threshold), (threshold.value, 100), rotation=90, va="top", ha="right", size=7)
+        axes.set_ylim(0, 103)
+        axes.legend(frameon=False, fontsize="small")
+        return Drawing(figure)
 
     def draw(self, width: int = 50) -> str:
         """Draw, as text, the share of the records in classes of each range of sizes."""

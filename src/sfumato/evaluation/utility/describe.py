@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from sfumato.evaluation.utility.joint import (
 from sfumato.evaluation.utility.measure import ReleaseView
 from sfumato.evaluation.utility.queries import AttributeDomain, Bins, Floats, coarse, single_values
 from sfumato.evaluation.utility.spreads import TIED, NumberSpread
+from sfumato.notebook import card, notebook_section, notebook_table
 from sfumato.numbers import counted, figure
 from sfumato.progress import Progress, shown
 from sfumato.published import Published
@@ -32,6 +33,9 @@ from sfumato.release.release import Release
 from sfumato.table.reading import read_with
 from sfumato.table.schema import Kind, Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.drawing import Drawing
 
 _DIGITS = 6
 _PLAIN_DIGITS = 12
@@ -183,6 +187,42 @@ class Descriptives:
     def __repr__(self) -> str:
         """Count the columns; what they hold are values of the table."""
         return f"Descriptives({counted(len(self.columns), 'column')}, {counted(len(self.tables), 'contingency table')})"
+
+    def _repr_html_(self) -> str:
+        """Show notebooks every column before and after."""
+        tables = (
+            notebook_section(
+                column.column,
+                notebook_table(("", "before", "after"), [*_figure_rows(column), *_share_rows(column)], (1, 2)),
+            )
+            for column in self.columns
+        )
+        note = f"{counted(self.published, 'record')}, made from {self.records:,}; for the data steward"
+        return card("Columns before and after", note, *tables)
+
+    def plot(self) -> Drawing:
+        """Draw a histogram of every column, before and after. It shows values of the original.
+
+        Raises
+        ------
+        PolicyError
+            When matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        from sfumato.drawing import Drawing, bars, canvases
+
+        most = max(len(column.distribution) for column in self.columns)
+        rows = -(-len(self.columns) // 2)
+        figure, places = canvases(rows, 2, width=10.8, height=rows * (1.2 + 0.24 * most))
+        for axes, column in zip(places, self.columns, strict=False):
+            sides = {
+                "before": [each.before for each in column.distribution],
+                "after": [each.after for each in column.distribution],
+            }
+            bars(axes, [_value(each.value) for each in column.distribution], sides, "records")
+            axes.set_title(column.column, fontsize="medium", loc="left")
+        for axes in places[len(self.columns) :]:
+            axes.set_visible(False)
+        return Drawing(figure)
 
     def __str__(self) -> str:
         """Write a page for people."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from sfumato.evaluation.utility.joint import (
 )
 from sfumato.evaluation.utility.queries import AGGREGATES, AttributeDomain, Bins, Floats, Query, Workload, coarse
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.notebook import bar, card, lines, notebook_section, notebook_table
 from sfumato.numbers import counted, figure, percent
 from sfumato.progress import Progress, shown
 from sfumato.published import Published, PublishedTable, RandomizedTable
@@ -50,6 +51,9 @@ from sfumato.table.reading import read_with
 from sfumato.table.row_order import order_rows as settled_table
 from sfumato.table.schema import Schema
 from sfumato.table.table import Table
+
+if TYPE_CHECKING:
+    from sfumato.drawing import Drawing
 
 _DISTRIBUTION_BINS = 256
 
@@ -765,6 +769,46 @@ class Utility:
         lines += [f"not measured: {what}, {reason}" for what, reason in self.unmeasured.items()]
         return "\n".join([head, *lines])
 
+    def _repr_html_(self) -> str:
+        """Show notebooks the figures; no value of the table is among them."""
+        queries = [(_asked(name, each), percent(each.median, DIGITS)) for name, each in self.queries.items()]
+        changed = [(each.attribute, bar(each.total_variation)) for each in self.correlations.distributions]
+        pairs = [(" and ".join(each.attributes), _three(each.before), _three(each.after)) for each in self._strongest()]
+        learnt = [(f"{one.target}, {one.learner}", bar(one.release), bar(one.original)) for one in self.classifiers]
+        more = [*self._trade_off_lines(), *(f"not measured: {what}, {why}" for what, why in self.unmeasured.items())]
+        return card(
+            "Utility",
+            f"{counted(self.published, 'record')}, made from {self.records:,}",
+            notebook_section("Median errors of queries", notebook_table(("", ""), queries, (1,))),
+            notebook_section("Share of the distribution that changed", notebook_table(("", ""), changed)),
+            notebook_section("Associations of pairs (φ²)", notebook_table(("", "before", "after"), pairs, (1, 2))),
+            notebook_section("Classifiers are right", notebook_table(("", "release", "original"), learnt)),
+            lines(more),
+        )
+
+    def plot(self) -> Drawing:
+        """Draw how much of each distribution changed, and every association of a pair before and after.
+
+        Raises
+        ------
+        PolicyError
+            When matplotlib is not installed (``pip install 'sfumato[report]'``).
+        """
+        from sfumato.drawing import Drawing, bars, canvases
+
+        found, pairs = self.correlations.distributions, self.correlations.associations
+        figure, (changed, kept) = canvases(1, 2, width=10.8, height=max(3.2, 0.8 + 0.3 * len(found)))
+        names, shares = [each.attribute for each in found], [100 * each.total_variation for each in found]
+        bars(changed, names, {"changed": shares}, "change of the distribution (%)")
+        kept.plot([each.before for each in pairs], [each.after for each in pairs], "o", markerfacecolor="none")
+        kept.axline((0, 0), slope=1, color="#999999", linewidth=1, linestyle="--")
+        kept.set_xlabel("association of a pair before (φ²)")
+        kept.set_ylabel("after (φ²)")
+        return Drawing(figure)
+
+    def _strongest(self) -> list[Association]:
+        return sorted(self.correlations.associations, key=lambda pair: -pair.before)[:_MOST_PAIRS]
+
     def _query_lines(self) -> list[str]:
         return [
             f"{_asked(aggregate, errors)}: median error {percent(errors.median, DIGITS)}, half of them "
@@ -784,10 +828,9 @@ class Utility:
         if not pairs:
             return []
         head = f"associations of pairs (φ²): {percent(self.correlations.kept, DIGITS)} kept; the strongest before:"
-        strongest = sorted(pairs, key=lambda pair: -pair.before)[:_MOST_PAIRS]
         rows = [
-            (" and ".join(pair.attributes), f"{figure(pair.before, DIGITS)} before, {figure(pair.after, DIGITS)} after")
-            for pair in strongest
+            (" and ".join(pair.attributes), f"{_three(pair.before)} before, {_three(pair.after)} after")
+            for pair in self._strongest()
         ]
         return [head, *_aligned(rows)]
 
@@ -823,6 +866,10 @@ class Utility:
 
 def _asked(aggregate: str, errors: QueryErrors) -> str:
     return counted(errors.queries, aggregate)
+
+
+def _three(value: float) -> str:
+    return figure(value, DIGITS)
 
 
 def _points(share: float) -> str:

@@ -334,6 +334,8 @@ def _unknown(name: str) -> str:
 
 def _numbers(attribute: EncodedAttribute) -> Floats | None:
     """Return the numbers of a measured attribute; those under a hierarchy are read from its leaves."""
+    if attribute.order is not None:
+        return None
     if not is_measured(attribute.kind) or attribute.numbers is not None:
         return attribute.numbers
     if attribute.kind is Kind.DATE:

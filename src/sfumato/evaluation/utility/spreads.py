@@ -256,7 +256,7 @@ def read_labels(
 
 def original_spread(domain: AttributeDomain) -> AttributeSpread:
     """Return what the codes of the original stand for: the values themselves. The missing value is the last label."""
-    if domain.attribute.is_numeric:
+    if domain.attribute.is_measured:
         assert domain.numbers is not None
         numbers = np.append(domain.numbers, np.nan)
         return _IntervalSpread(numbers, numbers, domain.is_whole)
@@ -294,7 +294,7 @@ def _spread(
 ) -> tuple[AttributeSpread, NDArray[np.bool_]]:
     if reading.points and domain.numbers is not None:
         return _points(labels, domain)
-    if not domain.attribute.is_numeric or reading.form is Form.SET:
+    if not domain.attribute.is_measured or reading.form is Form.SET:
         return _codes(labels, domain, reading)
     return _intervals(labels, domain, reading)
 
@@ -367,7 +367,7 @@ def _domain_values(domain: AttributeDomain) -> int:
 def _whole_domain(domain: AttributeDomain) -> tuple[float, float]:
     """Return the ends of ``*``: those of the declared domain, else of the data."""
     attribute = domain.attribute
-    if attribute.is_numeric:
+    if attribute.is_measured:
         return attribute.domain_low, attribute.domain_low + attribute.domain_width
     numbers: Floats | None = domain.numbers
     assert numbers is not None

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from sfumato.anonymizers import ANONYMIZERS, PUBLISHERS
 from sfumato.errors import InputError, PolicyError
 from sfumato.models import MODELS
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy
+from sfumato.policy.policy import Policy
 from sfumato.studio import dial
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
@@ -45,7 +45,7 @@ def promises(request: Request) -> Response:
     """Show every promise and the method."""
     draft = desk_of(request).draft
     models = list(draft.rest.get("models", ()))
-    method = draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})
+    method = draft.anonymizer
     return page(
         request,
         "promises.html",
@@ -94,7 +94,7 @@ def fill_dial(request: Request, sent: FormData) -> str:
     lacks = dial.dial_lacks(desk)
     if not lacks or any(not job.has_ended for job in desk.jobs.of_kind(dial.KIND)):
         return ""
-    method = str(desk.draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})["name"])
+    method = str(desk.draft.anonymizer["name"])
     desk.jobs.add(compare_order(desk.project, desk.head, [method], ",".join(map(str, lacks)), dial.KIND))
     return "Releases for each k are made in the background, and thrown away."
 
@@ -152,7 +152,7 @@ def _method(draft: Draft, sent: FormData) -> Draft:
 
 
 def _options(draft: Draft, sent: FormData) -> Draft:
-    method = draft.rest.get("anonymizer", {"name": DEFAULT_ANONYMIZER})
+    method = draft.anonymizer
     return draft.with_rest("anonymizer", entry_from(method_form(method), _texts(sent)))
 
 

@@ -141,7 +141,7 @@ def start(request: Request, sent: FormData) -> str:
     if desk.project.is_another:
         raise InputError("the table has changed on disk since it was opened; stop the studio and open it again")
     if what == "release":
-        title = str(entry.draft.rest.get("anonymizer", {"name": "mondrian"})["name"])
+        title = str(entry.draft.anonymizer["name"])
         desk.jobs.add(release_order(desk.project, entry, title, bound=text(sent, "bound") == "yes"))
         return "Started."
     if what == "attack":

@@ -1,0 +1,514 @@
+"""Improving classes of points: a few neighbouring classes are thrown together and built anew, under the squared error.
+
+Letters: n records, m distinct ones, d coordinates, c places for classes, s sensitive attributes that some rule looks
+at, g classes thrown together, p records of theirs that may move.
+
+With coordinates counted from anywhere, a class loses the sum of its squared norms less the squared norm of its sum over
+its size. The first is the same however records are shared out; so what is searched for is a larger second, and a move
+or an exchange costs a few numbers once all products of two records, and of a record and a class, are known.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.kernels.clustering.class_members import NOBODY
+from sfumato.kernels.clustering.refinement import Schedule, draw, slack
+from sfumato.kernels.jit import borrowing, inlined, sized
+from sfumato.kernels.predicates import RuleArrays, holds
+from sfumato.kernels.types import Floats, Int32s, Int64s, float64, int64
+
+MOST = 5
+"""Classes that are thrown together at most, two at least."""
+
+FREE = 256
+"""Records that may move at most; of larger classes a part may, and the rest stays."""
+
+_PLACES = 64
+"""Classes that are built at most."""
+
+_GAIN = 1e-10
+"""What counts as better, as a share of all squared norms: no rounding may make a search endless."""
+
+
+class _Table(NamedTuple):
+    """All classes; changed in place."""
+
+    points: Floats  # (m, d)
+    values: Int32s  # (m, s): sensitive values, as the rules number them
+    record_of: Int32s  # (n,)
+    class_of: Int32s  # (n,)
+    heads: Int64s  # (c,): first member, −1 in an empty class
+    after: Int64s  # (n,): next member of the same class, −1 at the end
+    sizes: Int64s  # (c,): the first `used` are not empty
+    means: Floats  # (c, d)
+    gaps: Floats  # (c,): scratch: squared distance to the class that all starts from
+    counts: Int64s  # (v,): scratch, all zero between calls
+    scratch: Floats  # scratch of the rules
+
+
+class _Pool(NamedTuple):
+    """Classes that are thrown together, and how their records are shared out."""
+
+    classes: Int64s  # where they are in the table, and where those that are built go
+    records: Int64s  # (n,): first the p that may move, then those that stay
+    labels: Int64s  # (n,): class of each, counted from 0; −1: none yet
+    places: Floats  # (p, d): coordinates of those that may move, from the mean of the first class
+    products: Floats  # (p, p)
+    pulls: Floats  # (p, g): product of each with the sum of each class; squared distances to its members in between
+    sums: Floats  # (g, d)
+    norms: Floats  # (g,): squared norm of the sum
+    sizes: Int64s  # (g,)
+
+
+@sized(lambda *arguments: 1500.0 * arguments[7].steps)  # a record that is shared out costs as so many elements
+def rebuild(
+    points: Floats, values: Int32s, record_of: Int32s, class_of: Int32s, count: int, k: int, ruled: bool,
+    schedule: Schedule, rules: RuleArrays,
+) -> int:  # fmt: skip
+    """Build classes anew until as many records were shared out as a schedule has steps; returns how many classes.
+
+    points : float64 (m, d); values : int32 (m, s); record_of : int32 (n,); class_of : int32 (n,), ``0 .. count-1``, all
+    occur, changed in place. What makes the squared error grow is taken now and then, as the schedule says, in shares of
+    what a record of the classes at hand loses, so that far ones do not set the measure. Every class satisfies every
+    rule all the time. Ends: every round counts as a step at least.
+    """
+    table, pool = _table(points, values, record_of, class_of, count, k, rules), _pool(points, len(record_of))
+    used = count
+    state = np.empty(1, np.int64)
+    state[0] = schedule.seed
+    warm = float64(schedule.warm)
+    done = 0
+    while done < schedule.steps:
+        warmth = warm * (schedule.cold / warm) ** (done / schedule.steps)
+        thrown, free, everybody = _throw_together(draw(state, len(record_of)), used, table, pool, state)
+        done += max(1, free)
+        squares, before = _measure(thrown, everybody, table, pool)
+        allowed = slack(state, warmth * max(0.0, squares - before) / max(1, everybody))
+        built = thrown
+        if free == everybody and (not ruled or draw(state, 2) == 0):
+            built = _build(thrown, free, k, ruled, rules, table, pool, state)
+            if built == 0:
+                continue
+        else:
+            _shuffle(free, everybody, ruled, rules, table, pool, state)
+        _measure(built, everybody, table, pool)
+        _pull(built, free, pool)
+        after = _improve(built, free, everybody, k, ruled, _GAIN * squares, rules, table, pool)
+        if after > before - allowed and abs(after - before) > _GAIN * squares:
+            used = _take(thrown, built, everybody, used, table, pool)
+    return used
+
+
+@inlined
+def _table(
+    points: Floats, values: Int32s, record_of: Int32s, class_of: Int32s, count: int, k: int, rules: RuleArrays
+) -> _Table:
+    """List the members of all classes."""
+    height, room = len(record_of), max(count, len(record_of) // k) + MOST + _PLACES
+    table = _Table(
+        points, values, record_of, class_of, np.full(room, NOBODY, np.int64), np.full(height, NOBODY, np.int64),
+        np.zeros(room, np.int64), np.zeros((room, points.shape[1])), np.zeros(room),
+        np.zeros(len(rules.totals), np.int64), np.zeros(rules.scratch_size),
+    )  # fmt: skip
+    for one in range(height):
+        _enter(one, int64(class_of[one]), table)
+    for place in range(count):
+        _settle(place, table)
+    return table
+
+
+@inlined
+def _pool(points: Floats, height: int) -> _Pool:
+    width, most = points.shape[1], min(FREE, height)
+    return _Pool(
+        np.zeros(MOST + _PLACES, np.int64), np.zeros(height, np.int64), np.zeros(height, np.int64),
+        np.zeros((most, width)), np.zeros((most, most)), np.zeros((most, MOST + _PLACES)),
+        np.zeros((MOST + _PLACES, width)), np.zeros(MOST + _PLACES), np.zeros(MOST + _PLACES, np.int64),
+    )  # fmt: skip
+
+
+@borrowing
+def _enter(one: int, place: int, table: _Table) -> None:
+    """Add a record to a class; its mean holds a sum until the class is settled."""
+    table.after[one] = table.heads[place]
+    table.heads[place] = one
+    table.class_of[one] = place
+    table.sizes[place] += 1
+    record = table.record_of[one]
+    for axis in range(table.points.shape[1]):
+        table.means[place, axis] += table.points[record, axis]
+
+
+@borrowing
+def _settle(place: int, table: _Table) -> None:
+    for axis in range(table.points.shape[1]):
+        table.means[place, axis] /= table.sizes[place]
+
+
+@borrowing
+def _empty(place: int, table: _Table) -> None:
+    table.heads[place] = NOBODY
+    table.sizes[place] = 0
+    table.means[place] = 0.0
+
+
+@borrowing
+def _throw_together(one: int, used: int, table: _Table, pool: _Pool, state: Int64s) -> tuple[int, int, int]:
+    """Pool the class of a record and some near it; returns how many classes, free records, and records."""
+    first = int64(table.class_of[one])
+    for place in range(used):
+        gap = 0.0
+        for axis in range(table.points.shape[1]):
+            gap += (table.means[place, axis] - table.means[first, axis]) ** 2
+        table.gaps[place] = gap
+    table.gaps[first] = np.inf
+    pool.classes[0] = first
+    thrown, everybody = 1, int64(table.sizes[first])
+    wanted = 2 + draw(state, MOST - 1)
+    for _ in range(used - 1):
+        if thrown == wanted:
+            break
+        nearest = first
+        for place in range(used):
+            if table.gaps[place] < table.gaps[nearest]:
+                nearest = place
+        if nearest == first or (thrown > 1 and everybody + table.sizes[nearest] > FREE):
+            break
+        table.gaps[nearest] = np.inf
+        if draw(state, 3) > 0:
+            pool.classes[thrown] = nearest
+            thrown += 1
+            everybody += table.sizes[nearest]
+    free = _list(thrown, FREE if everybody <= FREE else FREE // 2, table, pool, state)
+    _multiply(first, free, table, pool)
+    return thrown, free, everybody
+
+
+@borrowing
+def _list(thrown: int, share: int, table: _Table, pool: _Pool, state: Int64s) -> int:
+    """List the records of the pool, up to a share of each class as free; returns how many those are."""
+    free, stays = 0, 0
+    for label in range(thrown):
+        free += min(share, table.sizes[pool.classes[label]])
+    moves = 0
+    for label in range(thrown):
+        size = table.sizes[pool.classes[label]]
+        start = draw(state, size) if size > share else 0
+        one = table.heads[pool.classes[label]]
+        for place in range(size):
+            if (place - start) % size < share:
+                pool.records[moves], pool.labels[moves] = one, label
+                moves += 1
+            else:
+                pool.records[free + stays], pool.labels[free + stays] = one, label
+                stays += 1
+            one = table.after[one]
+    return free
+
+
+@borrowing
+def _multiply(first: int, free: int, table: _Table, pool: _Pool) -> None:
+    """Place the free records around the mean of the first class, and find their products."""
+    width = table.points.shape[1]
+    for place in range(free):
+        record = table.record_of[pool.records[place]]
+        for axis in range(width):
+            pool.places[place, axis] = table.points[record, axis] - table.means[first, axis]
+        for other in range(place + 1):
+            product = 0.0
+            for axis in range(width):
+                product += pool.places[place, axis] * pool.places[other, axis]
+            pool.products[place, other] = product
+            pool.products[other, place] = product
+
+
+@borrowing
+def _measure(count: int, everybody: int, table: _Table, pool: _Pool) -> tuple[float, float]:
+    """Find the sums and sizes of the classes; returns all squared norms, and the squared norms of sums over sizes."""
+    width = table.points.shape[1]
+    pool.sums[:count] = 0.0
+    pool.sizes[:count] = 0
+    first = pool.classes[0]
+    squares, total = 0.0, 0.0
+    for place in range(everybody):
+        label = pool.labels[place]
+        pool.sizes[label] += 1
+        record = table.record_of[pool.records[place]]
+        for axis in range(width):
+            step = table.points[record, axis] - table.means[first, axis]
+            pool.sums[label, axis] += step
+            squares += step * step
+    for label in range(count):
+        norm = 0.0
+        for axis in range(width):
+            norm += pool.sums[label, axis] * pool.sums[label, axis]
+        pool.norms[label] = norm
+        total += norm / pool.sizes[label]
+    return squares, total
+
+
+@borrowing
+def _pull(count: int, free: int, pool: _Pool) -> None:
+    """Multiply each free record with the sum of each class."""
+    for place in range(free):
+        for label in range(count):
+            product = 0.0
+            for axis in range(pool.places.shape[1]):
+                product += pool.places[place, axis] * pool.sums[label, axis]
+            pool.pulls[place, label] = product
+
+
+@borrowing
+def _build(
+    thrown: int, free: int, k: int, ruled: bool, rules: RuleArrays, table: _Table, pool: _Pool, state: Int64s
+) -> int:
+    """Share all records out anew: a record and those nearest to it, then the next; returns how many classes, or 0."""
+    highest = min(free // k, _PLACES)
+    lowest = 1 if ruled else min(highest, (free + 2 * k - 2) // (2 * k - 1))
+    count = thrown if draw(state, 3) > 0 else thrown + draw(state, 3) - 1
+    count = max(lowest, min(highest, count))
+    pool.labels[:free] = NOBODY
+    seed, left = draw(state, free), free
+    for label in range(count):
+        _grow(label, seed, k, free, pool)
+        left -= k
+        while ruled and left > 0 and not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+            _add_nearest(label, free, pool)
+            left -= 1
+        if label + 1 == count or left < k:
+            count = label + 1
+            break
+        seed = _next_seed(label, free, draw(state, 2) == 0, draw(state, left), pool)
+    _share_out(count, free, pool)
+    for label in range(count if ruled else 0):
+        if not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+            return 0
+    return count
+
+
+@borrowing
+def _grow(label: int, seed: int, k: int, free: int, pool: _Pool) -> None:
+    """Make a class of a record and the nearest without a class."""
+    pool.sizes[label] = 0
+    for place in range(free):
+        pool.pulls[place, label] = 0.0
+    _add(label, seed, free, pool)
+    for _ in range(k - 1):
+        _add_nearest(label, free, pool)
+
+
+@borrowing
+def _add(label: int, one: int, free: int, pool: _Pool) -> None:
+    pool.labels[one] = label
+    pool.sizes[label] += 1
+    for place in range(free):
+        gap = pool.products[place, place] + pool.products[one, one] - 2.0 * pool.products[place, one]
+        pool.pulls[place, label] += gap
+
+
+@borrowing
+def _add_nearest(label: int, free: int, pool: _Pool) -> None:
+    nearest = NOBODY
+    for place in range(free):
+        if pool.labels[place] == NOBODY and (
+            nearest == NOBODY or pool.pulls[place, label] < pool.pulls[nearest, label]
+        ):
+            nearest = place
+    _add(label, nearest, free, pool)
+
+
+@borrowing
+def _next_seed(label: int, free: int, far: bool, skipped: int, pool: _Pool) -> int:
+    """Return the record without a class that is furthest from one, or the one after so many others."""
+    found = NOBODY
+    for place in range(free):
+        if pool.labels[place] != NOBODY:
+            continue
+        if not far and skipped == 0:
+            return place
+        skipped -= 1
+        if found == NOBODY or pool.pulls[place, label] > pool.pulls[found, label]:
+            found = place
+    return found
+
+
+@borrowing
+def _share_out(count: int, free: int, pool: _Pool) -> None:
+    """Let those without a class join the nearest."""
+    for place in range(free):
+        if pool.labels[place] == NOBODY:
+            nearest = 0
+            for label in range(1, count):
+                here, there = pool.pulls[place, label], pool.pulls[place, nearest]
+                if here * pool.sizes[nearest] < there * pool.sizes[label]:
+                    nearest = label
+            pool.labels[place] = nearest
+
+
+@borrowing
+def _shuffle(
+    free: int, everybody: int, ruled: bool, rules: RuleArrays, table: _Table, pool: _Pool, state: Int64s
+) -> None:
+    """Let a few pairs of records change places, where the rules allow it."""
+    for _ in range(1 + draw(state, 3)):
+        one, other = draw(state, free), draw(state, free)
+        here, there = pool.labels[one], pool.labels[other]
+        if here != there and (not ruled or _change_holds(one, there, other, everybody, rules, table, pool)):
+            pool.labels[one], pool.labels[other] = there, here
+
+
+@borrowing
+def _change_holds(
+    one: int, there: int, other: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool
+) -> bool:
+    """Tell whether two classes satisfy all rules when a record goes there, and another (−1: nobody) comes back."""
+    return _label_holds(pool.labels[one], one, other, everybody, rules, table, pool) and _label_holds(
+        there, other, one, everybody, rules, table, pool
+    )
+
+
+@borrowing
+def _label_holds(
+    label: int, out: int, into: int, everybody: int, rules: RuleArrays, table: _Table, pool: _Pool
+) -> bool:
+    """Tell whether a class without `out` and with `into` (−1: nobody) satisfies all rules."""
+    size = 0
+    for place in range(everybody):
+        if place == into or (pool.labels[place] == label and place != out):
+            size += 1
+            record = table.record_of[pool.records[place]]
+            for column in range(len(rules.offsets) - 1):
+                table.counts[rules.offsets[column] + table.values[record, column]] += 1
+    satisfied = holds(size, table.counts, rules, table.scratch)
+    table.counts[:] = 0
+    return satisfied
+
+
+@borrowing
+def _improve(
+    count: int, free: int, everybody: int, k: int, ruled: bool, least: float, rules: RuleArrays, table: _Table,
+    pool: _Pool,
+) -> float:  # fmt: skip
+    """Make moves and exchanges while one gains more than `least`; returns squared norms of sums over sizes.
+
+    Ends: what grows by `least` or more each time is bounded.
+    """
+    better = True
+    while better:
+        better = False
+        for one in range(free):
+            if _move(one, count, everybody, k, ruled, least, rules, table, pool, free) or _exchange(
+                one, free, everybody, ruled, least, rules, table, pool
+            ):
+                better = True
+    total = 0.0
+    for label in range(count):
+        total += pool.norms[label] / pool.sizes[label]
+    return total
+
+
+@borrowing
+def _move(
+    one: int, count: int, everybody: int, k: int, ruled: bool, least: float, rules: RuleArrays, table: _Table,
+    pool: _Pool, free: int,
+) -> bool:  # fmt: skip
+    """Move a record to the class where that gains most."""
+    here, own = pool.labels[one], pool.products[one, one]
+    size = pool.sizes[here]
+    if size <= k or size < 2:
+        return False
+    left = pool.norms[here] - 2.0 * pool.pulls[one, here] + own
+    cost = pool.norms[here] / size - left / (size - 1)
+    most, found = cost + least, NOBODY
+    for there in range(count):
+        grown = (pool.norms[there] + 2.0 * pool.pulls[one, there] + own) / (pool.sizes[there] + 1)
+        gain = grown - pool.norms[there] / pool.sizes[there]
+        if (
+            there != here
+            and gain > most
+            and (not ruled or _change_holds(one, there, NOBODY, everybody, rules, table, pool))
+        ):
+            most, found = gain, there
+    if found == NOBODY:
+        return False
+    pool.norms[here] = left
+    pool.norms[found] += 2.0 * pool.pulls[one, found] + own
+    pool.sizes[here] -= 1
+    pool.sizes[found] += 1
+    pool.labels[one] = found
+    for place in range(free):
+        pool.pulls[place, here] -= pool.products[place, one]
+        pool.pulls[place, found] += pool.products[place, one]
+    return True
+
+
+@borrowing
+def _exchange(
+    one: int, free: int, everybody: int, ruled: bool, least: float, rules: RuleArrays, table: _Table, pool: _Pool
+) -> bool:
+    """Let a record and a later one change places, where that gains most."""
+    here, own = pool.labels[one], pool.products[one, one]
+    most, found, own_change, other_change = least, NOBODY, 0.0, 0.0
+    for other in range(one + 1, free):
+        there = pool.labels[other]
+        if there == here:
+            continue
+        apart = own + pool.products[other, other] - 2.0 * pool.products[one, other]
+        change = 2.0 * (pool.pulls[other, here] - pool.pulls[one, here]) + apart
+        back = 2.0 * (pool.pulls[one, there] - pool.pulls[other, there]) + apart
+        gain = change / pool.sizes[here] + back / pool.sizes[there]
+        if gain > most and (not ruled or _change_holds(one, there, other, everybody, rules, table, pool)):
+            most, found, own_change, other_change = gain, other, change, back
+    if found == NOBODY:
+        return False
+    there = pool.labels[found]
+    pool.norms[here] += own_change
+    pool.norms[there] += other_change
+    pool.labels[one], pool.labels[found] = there, here
+    for place in range(free):
+        change = pool.products[place, found] - pool.products[place, one]
+        pool.pulls[place, here] += change
+        pool.pulls[place, there] -= change
+    return True
+
+
+@borrowing
+def _take(thrown: int, built: int, everybody: int, used: int, table: _Table, pool: _Pool) -> int:
+    """Put what was built into the table; returns how many classes there are then."""
+    for label in range(thrown):
+        _empty(pool.classes[label], table)
+    for label in range(thrown, built):
+        pool.classes[label] = used
+        used += 1
+    for place in range(everybody):
+        _enter(pool.records[place], pool.classes[pool.labels[place]], table)
+    for label in range(built):
+        _settle(pool.classes[label], table)
+    for _ in range(built, thrown):
+        # The highest empty place first, so that the last class is never one of them.
+        highest = built
+        for label in range(built, thrown):
+            if pool.classes[label] > pool.classes[highest]:
+                highest = label
+        used -= 1
+        _rename(used, pool.classes[highest], table)
+        pool.classes[highest] = NOBODY
+    return used
+
+
+@borrowing
+def _rename(last: int, place: int, table: _Table) -> None:
+    """Move the last class to an empty place. Ends: the list has each member once."""
+    if last == place:
+        return
+    table.heads[place], table.sizes[place] = table.heads[last], table.sizes[last]
+    for axis in range(table.points.shape[1]):
+        table.means[place, axis] = table.means[last, axis]
+    one = table.heads[place]
+    while one != NOBODY:
+        table.class_of[one] = place
+        one = table.after[one]
+    _empty(last, table)

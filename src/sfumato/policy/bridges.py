@@ -1,0 +1,294 @@
+"""Policies from the files of other programs: an ARX project, a script with sdcMicro's calls, Amnesia's rules.
+
+Each becomes a policy that runs here, with the hierarchies that it holds and a list of what differs. No code of a script
+is run, and no serialized object is read.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from sfumato.errors import InputError
+from sfumato.policy.policy import Policy
+
+_MOST = 64 << 20
+"""Bytes of a part of a project, unpacked, that are read."""
+_ORIGINAL = {"reference": "original"}
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """What was read.
+
+    `policy`: names the hierarchies by path. `hierarchies`: path → the text of a file that has to be written there; it
+    holds original values. `differences`: one sentence each.
+    """
+
+    policy: Policy
+    hierarchies: Mapping[Path, str]
+    differences: tuple[str, ...]
+
+
+def reader_of(path: str | Path) -> Callable[[Path, Path], Bridge] | None:
+    """Return what reads such a file, called with its path and a folder for hierarchies; None for all other files."""
+    file = Path(path)
+    if file.suffix.lower() in (".deid", ".r"):
+        return _from_arx if file.suffix.lower() == ".deid" else _from_sdcmicro
+    if file.suffix.lower() != ".txt" or not file.is_file():
+        return None
+    with file.open("rb") as opened:
+        return _from_amnesia if opened.read(len(_RULES)) == _RULES else None
+
+
+def _bridge(columns: dict[str, Any], found: dict[str, Any], said: list[str], files: dict[Path, str]) -> Bridge:
+    models = found.pop("models", [])
+    if not models:
+        said.append("No promise was read: k-anonymity with k = 5 is put. Say what is promised.")
+    mapping = {"models": models or [{"name": "k-anonymity", "k": 5}], **found}
+    return Bridge(Policy.from_mapping({**mapping, "columns": {"others": "drop", **columns}}), files, tuple(said))
+
+
+def _file_of(name: str, folder: Path, files: Mapping[Path, str]) -> Path:
+    """Return a path of its own for the hierarchy of a column."""
+    safe = re.sub(r"[^\w-]", "_", name)
+    return folder / (f"{safe}.csv" if folder / f"{safe}.csv" not in files else f"{safe}-{len(files)}.csv")
+
+
+# ARX: a zip of XML and CSV.
+
+_ROLES = {"IDENTIFYING": "identifying", "SENSITIVE": "sensitive", "INSENSITIVE": "insensitive"}
+_QUASI = "quasi-identifying"
+_OF = r" for attribute '(?P<attribute>.*)'"
+_CRITERIA: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (r"(?P<k>\d+)-anonymity", "k-anonymity", {}),
+    (rf"distinct-(?P<l>\d+)-diversity{_OF}", "distinct-l-diversity", {}),
+    (rf"(?:shannon-)?entropy-(?P<l>[\d.]+)-diversity{_OF}", "entropy-l-diversity", {}),
+    (rf"recursive-\((?P<c>[\d.]+),(?P<l>\d+)\)-diversity{_OF}", "recursive-l-diversity", {}),
+    (rf"(?P<t>[\d.]+)-closeness with (?P<distance>equal|hierarchical|ordered) distance{_OF}", "t-closeness", _ORIGINAL),
+    (rf"basic-(?P<beta>[\d.]+)-likeness{_OF}", "basic-beta-likeness", _ORIGINAL),
+    (rf"enhanced-(?P<beta>[\d.]+)-likeness{_OF}", "enhanced-beta-likeness", _ORIGINAL),
+    (rf"(?P<delta>[\d.]+)-disclosure privacy{_OF}", "delta-disclosure", _ORIGINAL),
+    (r"\((?P<risk>[\d.]+)\)-avg-reidentification-risk", "average-risk", {}),
+    (r"\(<?(?P<share>[\d.]+)\)-sample-uniq\w+", "sample-uniques", {}),
+    (r"\((?P<k>\d+)\)-map", "k-map", {}),
+    (r"\((?P<delta_min>[\d.]+), ?(?P<delta_max>[\d.]+)\)-presence", "delta-presence", {}),
+)
+
+
+def _from_arx(path: Path, folder: Path) -> Bridge:
+    """Read an ARX project. Raises ``InputError`` where it is none, or is damaged."""
+    try:
+        with zipfile.ZipFile(path) as project:
+            return _arx(project, folder)
+    except (OSError, zipfile.BadZipFile, KeyError, ElementTree.ParseError, UnicodeDecodeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: is no ARX project that can be read, or is damaged") from None
+
+
+def _arx(project: zipfile.ZipFile, folder: Path) -> Bridge:
+    separator = _xml(project, "project.xml").findtext("separator") or ";"
+    config, columns = _xml(project, "input/config.xml"), dict[str, Any]()
+    weights = {each.findtext("attribute"): each.findtext("weight") for each in config.iter("attributeWeight")}
+    files, said = dict[Path, str](), ["The table is data/input.csv in the project. Unpack it before you publish."]
+    for each in _xml(project, "input/definition.xml").iter("assigment"):
+        name = each.findtext("name") or ""
+        role = _ROLES.get((each.findtext("type") or "").removesuffix("_ATTRIBUTE"), _QUASI)
+        if role in ("identifying", "insensitive"):
+            columns.setdefault(role, []).append(name)
+            continue
+        entry = columns.setdefault(role, {}).setdefault(name, {})
+        said += [f"Column {name!r}: {sentence}" for sentence in _unlike(each)]
+        if weight := float(weights.get(name) or 0):
+            entry["weight"] = weight
+        ref = each.findtext("ref")
+        if ref is not None:
+            place = _file_of(name, folder, files)
+            files[place] = _text(project, f"input/{ref}")
+            entry["hierarchy"] = {"kind": "file", "path": str(place), "separator": separator}
+        elif (each.findtext("datatype") or "") in ("Integer", "Decimal"):
+            entry["kind"] = "numeric"
+    found: dict[str, Any] = {"anonymizer": {"name": "optimal"}, "source": {"separator": separator}}
+    found["models"] = list(_criteria(config, said))
+    found["suppression-limit"] = min(float(config.findtext("relativeMaxOutliers") or 0), 1.0)
+    if metric := config.findtext("metric"):
+        said.append(f"The quality model is {metric!r}. Here it is the loss: see the options of 'optimal' for others.")
+    return _bridge(columns, found, said, files)
+
+
+def _unlike(column: ElementTree.Element) -> Iterator[str]:
+    low, high = ((column.findtext(end) or "All") for end in ("min", "max"))
+    if (low, high) != ("All", "All"):
+        yield f"levels {low} to {high} are allowed there. Cut the hierarchy: here every level is."
+    if any("microaggregation" in child.tag.lower() for child in column):
+        yield "it is microaggregated there. Here recoding.numeric = 'mean' does so for all columns of numbers."
+
+
+def _criteria(config: ElementTree.Element, said: list[str]) -> Iterator[dict[str, Any]]:
+    for text in (each.text or "" for each in config.iter("criterion")):
+        read = [(found, name, more) for way, name, more in _CRITERIA if (found := re.fullmatch(way, text)) is not None]
+        if not read:
+            said.append(f"The promise {text!r} is not carried over. The page 'Coming from ARX' says what is like it.")
+        for found, name, more in read:
+            given = {key.replace("_", "-"): value for key, value in found.groupdict().items()}
+            words = ("attribute", "distance")
+            yield {
+                "name": name,
+                **{key: each if key in words else _number(each) for key, each in given.items()},
+                **more,
+            }
+            if name in ("k-map", "delta-presence"):
+                said.append(f"{name} speaks of a population: name it (population, or subset).")
+
+
+def _number(text: str) -> float:
+    return int(float(text)) if float(text).is_integer() else float(text)
+
+
+def _text(project: zipfile.ZipFile, name: str) -> str:
+    if project.getinfo(name).file_size > _MOST:
+        raise InputError(f"{name}: is larger than {_MOST >> 20} MB; no project has such a part")
+    return project.read(name).decode("utf-8")
+
+
+def _xml(project: zipfile.ZipFile, name: str) -> ElementTree.Element:
+    text = _text(project, name)
+    if "<!DOCTYPE" in text:
+        raise InputError(f"{name}: declares a document type, which no project does")
+    return ElementTree.fromstring(text)
+
+
+# sdcMicro: calls in a script of R.
+
+_CALL = re.compile(r"\b([A-Za-z]\w*)\s*\(")
+_QUOTED = re.compile(r"""(["'])(.*?)\1""")
+_COMMENT = re.compile(r"""("[^"\n]*"|'[^'\n]*')|#[^\n]*""")
+_SUPPRESSING = ("kAnon", "localSuppression")
+_ELSEWHERE = {
+    "microaggregation": "MDAV with Recoding(numeric='mean')",
+    "addNoise": "randomization.Noise",
+    "rankSwap": "randomization.RankSwapping",
+    "shuffle": "randomization.Shuffling",
+    "pram": "randomization.PRAM",
+    "topBotCoding": "randomization.TopBottomCoding",
+    "recordSwap": "randomization.Swapping",
+    "globalRecode": "a hierarchy of the column",
+    "groupAndRename": "a hierarchy of the column",
+    "ldiversity": "a model, such as distinct-l-diversity, which a release keeps",
+}
+_ARGUMENTS = ("dat", "keyVars", "numVars", "pramVars", "ghostVars", "weightVar", "hhId", "strataVar", "sensibleVar")
+_NOTES = {
+    "numVars": "continuous keys. Here classes are made of them, too.",
+    "weightVar": "weights. They are published as they are: see whether they tell who somebody is.",
+    "hhId": "households. It is removed: see --set people.rows=household.",
+    "strataVar": "strata. It is published as it is: see the option strata of clusterings.",
+    "ghostVars": "columns that follow others. Suppress them by hand.",
+}
+
+
+def _from_sdcmicro(path: Path, _: Path) -> Bridge:
+    """Read what a script asks of sdcMicro; only names and numbers that it writes out. ``InputError`` without a call."""
+    try:
+        script = _COMMENT.sub(lambda found: found[1] or "", path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path}: cannot be read as a text") from None
+    calls = [(found[1], _arguments(script, found.end())) for found in _CALL.finditer(script)]
+    made = next((given for name, given in calls if name == "createSdcObj"), None)
+    if made is None:
+        raise InputError(f"{path}: calls no createSdcObj, which says what the columns are")
+    roles, said = {name: _names(made.get(name, ""), script) for name in (*_ARGUMENTS, "excludeVars")}, list[str]()
+    said += [f"{', '.join(roles[name])}: {note}" for name, note in _NOTES.items() if roles[name]]
+    columns: dict[str, Any] = {
+        _QUASI: {name: {"kind": "categorical"} for name in [*roles["keyVars"], *roles["pramVars"]]}
+        | {name: {"kind": "numeric"} for name in roles["numVars"]},
+        "sensitive": roles["sensibleVar"],
+        "insensitive": [*roles["weightVar"], *roles["strataVar"]],
+        "identifying": [*roles["hhId"], *roles["excludeVars"]],
+    }
+    found: dict[str, Any] = {"anonymizer": {"name": "mondrian"}}
+    for name, given in calls:
+        if name in _SUPPRESSING:
+            found |= {"models": [{"name": "k-anonymity", "k": int(_first_number(given.get("k", "2")))}]}
+            found["anonymizer"] = {"name": "cell-suppression"}
+        elif name in _ELSEWHERE:
+            said.append(f"{name} is not carried over. Here it is {_ELSEWHERE[name]}.")
+    said.append("A suppressed cell is a value of its own here. There it is alike to every value.")
+    return _bridge({role: names for role, names in columns.items() if names}, found, said, {})
+
+
+def _arguments(script: str, begin: int) -> dict[str, str]:
+    """Return the arguments of a call that is open at `begin`, by their names; those without one as createSdcObj's."""
+    parts, depth, quote, last = list[str](), 1, "", begin
+    for place in range(begin, len(script)):
+        letter = script[place]
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+        elif letter in "([{)]}":
+            depth += 1 if letter in "([{" else -1
+        if not depth or (letter == "," and depth == 1 and not quote):
+            parts.append(script[last:place].strip())
+            last = place + 1
+        if not depth:
+            break
+    named = (re.fullmatch(r"(?:([\w.]+)\s*=(?!=))?\s*(.*)", part, re.DOTALL) for part in parts)
+    places = iter(_ARGUMENTS)
+    return {found[1] or next(places, "..."): found[2] for found in named if found is not None}
+
+
+def _names(text: str, script: str) -> list[str]:
+    """Return the texts that an argument writes out, or those of the variable that it names."""
+    if re.fullmatch(r"[A-Za-z][\w.]*", text) and text != "NULL":
+        assigned = re.search(rf"\b{re.escape(text)}\s*(?:<-|=)\s*(c\([^)]*\)|\"[^\"]*\"|'[^']*')", script)
+        text = assigned[1] if assigned else ""
+    return [found[2] for found in _QUOTED.finditer(text)]
+
+
+def _first_number(text: str) -> float:
+    found = re.search(r"\d+(?:\.\d+)?", text)
+    return float(found[0]) if found else 2
+
+
+# Amnesia: the rules of a solution, as text.
+
+_RULES = b"Anonymization rules:"
+
+
+def _from_amnesia(path: Path, folder: Path) -> Bridge:
+    """Read the rules of a solution. Raises ``InputError`` where a line is no rule."""
+    columns, files, name = dict[str, Any](), dict[Path, str](), ""
+    rows: dict[str, list[tuple[str, str]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines()[1:]:
+        value, arrow, label = line.partition("->")
+        if not line:
+            name = ""
+        elif not name:
+            name = line
+            rows.setdefault(name, [])
+        elif not arrow:
+            raise InputError(f"{path}: a line of a column is no rule, such as 4711->47**")
+        else:
+            rows[name].append((value, label))
+    for column, rules in rows.items():
+        columns[column] = {}
+        if any(value != label for value, label in rules):
+            place = _file_of(column, folder, files)
+            files[place] = "".join(f"{_cell(value)};{_cell(label)}\n" for value, label in sorted(set(rules)) if value)
+            columns[column] = {"hierarchy": {"kind": "file", "path": str(place), "separator": ";"}}
+    if not columns:
+        raise InputError(f"{path}: has no rules")
+    said = [
+        "The rules name no k, and no column beside those that they generalize.",
+        "One level is known of each column. The search here may take it, the values, or a star.",
+    ]
+    return _bridge({_QUASI: columns}, {"anonymizer": {"name": "optimal"}}, said, files)
+
+
+def _cell(text: str) -> str:
+    quoted = text.replace('"', '""')
+    return f'"{quoted}"' if any(mark in text for mark in ';"\n,\t') else text

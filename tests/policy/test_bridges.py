@@ -1,0 +1,184 @@
+"""Policies from the files of other programs: what is carried over runs and verifies, what is not is said."""
+
+from __future__ import annotations
+
+import random
+import zipfile
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.app import app
+from sfumato.policy.bridges import reader_of
+
+CRITERIA = {
+    "5-anonymity": sf.KAnonymity(5),
+    "distinct-3-diversity for attribute 'ill'": sf.DistinctLDiversity(3, "ill"),
+    "shannon-entropy-2.5-diversity for attribute 'ill'": sf.EntropyLDiversity(2.5, "ill"),
+    "entropy-2.0-diversity for attribute 'ill'": sf.EntropyLDiversity(2, "ill"),
+    "recursive-(3.0,2)-diversity for attribute 'ill'": sf.RecursiveLDiversity(3, 2, "ill"),
+    "0.3-closeness with equal distance for attribute 'ill'": sf.TCloseness(0.3, "equal", "ill", "original"),
+    "basic-1.5-likeness for attribute 'ill'": sf.BasicBetaLikeness(1.5, "ill", "original"),
+    "enhanced-2.0-likeness for attribute 'ill'": sf.EnhancedBetaLikeness(2, "ill", "original"),
+    "1.5-disclosure privacy for attribute 'ill'": sf.DeltaDisclosure(1.5, "ill", "original"),
+    "(0.1)-avg-reidentification-risk": sf.AverageRisk(0.1),
+    "(<0.05)-sample-uniques": sf.SampleUniques(0.05),
+    "(4)-map": sf.KMap(4),
+    "(0.1,0.8)-presence": sf.DeltaPresence(0.8, 0.1),
+}
+
+
+def people(path: Path, separator: str = ";") -> Path:
+    draw = random.Random(2)
+    rows = [
+        [f"n{number}", str(draw.randint(20, 59)), draw.choice(["Ay", "Bo", "<Cy & Co>"]), draw.choice("abcde"), "x"]
+        for number in range(300)
+    ]
+    head = ["name", "age", "town", "ill", "note"]
+    path.write_text("\n".join(separator.join(row) for row in [head, *rows]) + "\n")
+    return path
+
+
+def project(
+    path: Path, criteria: list[str], *, max_level: str = "All", extra: str = "", outliers: float = 0.05
+) -> Path:
+    columns = {
+        "name": ("IDENTIFYING", "String", ""),
+        "age": ("QUASI_IDENTIFYING", "Integer", f"<ref>hierarchies/age.csv</ref><min>All</min><max>{max_level}</max>"),
+        "town": ("QUASI_IDENTIFYING", "String", extra),
+        "ill": ("SENSITIVE", "String", ""),
+        "note": ("INSENSITIVE", "String", ""),
+    }
+    assigned = "".join(
+        f"<assigment><name>{name}</name><type>{role}_ATTRIBUTE</type><datatype>{kind}</datatype>{more}</assigment>"
+        for name, (role, kind, more) in columns.items()
+    )
+    asked = "".join(f"<criterion>{escape(each)}</criterion>" for each in criteria)
+    weights = "<attributeWeight><attribute>age</attribute><weight>0.75</weight></attributeWeight>"
+    parts = {
+        "metadata.xml": "<metadata><version>3.9.1</version><vocabulary>2.0</vocabulary></metadata>",
+        "project.xml": "<project><name>p</name><separator>;</separator></project>",
+        "input/definition.xml": f"<definition>{assigned}</definition>",
+        "input/config.xml": f"<config><relativeMaxOutliers>{outliers}</relativeMaxOutliers><metric>Loss (0.5)</metric>"
+        f"<attributeWeights>{weights}</attributeWeights><criteria>{asked}</criteria></config>",
+        "input/hierarchies/age.csv": "".join(f"{age};{age // 10}x;*\n" for age in range(20, 60)),
+    }
+    with zipfile.ZipFile(path, "w") as written:
+        for name, text in parts.items():
+            written.writestr(name, text)
+    return path
+
+
+def run(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, [str(word) for word in words], prog_name="sfumato")
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_an_arx_project_becomes_a_policy_that_runs(tmp_path: Path):
+    given = project(tmp_path / "p.deid", ["5-anonymity", "distinct-3-diversity for attribute 'ill'"])
+    out = tmp_path / "policy.toml"
+    code, _, differences = run("init", given, "--out", out)
+    assert code == 0
+    assert "Unpack it" in differences
+    assert "Loss (0.5)" in differences
+    policy = sf.Policy.from_file(out)
+    assert policy.suppression_limit == 0.05
+    assert policy.to_schema().identifying == ("name",)
+    release = sf.anonymize(sf.read_table(people(tmp_path / "input.csv"), policy), policy, seed=1)
+    assert release.report.verification.ok
+    assert sf.DistinctLDiversity(3, "ill") in policy.to_models()
+    again, _, refused = run("init", given, "--out", out)
+    assert again == 2
+    assert "already exists" in refused
+    assert run("init", given, "--out", out, "--overwrite")[0] == 0
+    assert run("init", given, "--out", "-")[1].count('name = "k-anonymity"') == 1
+
+
+@pytest.mark.parametrize(("criterion", "model"), CRITERIA.items())
+def test_each_promise_is_carried_over(criterion: str, model: object, tmp_path: Path):
+    found = _from(project(tmp_path / "p.deid", [criterion]), tmp_path)
+    assert found.policy.to_models() == [model]
+
+
+def test_what_is_not_carried_over_is_said(tmp_path: Path):
+    more = "<microAggregationFunction>Arithmetic mean</microAggregationFunction>"
+    given = project(tmp_path / "p.deid", ["(1.0, 1.0E-6)-differential privacy"], max_level="1", extra=more)
+    said = " ".join(_from(given, tmp_path).differences)
+    for part in ("differential privacy", "levels All to 1", "microaggregated", "k = 5 is put"):
+        assert part in said
+
+
+@pytest.mark.parametrize("kind", ["no zip", "no part", "no xml", "a document type", "another policy"])
+def test_damaged_projects_are_refused_in_words(kind: str, tmp_path: Path):
+    path = tmp_path / "p.deid"
+    if kind == "no zip":
+        path.write_text("nothing")
+    else:
+        bad = {"no xml": "<project>", "a document type": "<!DOCTYPE p [<!ENTITY a 'b'>]><project>&a;</project>"}
+        with zipfile.ZipFile(path, "w") as written:
+            if kind != "no part":
+                written.writestr("project.xml", bad.get(kind, "<project/>"))
+    with pytest.raises(sf.InputError):
+        _from(path, tmp_path)
+    code, _, told = run("init", path, "--out", tmp_path / "policy.toml")
+    assert code == 2
+    assert "Traceback" not in told
+
+
+SCRIPT = """
+library(sdcMicro)
+keys <- c("age", 'town')  # the "keys"
+sdc <- createSdcObj(people, keyVars = keys, numVars = NULL, sensibleVar = "ill",
+                    excludeVars = c("name", "note"))
+sdc <- kAnon(sdc, k = c(4), importance = c(1, 2))   # addNoise(sdc)
+sdc <- microaggregation(sdc, aggr = 3, method = "mdav")
+"""
+
+
+def test_a_script_of_sdcmicro_becomes_a_policy_that_runs(tmp_path: Path):
+    path = tmp_path / "script.R"
+    path.write_text(SCRIPT)
+    found = _from(path, tmp_path)
+    schema = found.policy.to_schema()
+    assert (list(schema.quasi_identifying), list(schema.sensitive)) == (["age", "town"], ["ill"])
+    assert schema.identifying == ("name", "note")
+    assert found.policy.to_models() == [sf.KAnonymity(4)]
+    said = " ".join(found.differences)
+    assert "microaggregation is not" in said
+    assert "addNoise" not in said
+    table = sf.read_table(people(tmp_path / "people.csv"), found.policy)
+    assert sf.anonymize(table, found.policy, seed=1).report.verification.ok
+    path.write_text("createSdcObj(people, c('age'), weightVar='note')")
+    bare = _from(path, tmp_path)
+    assert list(bare.policy.to_schema().insensitive) == ["note"]
+    assert "k = 5 is put" in " ".join(bare.differences)
+    path.write_text("x <- 1")
+    with pytest.raises(sf.InputError, match="createSdcObj"):
+        _from(path, tmp_path)
+
+
+def test_rules_of_amnesia_become_a_policy_that_runs(tmp_path: Path):
+    path, out = tmp_path / "rules.txt", tmp_path / "policy.toml"
+    ages = "".join(f"{age}->{age // 10 * 10}-{age // 10 * 10 + 9}\n" for age in range(20, 60))
+    path.write_text(f"Anonymization rules:\nage\n{ages}\ntown\nAy->Ay\nBo->Bo\n<Cy & Co>-><Cy & Co>\n\n")
+    code, told, said = run("init", path, "--out", out)
+    assert code == 0
+    assert "1 hierarchy" in told
+    assert "no k" in said
+    policy = sf.Policy.from_file(out)
+    release = sf.anonymize(sf.read_table(people(tmp_path / "people.csv"), policy), policy, seed=1)
+    assert {*release.data["age"].cast(str)} <= {*map(str, range(20, 60)), "20-29", "30-39", "40-49", "50-59", "*"}
+    path.write_text("Anonymization rules:\nage\n20\n")
+    with pytest.raises(sf.InputError, match="no rule"):
+        _from(path, tmp_path)
+    path.write_text("name,age\n")
+    assert reader_of(path) is None
+
+
+def _from(path: Path, folder: Path):
+    reader = reader_of(path)
+    assert reader is not None
+    return reader(path, folder / "hierarchies")
