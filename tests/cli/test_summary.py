@@ -44,7 +44,7 @@ def test_ten_lines_say_what_holds_what_it_cost_and_what_is_open(people: Path, tm
     assert lines[6:] == [
         f"Release   {out}",
         f"Next      sfumato verify {out}",
-        f"          sfumato attack {out} --original {people}",
+        f"Attacks   not played: sfumato attack {out} --original {people}",
     ]
 
 

@@ -402,7 +402,7 @@ class _Work:
         elif not self.written.quiet:
             say(str(report))
             steps = self._next_steps(is_audited=is_audited)
-            complain([f"release written to {steps.place}; check it with: {steps.commands[0]}"])
+            complain([f"release written to {steps.place}; check it with: {steps.check}"])
             complain(steps.secrets)
 
     def _next_steps(self, *, is_audited: bool) -> NextSteps:
@@ -413,12 +413,12 @@ class _Work:
         named, shown = _stored(self.out) if is_database(self.out) else (quote(self.out), self.out)
         file = self.file or self.written.save_policy
         asked = f" --policy {quote(str(file))}" if file is not None and self.policy.withholds else ""
-        commands = [f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"]
+        commands = f"sfumato verify {named}", f"sfumato attack {named} --original {quote(self.table)}{asked}"
         if not is_audited:
-            return NextSteps(shown, commands)
+            return NextSteps(shown, *commands)
         private = str(self.written.audit or audit_file(Path(self.out)))
         keep = f"keep {private} to yourself; it recounts people: sfumato verify {named} --audit {quote(private)}"
-        return NextSteps(shown, commands, (keep,))
+        return NextSteps(shown, *commands, (keep,))
 
 
 def _release(

@@ -50,10 +50,11 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class NextSteps:
-    """Where a release lies, the commands that come next, and what the steward keeps to himself."""
+    """Where a release lies, what checks and what attacks it, and what the steward keeps to himself."""
 
     place: str
-    commands: Sequence[str]
+    check: str
+    attack: str
     secrets: Sequence[str] = ()
 
 
@@ -72,7 +73,8 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
         *([] if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
         *(line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)),
         f"{'Release':<{LABEL}}{steps.place}",
-        *(f"{'' if number else 'Next':<{LABEL}}{each}" for number, each in enumerate(steps.commands)),
+        f"{'Next':<{LABEL}}{steps.check}",
+        f"{'Attacks':<{LABEL}}not played: {steps.attack}",
         *(line for secret in steps.secrets for line in _wrapped(secret)),
     ]
 

@@ -24,8 +24,6 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.published import KINDS, PublishedTable
 from sfumato.published.protocol import Roles, named
 from sfumato.recoding import Recoding
-from sfumato.recoding.ends import on_declared_grid
-from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import (
     Description,
     Own,
@@ -349,6 +347,9 @@ def label_checks(policy: PublishedPolicy, published: object) -> tuple[Check, ...
 
 def _undeclared(data: pl.DataFrame, name: str, setting: Mapping[str, Any]) -> bool:
     """Tell whether a column without a hierarchy has a label that is no value, ``*``, or one of a grid."""
+    from sfumato.recoding.ends import on_declared_grid
+    from sfumato.recoding.parsing import split_set, written_ends
+
     labels = data[name].cast(pl.String).drop_nulls().unique()
     if "hierarchy" in setting:
         return False
