@@ -18,6 +18,7 @@ surest     record 23: of whom deFinetti is surest in slices and overlapping slic
 ends       record 9: what ends of intervals tell, with as many people not in the data     15,000
 regions    record 9: the same of regions                                                  15,000
 tables     record 9: ends of intervals in four other tables, half of which is published   10,000
+labels     declared labels: who is isolated, on Adult and six other tables               6,000
 wishes     a k of one's own: what it loses                                                30,000
 ratings    scoring: who is found among ratings, before and after                          all
 answers    overlapping slices: counts by three kinds of release                           30,162
@@ -39,6 +40,7 @@ from statistics import median
 
 import cuts
 import ends
+import labels
 import members
 import others
 from drawn import Figures, Line
@@ -56,6 +58,7 @@ PARTS: Mapping[str, tuple[Callable[[int], Iterator[Line]], int]] = {
     "ends": (ends.ends, 15_000),
     "regions": (ends.regions, 15_000),
     "tables": (ends.tables, 10_000),
+    "labels": (labels.labels, 6_000),
     "wishes": (others.wishes, 30_000),
     "ratings": (others.ratings, 1_000),
     "answers": (others.answers, 30_162),

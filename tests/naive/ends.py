@@ -11,14 +11,16 @@ MOST_BINS = 4
 DECIMAL_PLACES = {Fraction(1, 10**places) for places in range(16)}
 
 
-def rounded_numbers(values: Sequence[Fraction], low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+def rounded_numbers(
+    values: Sequence[Fraction], low: Fraction, high: Fraction, most: int = MOST_BINS
+) -> tuple[Fraction, Fraction]:
     """Return where the interval around ``low .. high`` begins, and what comes after it; `values` are the column."""
     unit = largest_unit(values)
     for step in steps():
         if step < 2 * unit:
             continue
         first, last = low // step, high // step
-        if last - first + 1 <= MOST_BINS:
+        if last - first + 1 <= most:
             return first * step, (last + 1) * step
     raise AssertionError
 

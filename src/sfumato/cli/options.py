@@ -60,7 +60,7 @@ PATHS = {
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
     "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
-    "recoding": "numeric, forms, ends, suppressed, average",
+    "recoding": "numeric, forms, ends, suppressed, average, labels",
     "output": "format",
     "subset": "column, value",
     "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.classes.generalized import Form, GeneralizedColumn, GeneralizedTable
 from sfumato.errors import InputError, PolicyError, raise_all
 from sfumato.hierarchy.tree import Hierarchy
+from sfumato.recoding.ends import exactly_numbered
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of
 from sfumato.table.schema import Kind
@@ -104,9 +105,12 @@ def _highest(hierarchy: Hierarchy, leaf: int, level: int) -> int:
 
 _Ends = Literal["rounded", "tight"]
 Suppressed = Literal["remove", "star"]
+_Labels = Literal["least", "declared"]
 Average = Literal["mean", "median", "mode", "geometric-mean"]
 
-_KEYS = ("numeric", "forms", "ends", "suppressed", "average")
+_KEYS = ("numeric", "forms", "ends", "suppressed", "average", "labels")
+_MOST_WITHOUT_GROUPS = 2
+"""Values of a column whose sets are all of it, or one value."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,11 @@ class Recoding:
         Which number the form ``"mean"`` publishes for a class: None, the same as ``"mean"``; ``"median"``, halfway
         between the two middle numbers of an even class; ``"mode"``, the most frequent number, of several the lowest;
         ``"geometric-mean"``, of numbers that are all above 0. Median and mode may be somebody's own number.
+    labels
+        What labels tell of their members. None, the same as ``"least"``: a label is the least that covers its class, so
+        that every member of a set occurs, and both outer bins of an interval. ``"declared"``: nodes of hierarchies and
+        declared groups, and one bin or two of a grid that the column's unit gives. No value sets, no means and no
+        tight ends: a category of more than two values needs a hierarchy.
 
     Raises
     ------
@@ -144,6 +153,7 @@ class Recoding:
     ends: _Ends = "rounded"
     suppressed: Suppressed = "remove"
     average: Average | None = None
+    labels: _Labels | None = None
 
     def __post_init__(self) -> None:
         """Check every setting alone; :meth:`forms_of` checks what depends on the attributes."""
@@ -160,12 +170,19 @@ class Recoding:
             problems.append("recoding, average: must be 'mean', 'median', 'mode' or 'geometric-mean'")
         if self.average == "mean":
             object.__setattr__(self, "average", None)
+        if self.labels not in (None, *get_args(_Labels)):
+            problems.append("recoding, labels: must be 'least' or 'declared'")
+        if self.labels == "least":
+            object.__setattr__(self, "labels", None)
+        if self.labels and self.ends == "tight":
+            problems.append("recoding, ends: tight ends are values of the class; leave them out with declared labels")
         object.__setattr__(self, "forms", MappingProxyType(_checked_forms(self.forms, problems)))
         raise_all(PolicyError, problems)
 
     def __hash__(self) -> int:
         """Hash by value; the order of `forms` does not count."""
-        return hash((self.numeric, frozenset(self.forms.items()), self.ends, self.suppressed, self.average))
+        forms = frozenset(self.forms.items())
+        return hash((self.numeric, forms, self.ends, self.suppressed, self.average, self.labels))
 
     def forms_of(self, attributes: Iterable[EncodedAttribute]) -> tuple[Form, ...]:
         """Return the form of each attribute.
@@ -182,7 +199,7 @@ class Recoding:
         problems.extend(
             f"recoding, column {attribute.name!r}: {reason}"
             for attribute, form in zip(known, chosen, strict=True)
-            if (reason := _misfit(attribute, form, self.average))
+            if (reason := _misfit(attribute, form, self.average) or (self.labels and _undeclared(attribute, form)))
         )
         raise_all(PolicyError, problems)
         return chosen
@@ -191,7 +208,8 @@ class Recoding:
         """Return the choice as plain values; :meth:`from_policy` reads them back."""
         forms = {name: str(form) for name, form in self.forms.items()}
         plain = {"numeric": str(self.numeric), "forms": forms, "ends": self.ends, "suppressed": self.suppressed}
-        return plain if self.average is None else {**plain, "average": self.average}
+        chosen = {"average": self.average, "labels": self.labels}
+        return plain | {name: value for name, value in chosen.items() if value is not None}
 
     @classmethod
     def from_policy(cls, values: Mapping[str, Any]) -> Recoding:
@@ -237,6 +255,22 @@ def _misfit(attribute: EncodedAttribute, form: Form, average: Average | None) ->
         return "ordered values have no mean; choose 'interval' or 'set'"
     if form is Form.MEAN and average == "geometric-mean" and not _has_logarithms(attribute):
         return "a geometric mean needs numbers that are all above 0; choose another average, or the form 'interval'"
+    return None
+
+
+def _undeclared(attribute: EncodedAttribute, form: Form) -> str | None:
+    """Say why the form of an attribute has no declared labels."""
+    if form is Form.MEAN:
+        return "the mean of a class is made of its values; declared labels need the form 'interval'"
+    if attribute.order is not None and attribute.hierarchy is None:
+        return "ranges of an order end at values that occur; declared labels need a hierarchy, such as groups of yours"
+    if form is Form.INTERVAL and not exactly_numbered(attribute) and attribute.size > 1:
+        return "numbers of 2^53 or more have no grid; declared labels need a hierarchy here"
+    if form is Form.SET and (attribute.domain_size > _MOST_WITHOUT_GROUPS or attribute.hierarchy is not None):
+        return (
+            "a set tells that its members occur; declared labels need a hierarchy: groups of yours, 'flat', "
+            "or a draft of 'sfumato hierarchy', and no form 'set'"
+        )
     return None
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form, GeneralizedColumn, ValueSets, known, stars
-from sfumato.recoding.ends import rounded_ranges, rounded_texts, with_grid
+from sfumato.recoding.ends import rounded_ranges, rounded_texts, with_declared_grid, with_grid
 from sfumato.recoding.notation import node_texts, range_texts, set_texts, with_stars
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.schema import Kind, text_of
@@ -51,6 +51,13 @@ def rounded_column(
     ranges, low, high = _distinct_ranges(attribute, *_widened(attribute, low, high))
     intervals, low, high = _distinct_ranges(attribute, *rounded_ranges(attribute, low, high, own))
     return _intervals(attribute, intervals[ranges], partial(rounded_texts, attribute, low, high, own), low, high)
+
+
+def declared_column(
+    attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
+) -> GeneralizedColumn:
+    """Publish each class as one bin, or two neighbouring ones, of a declared grid, as :func:`rounded_column` else."""
+    return rounded_column(attribute, low, high, with_declared_grid(own or attribute))
 
 
 def _intervals(

@@ -2,7 +2,7 @@
 
 A *grid* is the sequence of bins of one step: numbers in 1, 2 or 5 times a power of ten, dates in days, weeks (from
 Monday), months, quarters, half-years and years. A class is published as the bins that its values lie in, of the finest
-grid on which these are at most four.
+grid on which these are at most four; of a declared grid they are at most two.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ Indices = NDArray[np.int32]
 
 MOST_BINS = 4
 """Most bins of an interval: finer ends disclose more about the values near them, coarser ends lose more."""
+
+DECLARED_BINS = 2
+"""The same of declared labels: that both of two bins have a value tells of single records next to nothing."""
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _FINEST = 12
@@ -91,6 +94,15 @@ def rounding_of(attribute: EncodedAttribute) -> IntervalGrid | None:
     return IntervalGrid(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
 
 
+def with_declared_grid(attribute: EncodedAttribute) -> EncodedAttribute:
+    """Return the attribute with the grid of declared labels settled, however few values it has."""
+    if attribute.numbers is None or attribute.size < 2:
+        return attribute
+    known = attribute.rounding
+    grid = known or IntervalGrid(_unit(attribute), _whole(attribute), *_shown_borders(attribute))
+    return replace(attribute, rounding=replace(grid, bins=DECLARED_BINS))
+
+
 def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
     """Return the attribute with its grid settled, so that it is not worked out from its values again."""
     grid = rounding_of(attribute)
@@ -100,7 +112,7 @@ def with_grid(attribute: EncodedAttribute) -> EncodedAttribute:
 def _rounded_intervals(
     attribute: EncodedAttribute, low: _Codes, high: _Codes, own: EncodedAttribute | None = None
 ) -> _RoundedIntervals:
-    """Put ranges of values on the finest grid on which they touch at most `MOST_BINS` bins.
+    """Put ranges of values on the finest grid on which they touch no more bins than an interval may have.
 
     The finest grid has bins of two units or more, since a bin of one unit would be an exact value. A unit is what the
     column is counted in: the largest of 1, 2, 5, 10 ... that divides all values; for dates a day, a month or a year.
@@ -114,13 +126,15 @@ def _rounded_intervals(
     below, above = attribute.numbers[low], attribute.numbers[high]
     ends = _RoundedIntervals(*np.full((4, len(low)), np.nan))
     left, narrowest = np.arange(len(low)), float((above - below).min(initial=np.inf))
+    settled = (own or attribute).rounding
+    most = MOST_BINS if settled is None else settled.bins
     for grid in _grids(own or attribute):
         if not len(left):
             break
-        if grid.width * MOST_BINS < narrowest:
+        if grid.width * most < narrowest:
             continue
         from_bin, to_bin = grid.bin_of(below[left]), grid.bin_of(above[left])
-        fits = to_bin - from_bin < MOST_BINS
+        fits = to_bin - from_bin < most
         now, bins = left[fits], (from_bin[fits], to_bin[fits])
         ends.first[now], ends.second[now] = grid.start(bins[0]), grid.start(bins[0] + 1)
         ends.last[now], ends.stop[now] = grid.start(bins[1]), grid.start(bins[1] + 1)
@@ -143,6 +157,28 @@ def rounded_ranges(
     low[several] = np.searchsorted(attribute.numbers, ends.first, side="left")
     high[several] = np.searchsorted(attribute.numbers, ends.stop, side="left") - 1
     return low, high
+
+
+def on_declared_grid(
+    begin: Numbers, stop: Numbers, kind: Kind, domain: tuple[float, float] | None = None
+) -> NDArray[np.bool_]:
+    """Tell which intervals are one bin or two of a grid, but for what a declared domain cuts off.
+
+    `begin`, `stop`: float64 (g,): the first number, and what follows the last; dates in days. `domain`: the same of a
+    domain. The grids of every unit count. Cost O(g) for each of some fifty grids.
+    """
+    found = np.zeros(len(begin), dtype=np.bool_)
+    low, high = (FIRST_DAY, LAST_DAY + 1) if kind is Kind.DATE else (np.nan, np.nan)
+    low, high = domain or (low, high)
+    most = 2 * float(np.abs(np.concatenate([begin, stop])).max(initial=1.0))
+    for grid in _calendar("D") if kind is Kind.DATE else _decimal(1, -_FINEST):
+        first, after = grid.bin_of(begin), grid.bin_of(np.minimum(stop, LAST_DAY) if kind is Kind.DATE else stop)
+        full = grid.start(after) == stop
+        begins, stops = (grid.start(first) == begin) | (begin == low), full | (stop == high)
+        found |= begins & stops & (after - full - first < DECLARED_BINS)
+        if grid.width > most:
+            return found
+    raise AssertionError
 
 
 def outer_bins(attribute: EncodedAttribute, low: _Codes, high: _Codes) -> tuple[Numbers, Numbers]:

@@ -15,7 +15,14 @@ from sfumato.errors import InputError, raise_all
 from sfumato.kernels.boxes import class_boxes, class_starts, class_sums, group_by_class, value_sets
 from sfumato.parallel import each, worth_starting
 from sfumato.recoding.choice import Average, Recoding
-from sfumato.recoding.columns import ancestor_column, interval_column, mean_column, rounded_column, set_column
+from sfumato.recoding.columns import (
+    ancestor_column,
+    declared_column,
+    interval_column,
+    mean_column,
+    rounded_column,
+    set_column,
+)
 from sfumato.recoding.ends import of_occurring, written_like
 from sfumato.recoding.notation import STAR
 from sfumato.table.distinct import FEW, dense_ranks
@@ -23,7 +30,7 @@ from sfumato.table.encoding import EncodedAttribute, EncodedTable
 from sfumato.table.schema import Kind, is_measured
 from sfumato.table.table import Table
 
-_INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column}
+_INTERVAL_COLUMNS = {"rounded": rounded_column, "tight": interval_column, "declared": declared_column}
 _DIGITS = 10
 """Digits after the first that geometric means have."""
 
@@ -98,7 +105,7 @@ def _range_columns(
         if forms[index] is Form.MEAN:
             column = mean_column(attribute, low, high, _centres(encoded, partition, index, recoding.average), own)
         else:
-            ends = "tight" if attribute.order is not None else recoding.ends
+            ends = "tight" if attribute.order is not None else recoding.labels or recoding.ends
             column = _INTERVAL_COLUMNS[ends](attribute, low, high, own)
         return replace(column, attribute=encoded.attributes[index])
 

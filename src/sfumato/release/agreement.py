@@ -16,12 +16,16 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from sfumato.errors import PolicyError, SfumatoError
 from sfumato.models import MODELS
 from sfumato.models.checks import Check, Outcome
-from sfumato.published import KINDS
+from sfumato.published import KINDS, PublishedTable
 from sfumato.published.protocol import Roles, named
 from sfumato.recoding import Recoding
+from sfumato.recoding.ends import on_declared_grid
+from sfumato.recoding.parsing import split_set, written_ends
 from sfumato.release.description import (
     Description,
     Own,
@@ -30,6 +34,7 @@ from sfumato.release.description import (
     describe_model,
     describe_own_model,
 )
+from sfumato.table.schema import Kind
 from sfumato.whole_files import read_regular_text
 
 FILE = "policy.toml"
@@ -314,3 +319,48 @@ def role_names(given: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, Mapping)) or not all(isinstance(name, str) for name in given):
         raise TypeError
     return tuple(given)
+
+
+DECLARED = "labels of the declared grid, nodes and groups"
+
+
+def label_checks(policy: PublishedPolicy, published: object) -> tuple[Check, ...]:
+    """Recount that a release with declared labels has no other ones, where its policy says that it has them.
+
+    Intervals are one bin or two of a grid, and no value set is published but that of a column of two values. Nodes are
+    not recounted: a policy may withhold its hierarchies. `published`: None where its table is not in memory.
+    """
+    try:
+        declared = policy.recoding().labels == "declared"
+        columns = policy.content.get("columns", {}).get("quasi-identifying", {}) if declared else {}
+        settings = {str(name): dict(setting) for name, setting in columns.items()}
+    except (AttributeError, SfumatoError, TypeError, ValueError):
+        return ()  # what is damaged is said where both files are compared
+    if not declared:
+        return ()
+    if not isinstance(published, PublishedTable):
+        detail = "the table was not read into memory; verify it with --engine memory"
+        return (Check(DECLARED, Outcome.UNDECIDABLE, detail=detail, required=False),)
+    others = [name for name in published.quasi_identifying if _undeclared(published.data, name, settings.get(name, {}))]
+    if others:
+        return (Check(DECLARED, Outcome.BROKEN, detail=f"other labels in {named(others)}"),)
+    return (Check(DECLARED, Outcome.HOLDS),)
+
+
+def _undeclared(data: pl.DataFrame, name: str, setting: Mapping[str, Any]) -> bool:
+    """Tell whether a column without a hierarchy has a label that is no value, ``*``, or one of a grid."""
+    labels = data[name].cast(pl.String).drop_nulls().unique()
+    if "hierarchy" in setting:
+        return False
+    sets = [label for label in labels if label.startswith("{") and label.endswith("}")]
+    if any(len(split_set(label)) > 2 for label in sets) or len(sets) > 1:
+        return True
+    written = labels.filter(labels.str.contains(r"^\[.+\.\..+[\])]$"))
+    if not len(written):
+        return False
+    kind = Kind.DATE if written.str.contains(r"^\[[0-9]{4,}-[0-9]{2}-[0-9]{2}\.\.").all() else Kind.NUMERIC
+    low, high, half_open = written_ends(written, kind)
+    stop = high + ~half_open
+    # No published policy shows a declared domain, which cuts intervals off.
+    domain = (float(low.min()), float(stop.max())) if setting.get("domain-withheld") else None
+    return not on_declared_grid(low, stop, kind, domain).all()

@@ -201,6 +201,11 @@ def recoding_problems(anonymizer: Anonymizer, recoding: Recoding, attributes: Se
             f"recoding: average = {recoding.average!r} means nothing where no column is published as the mean of its "
             "class; set numeric = 'mean', or leave it out"
         )
+    if recoding.labels and anonymizer.decides_regions:
+        problems.append(
+            "recoding, labels: this anonymizer decides itself what is published, and fits no label to a class; "
+            "leave them out"
+        )
     if anonymizer.decides_regions:
         from sfumato.recoding.regions import form_problems
 

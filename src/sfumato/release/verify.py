@@ -27,7 +27,7 @@ from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import Roles, roles_of
 from sfumato.registry import OWN_KINDS
-from sfumato.release.agreement import PublishedPolicy, policy_checks, table_differences
+from sfumato.release.agreement import PublishedPolicy, label_checks, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
     Description,
@@ -330,7 +330,8 @@ def _recount_on_spark(address: str) -> Verification:
             )
         counted = parts_recount(folder.records(), folder.description)
         beside = partial(stored_text_checks, folder.texts, folder.description.suppression_limit)
-        first, roles = tuple(folder.checks(counted.records)), counted.roles or Roles()
+        first = (*folder.checks(counted.records), *label_checks(folder.policy, None))
+        roles = counted.roles or Roles()
         return _with_files(counted, folder.description, folder.policy, roles, first, beside)
 
 
@@ -356,7 +357,8 @@ def judge_description(
 ) -> Verification:
     """Add to a recount what is said of the files beside the table, and of models that nobody here knows."""
     roles = Roles() if counted.roles is None else counted.roles
-    return _with_files(counted, opened.description, opened.policy, roles, integrity, _beside(opened, mark))
+    first = (*integrity, *label_checks(opened.policy, None))
+    return _with_files(counted, opened.description, opened.policy, roles, first, _beside(opened, mark))
 
 
 def _beside(opened: ReleaseFolder, mark: str) -> Callable[..., tuple[Check, ...]]:
@@ -430,7 +432,8 @@ def _recount(
         raise PopulationError("population: no promise of this release speaks of a population; leave it out")
     register = None if population is None else Register(population, policy.recoding())
     counted = recount(published, known, description.attributes(), whom, register)
-    return _with_files(counted, description, policy, roles_of(published), first, beside)
+    labels = label_checks(policy, published)
+    return _with_files(counted, description, policy, roles_of(published), (*first, *labels), beside)
 
 
 def _with_files(

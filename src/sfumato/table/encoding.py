@@ -37,10 +37,11 @@ class IntervalGrid:
     # `low`, `high`: ends of a declared domain beyond which no interval reaches; None where none is to be shown
     low: float | None = None
     high: float | None = None
+    bins: int = 4  # most bins of an interval; how a release is published decides it, so that no ledger keeps it
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "bins"}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:

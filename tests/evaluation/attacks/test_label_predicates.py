@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import factorial
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from examples import examples
 from sfumato.classes.generalized import Form
 from sfumato.evaluation.attacks.original_values import read_cells
 from sfumato.evaluation.attacks.protocol import Target
-from sfumato.evaluation.attacks.singling_out import choose_members, member_chances
+from sfumato.evaluation.attacks.singling_out import choose_members, end_chances, member_chances
 from sfumato.published import PublishedTable
 from sfumato.recoding.choice import Recoding
 
@@ -28,17 +29,12 @@ SHARES = st.lists(st.integers(1, 9), min_size=2, max_size=4)
 def test_chances_are_those_of_all_draws(weights: list[int], records: int) -> None:
     """All draws of k values are listed, and those kept of which the label is the least one."""
     shares = np.array(weights, dtype=float)
-    for form in (Form.SET, Form.ANCESTOR, Form.INTERVAL):
-        ends = [0, len(weights) - 1]
-        members = ends if form is Form.INTERVAL else list(range(len(weights)))
+    for form in (Form.SET, Form.ANCESTOR):
+        members = list(range(len(weights)))
         alone, least = np.zeros(len(members)), 0.0
         for draw in product(range(len(weights)), repeat=records):
             occurs = set(draw)
-            if not {
-                Form.SET: len(occurs) == len(weights),
-                Form.ANCESTOR: len(occurs) > 1,
-                Form.INTERVAL: occurs.issuperset(ends),
-            }[form]:
+            if len(occurs) < (len(weights) if form is Form.SET else 2):
                 continue
             chance = float(np.prod(shares[list(draw)] / shares.sum()))
             least += chance
@@ -54,6 +50,24 @@ def test_chances_are_those_of_all_draws(weights: list[int], records: int) -> Non
             assert expected[rarest] == pytest.approx(expected.max())
             continue
         assert found == pytest.approx(expected)
+
+
+@given(SHARES, SHARES, st.integers(0, 5), st.integers(2, 5))
+@examples(60)
+def test_chances_of_ends_are_those_of_all_draws(left: list[int], right: list[int], middle: int, records: int) -> None:
+    """Both sides of an interval have records; the attacker asks for a part of the left one, from its end on."""
+    weights = np.array([*left, middle, *right], dtype=float) / (sum(left) + middle + sum(right))
+    sides, both, alone = len(left), 0.0, np.zeros(len(left))
+    for counts in product(range(records + 1), repeat=len(left) + 2):
+        if sum(counts) != records or not sum(counts[:sides]) or not counts[-1]:
+            continue
+        shares = [*weights[: sides + 1], weights[sides + 1 :].sum()]
+        parts = [share**count / factorial(count) for share, count in zip(shares, counts, strict=True)]
+        chance = factorial(records) * np.prod(parts)
+        both += chance
+        alone += [chance * (sum(counts[: part + 1]) == 1) for part in range(sides)]
+    inner = np.cumsum(weights[:sides])
+    assert end_chances(inner, inner[-1], weights[sides + 1 :].sum(), records) == pytest.approx(alone / both)
 
 
 def test_chances_of_large_classes_are_those_of_a_binomial() -> None:

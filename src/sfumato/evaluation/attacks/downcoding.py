@@ -36,7 +36,7 @@ from sfumato.numbers import counted
 from sfumato.options import Checked
 from sfumato.randomness import permutation
 from sfumato.rates import Rate
-from sfumato.recoding.ends import outer_bins, roundable
+from sfumato.recoding.ends import exactly_numbered, outer_bins, roundable, with_declared_grid
 from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of, exactly
 from sfumato.table.table import Table
@@ -107,10 +107,11 @@ class Downcoding(Checked):
         results = []
         for column, (knowledge, form) in enumerate(zip(placement.known, forms, strict=True)):
             if form in (Form.INTERVAL, Form.ANCESTOR):
-                edges = self._edges(target, form, knowledge.attribute)
+                attribute = on_its_grid(target, knowledge.attribute)
+                edges = self._edges(target, form, attribute)
                 usual = _usual_values(knowledge, placement.codes[population, column])
                 ends = form is Form.INTERVAL and edges == "tight"
-                guesses = _guesses(placement, column, usual, _belief(knowledge, form, edges, smallest), ends=ends)
+                guesses = _guesses(placement, column, usual, _belief(attribute, form, edges, smallest), ends=ends)
                 owners = target.original.person_of
                 results.append(self._result(placement, column, victims, guesses, owners, ends=ends))
         return tuple(results) or (self._unplayed(),)
@@ -171,6 +172,11 @@ class Downcoding(Checked):
             notes=(why,),
             unplayed=why,
         )
+
+
+def on_its_grid(target: Target, attribute: EncodedAttribute) -> EncodedAttribute:
+    """Return the attribute with the grid on which intervals of the release end."""
+    return with_declared_grid(attribute) if target.recoding.labels and exactly_numbered(attribute) else attribute
 
 
 def label_edges(target: Target, form: Form, attribute: EncodedAttribute) -> _Edges:
@@ -295,14 +301,14 @@ def _smallest_side(target: Target) -> int:
     return smallest_allowed(sized) if cuts_anywhere and sized and len(sized) == len(target.models) else 0
 
 
-def _belief(knowledge: RegisterAttribute, form: Form, edges: _Edges, smallest: int) -> _Belief | None:
-    hierarchy = knowledge.attribute.hierarchy
+def _belief(attribute: EncodedAttribute, form: Form, edges: _Edges, smallest: int) -> _Belief | None:
+    hierarchy = attribute.hierarchy
     if form is Form.ANCESTOR:
         if edges == "free" or hierarchy is None:
             return None
         return lambda shares, low, high, records: branching_belief(shares, children_of(hierarchy, low, high), records)
     if edges == "rounded":
-        return lambda shares, low, high, records: _rounded(knowledge.attribute, shares, low, high, records, smallest)
+        return lambda shares, low, high, records: _rounded(attribute, shares, low, high, records, smallest)
     if edges == "free":
         return _uncut_region(smallest) if smallest else None
     if smallest:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sfumato.classes.generalized import Form
 from sfumato.classes.partition import group_records
-from sfumato.evaluation.attacks.downcoding import children_of, label_edges
+from sfumato.evaluation.attacks.downcoding import children_of, label_edges, on_its_grid
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     TableCells,
@@ -32,7 +32,9 @@ from sfumato.options import Checked, Limit
 from sfumato.published import PublishedTable
 from sfumato.randomness import hashed
 from sfumato.rates import Rate
+from sfumato.recoding.ends import outer_bins
 from sfumato.table.distinct import distinct_of
+from sfumato.table.encoding import EncodedAttribute
 from sfumato.table.header import columns_of
 from sfumato.table.table import Table
 
@@ -59,11 +61,12 @@ class SinglingOut(Checked):
     *Played.* The attacker sees only the release, and how frequent values are among people who are not in the data. For
     each class, or the smallest groups of records that the release shows, a predicate is written down (see
     :func:`predicates_of`): the region of a class and a member of one of its labels, of which the label tells that it
-    occurs (the rarest value of a set, an end of an interval, a child of a node); or the region and one of its
-    sensitive values; or values that share a row. The last two are narrowed, if c > 1 records satisfy them according to
-    the release, by a random condition of weight 1/c on the whole record, which isolates one of c with chance
-    (1 − 1/c)^(c−1), never below 1/e. Of the first two the one of the higher chance is taken. Success is a predicate
-    that holds for exactly one of the original records; where people have several, for records of exactly one person.
+    occurs (the rarest value of a set, a part of an outer bin of an interval, a child of a node); or the region and one
+    of its sensitive values; or values that share a row. The last two are narrowed, if c > 1 records satisfy them
+    according to the release, by a random condition of weight 1/c on the whole record, which isolates one of c with
+    chance (1 − 1/c)^(c−1), never below 1/e. Of the first two the one of the higher chance is taken. Success is a
+    predicate that holds for exactly one of the original records; where people have several, for records of exactly one
+    person.
 
     *Baseline.* A predicate of weight w (the chance that it holds for somebody of the population) that is written down
     without the release isolates one of n records with chance n·w·(1−w)^(n−1), which is largest, about 37 %, for w =
@@ -114,11 +117,12 @@ class SinglingOut(Checked):
                 figures={
                     "records_per_predicate": float(built.records.mean()),
                     "expected_by_the_release": float(built.chance.mean()),
+                    "if_labels_told_nothing": float(built.alone.mean()),
                     **({"certain_if_regions_are_apart": float(forced.mean())} if forced.any() else {}),
                     **({"weight": weight.share, "weight_high": weight.interval[1]} if outsiders else {}),
                 },
                 notes=(*_notes(members, outsiders), *unread_notes(target.published, cohort.frame)),
-                helps="labels that are not fitted to each class (extent='region', full-domain algorithms), and no "
+                helps="labels that do not tell of members (labels = 'declared', full-domain algorithms), and no "
                 "small counts: every sensitive value frequent in its class, columns and marginals whose values repeat",
                 curve=draw_curve(
                     Beliefs(built.chance, (inside == 1).astype(np.float64)),
@@ -191,6 +195,7 @@ class _Predicates:
 
     records: NDArray[np.float64]
     chance: NDArray[np.float64]
+    alone: NDArray[np.float64]
     person: NDArray[np.int64]
     predicate: NDArray[np.int64]
 
@@ -239,6 +244,7 @@ def _of_classes(published: PublishedTable, target: Target, cohort: Cohort) -> _P
     return _Predicates(
         np.where(by_member, 1.0, sizes[fewest])[rank],
         np.where(by_member, members.chance, narrowed)[rank],
+        np.where(by_member, members.alone, narrowed)[rank],
         np.concatenate([person[held], others]),
         place_of[np.concatenate([owner[held], np.flatnonzero(~by_member)[part]])],
     )
@@ -273,6 +279,7 @@ def _of_vectors(pieces: Sequence[ExactPart], people: Table, count: int, generato
     ]
     return _Predicates(
         records[chosen],
+        narrowing_chance(records[chosen]),
         narrowing_chance(records[chosen]),
         *(np.concatenate(parts) for parts in zip(*found, strict=True)),
     )
@@ -329,10 +336,12 @@ class LabelMembers:
     """The member of one label by which each class is asked for.
 
     `chance`: float64 (c,): that exactly one record of the class has it; −1 where no label tells that a member occurs.
-    `attribute`, `low`, `high`: int64 (c,): the attribute, and the codes of the member, ends included.
+    `alone`: float64 (c,): the same if labels told nothing. `attribute`, `low`, `high`: int64 (c,): the attribute, and
+    the codes of the member, ends included.
     """
 
     chance: NDArray[np.float64]
+    alone: NDArray[np.float64]
     attribute: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
@@ -355,20 +364,26 @@ def choose_members(cells: TableCells, others: NDArray[np.bool_], target: Target)
     """
     publication = cells.publication
     classes = len(publication.sizes)
-    found = LabelMembers(np.full(classes, -1.0), *np.zeros((3, classes), dtype=np.int64))
+    found = LabelMembers(np.full(classes, -1.0), np.zeros(classes), *np.zeros((3, classes), dtype=np.int64))
     for place, (known, form) in enumerate(zip(cells.known, forms_of(cells.known, target.recoding), strict=True)):
-        edges = "tight" if form is Form.SET else label_edges(target, form, known.attribute)
-        if edges != "tight" or getattr(target.anonymizer, "decides_regions", False):
+        attribute = on_its_grid(target, known.attribute)
+        edges = "tight" if form is Form.SET else label_edges(target, form, attribute)
+        if form is Form.MEAN or edges == "free" or getattr(target.anonymizer, "decides_regions", False):
             continue
         shares = _frequencies(known, others, cells.spreads[place].mass * publication.records)
         for rows, codes, size in _cells(publication, place):
-            members = _members(form, codes, known)
-            weights = np.array([shares[low : high + 1].sum() for low, high in members])
-            chances = member_chances(form, weights, shares[codes].sum(), size)
+            if form is Form.INTERVAL:
+                sides = _sides(codes, attribute if edges == "rounded" else None)
+                members, chances, weights = _end_members(sides, codes, shares, size)
+            else:
+                members = _members(form, codes, known)
+                weights = np.array([shares[low : high + 1].sum() for low, high in members]) / shares[codes].sum()
+                chances = member_chances(form, weights, 1.0, size)
             best = int(chances.argmax())
             better = rows[chances[best] > found.chance[rows]]
             found.chance[better], found.attribute[better] = chances[best], place
             found.low[better], found.high[better] = members[best]
+            found.alone[better] = _once(weights[best], size)
     # Suppressed records are a class that covers everything; its labels are least of nothing.
     found.chance[_covers_everything(cells)] = -1.0
     return found
@@ -385,11 +400,11 @@ def _covers_everything(cells: TableCells) -> NDArray[np.bool_]:
 def member_chances(form: Form, weights: NDArray[np.float64], total: float, records: int) -> NDArray[np.float64]:
     """Return the chance of each member that exactly one of the records has it, given that the label is least.
 
-    `weights`: float64 (m,): how frequent the members are: the values of a set, the children of a node, the two ends of
-    an interval. `total`: how frequent the label is, above 0. `records`: k, 1 or more.
+    `weights`: float64 (m,): how frequent the members are: the values of a set, or the children of a node.
+    `total`: how frequent the label is, above 0. `records`: k, 1 or more.
 
-    *Sets*: all members occur. *Nodes*: two children occur at least. *Intervals*: both ends occur. Exact for independent
-    draws; O(m k²) for a set, whose rarest member alone is looked at: it has the highest chance.
+    *Sets*: all members occur. *Nodes*: two children occur at least. Exact for independent draws; O(m k²) for a set,
+    whose rarest member alone is looked at: it has the highest chance. Intervals: see :func:`end_chances`.
 
     Examples
     --------
@@ -404,14 +419,61 @@ def member_chances(form: Form, weights: NDArray[np.float64], total: float, recor
         if len(shares) <= records and len(shares) * records**2 <= _MOST_WORK:
             none[rarest] = _one_of_set(np.delete(shares, rarest), float(shares[rarest]), records)
         return none
-    once = records * shares * (1 - shares) ** (records - 1)
-    if form is Form.ANCESTOR:
-        several = 1 - float((shares**records).sum())
-        return once / several if several > 0 else none
-    other = shares[::-1]
-    both = 1 - ((1 - shares) ** records).sum() + (1 - shares.sum()) ** records
-    alone = once - records * shares * np.maximum(1 - shares - other, 0.0) ** (records - 1)
-    return alone / both if both > 0 else none
+    several = 1 - float((shares**records).sum())
+    return _once(shares, records) / several if several > 0 else none
+
+
+def _once(shares: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+    """Return k w (1 − w)^(k − 1)."""
+    once: NDArray[np.float64] = records * shares * (1 - shares) ** (records - 1)
+    return once
+
+
+def end_chances(inner: NDArray[np.float64], side: float, other: float, records: int) -> NDArray[np.float64]:
+    """Return the chance that one record lies in a part of one side of an interval, if both its sides have records.
+
+    `inner`: float64 (m,), how frequent parts of that side are among the values of the interval; `side`, `other`: how
+    frequent both sides are, apart from each other. Exact for independent draws.
+
+    Examples
+    --------
+    >>> end_chances(np.array([0.5]), 0.5, 0.5, 2).tolist()
+    [1.0]
+    """
+    both = 1 - (1 - side) ** records - (1 - other) ** records + max(1 - side - other, 0.0) ** records
+    none_there = records * inner * np.maximum(1 - inner - other, 0.0) ** (records - 1)
+    return (_once(inner, records) - none_there) / both if both > 0 else np.zeros(len(inner))
+
+
+_Sides = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _sides(codes: NDArray[np.int64], on_grid: EncodedAttribute | None) -> _Sides:
+    """Return what of an interval surely has records: its two ends, or the values of its outer bins, if they differ."""
+    if on_grid is None:
+        return codes[:1], codes[-1:]
+    numbers = on_grid.numbers
+    assert numbers is not None
+    covered = codes[codes < on_grid.size]
+    (second,), (last,) = outer_bins(on_grid, covered[:1], covered[-1:])
+    if last < second:
+        return codes[:0], codes[:0]
+    return covered[numbers[covered] < second], covered[numbers[covered] >= last]
+
+
+def _end_members(
+    sides: _Sides, codes: NDArray[np.int64], shares: NDArray[np.float64], records: int
+) -> tuple[list[tuple[int, int]], NDArray[np.float64], NDArray[np.float64]]:
+    """Return parts of both sides that begin at their ends: codes, chances and how frequent they are."""
+    left, right = sides
+    total = shares[codes].sum()
+    if not len(left) or not len(right):
+        return [(0, 0)], np.array([-1.0]), np.zeros(1)
+    up, down = np.cumsum(shares[left]) / total, np.cumsum(shares[right[::-1]]) / total
+    chances = [end_chances(up, up[-1], down[-1], records), end_chances(down, down[-1], up[-1], records)]
+    parts = [(int(left[0]), code) for code in left.tolist()]
+    parts += [(code, int(right[-1])) for code in right[::-1].tolist()]
+    return parts, np.concatenate(chances), np.concatenate([up, down])
 
 
 def _one_of_set(others: NDArray[np.float64], share: float, records: int) -> float:
@@ -473,6 +535,4 @@ def _members(form: Form, codes: NDArray[np.int64], known: RegisterAttribute) -> 
         return [
             (first + int(each[0]), first + int(each[-1])) for each in np.split(np.arange(len(child_of)), starts[1:])
         ]
-    if form is Form.INTERVAL:
-        return [(first, first), (last, last)]
     return [(code, code) for code in codes.tolist()]
