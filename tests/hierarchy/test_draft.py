@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import date
+from importlib import resources
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +14,14 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sfumato.errors import HierarchyError
-from sfumato.hierarchy import draft_hierarchy, read_hierarchy, write_hierarchy
+from sfumato.hierarchy import (
+    draft_hierarchy,
+    draft_rule,
+    hierarchy_from_policy,
+    prefixes,
+    read_hierarchy,
+    write_hierarchy,
+)
 
 
 def widths(tree_labels: tuple[str, ...]) -> set[float]:
@@ -131,3 +140,80 @@ def test_columns_without_a_draft_get_an_error_without_a_value(values: pl.Series)
 )
 def test_texts_that_are_days_keep_their_year_whatever_their_order(texts: list[str], first: tuple[str, ...]) -> None:
     assert draft_hierarchy(pl.Series(texts)).paths[0] == first
+
+
+SYSTEMS = {
+    "atc": (["A10BA02", "C09AA05", "N02BE01"], ["A10BA**", "A10B***", "A10****", "A******"]),
+    "icd": (["E11", "E11.9", "I25.10"], ["E11*", "E*"]),
+    "nace": (["A01.11", "C10.71", "C10.7"], ["A01.1*", "A01*", "A*"]),
+    "industry": (["01.11", "10.71", "47.11"], ["01.1*", "01***"]),
+    "address": (["10.0.3.4", "192.168.1.20", "10.0.0.1"], ["10.0.3.*", "10.0.*", "10.*"]),
+    "postcode": (["SW1A 1AA", "EC1A 1BB", "M1 1AE"], ["SW1A *"]),
+    "canada": (["K1A 0B1", "H0H 0H0", "M5V 2T6"], ["K1A****", "K******"]),
+    "netherlands": (["1012 AB", "1013CD", "9711 AA"], ["1012*", "10*", "1*"]),
+    "poland": (["00-001", "31-002", "80-001"], ["00****", "0*****"]),
+    "brazil": (["01310-100", "20040-020", "70040-010"], ["01310****", "013******", "01*******", "0********"]),
+    "japan": (["100-0001", "530-0001", "060-0001"], ["100*****", "10******", "1*******"]),
+    "commune": (["75056", "2A004", "69123"], ["75***"]),
+    "county": (["01001", "01003", "06037"], ["01***"]),
+    "nuts": (["DE111", "FR101", "DE1", "ITC4"], ["DE11*", "DE1*", "DE*"]),
+    "isco": (["2211", "5120", "2212"], ["221*", "22**", "2***"]),
+    "zip": (["4711", "4750", "8010"], ["471*", "47**", "4***"]),
+}
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_codes_get_the_levels_of_their_system(name: str) -> None:
+    codes, levels = SYSTEMS[name]
+    column = pl.Series(name, codes)
+    rule = draft_rule(column)
+    assert rule is not None
+    assert hierarchy_from_policy(rule.to_policy()) == rule
+    tree = draft_hierarchy(column)
+    (path,) = [
+        path for path in tree.paths if path[0] == max(codes, key=lambda code: (code[:3] == codes[0][:3], len(code)))
+    ]
+    assert list(path[1:-1]) == levels
+    # A label is one node: it stands for the same codes wherever it is seen.
+    covered: dict[str, set[str]] = {}
+    for level in range(1, len(tree.levels)):
+        for label in {path[level] for path in tree.paths}:
+            below = {path[0] for path in tree.paths if path[level] == label}
+            assert covered.setdefault(label, below) == below
+
+
+@pytest.mark.parametrize(
+    ("name", "codes", "drafted"),
+    [
+        ("country", ["DE", "FR", "US"], True),
+        ("born", ["DEU", "FRA", "JPN"], True),
+        ("state", ["CA", "DE", "IN"], False),
+        ("country", ["DE", "FR", "XX"], False),
+    ],
+)
+def test_countries_get_the_regions_of_the_world(name: str, codes: list[str], drafted: bool) -> None:
+    rule = draft_rule(pl.Series(name, codes))
+    assert (rule is not None) == drafted
+    if drafted:
+        above = {path[0]: path[1:] for path in draft_hierarchy(pl.Series(name, codes)).paths}
+        assert above[codes[1]] == ("Western Europe", "Europe", "*")
+
+
+def test_every_country_stands_once_with_both_codes() -> None:
+    regions = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
+    codes = [code for parts in regions.values() for each in parts.values() for code in each.split()]
+    assert len(codes) == len(set(codes)) == 2 * 248  # all but Antarctica
+    assert {len(code) for code in codes[::2]} == {2}
+    assert {len(code) for code in codes[1::2]} == {3}
+
+
+def test_days_in_other_forms_are_no_codes() -> None:
+    days = pl.Series("day", ["06.08.2000", "31.12.1999", "01.02.2003"])
+    assert draft_rule(days) is None
+    assert [path[1] for path in draft_hierarchy(days).paths] == ["1999", "2000", "2003"]
+
+
+@pytest.mark.parametrize("wrong", [{"rest": "some"}, {"mark": ""}, {"mark": "ab"}, {"mark": "1"}, {"mark": "*"}])
+def test_wrong_ends_of_prefixes_are_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(HierarchyError, match="prefixes"):
+        prefixes(2, 1, **wrong)

@@ -613,18 +613,17 @@ _FEWEST_IN_A_TREE = 10
 
 
 def _tree(values: Values, judgement: Judgement) -> HierarchySpecification | None:
-    """Return the hierarchy of codes of one length that shorter prefixes make."""
+    """Return the hierarchy that the characters of codes carry."""
     if judgement.meaning not in (Meaning.CODE, Meaning.PLACE) or len(values.distinct) < _FEWEST_IN_A_TREE:
         return None
     texts = values.distinct.cast(pl.String)
-    lengths = texts.str.len_chars()
-    if lengths.min() != lengths.max() or int(lengths[0]) < 3:
-        return None
     from sfumato.hierarchy.draft import draft_rule  # few columns are such codes
+    from sfumato.hierarchy.level_table import Groups
     from sfumato.hierarchy.ranges import Prefixes
 
     rule = draft_rule(texts)
-    return rule if isinstance(rule, Prefixes) else None
+    least = int(texts.str.len_chars().min() or 0)  # type: ignore[arg-type]
+    return rule if isinstance(rule, Groups) or (isinstance(rule, Prefixes) and least >= 3) else None
 
 
 def _of_reading(profile: Profile) -> Iterator[_Spot]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 import os
+import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from typing import Any
 
 import polars as pl
 
 from sfumato.errors import HierarchyError, PolicyError, raise_all
 from sfumato.hierarchy import HIERARCHY_KINDS
-from sfumato.hierarchy.level_table import HierarchyTable, flat
+from sfumato.hierarchy.level_table import HierarchyTable, flat, groups
 from sfumato.hierarchy.ranges import Number, check_finite, dates, intervals, is_iso_day, prefixes
 from sfumato.hierarchy.specification import HierarchySpecification, listed_values
 from sfumato.hierarchy.tree import ROOT, Hierarchy, hierarchy_from_paths
@@ -125,7 +128,12 @@ def _description(distinct: pl.Series) -> HierarchySpecification | None:
         return flat()
     if is_iso_day(distinct).all():
         return dates()
-    return _code_prefixes(distinct)
+    # Of days in other forms it is not asked here which part is the month.
+    return (
+        None
+        if _years(distinct) is not None
+        else _of_countries(distinct) or _of_a_system(distinct) or _code_prefixes(distinct)
+    )
 
 
 def _years(distinct: pl.Series) -> pl.Series | None:
@@ -159,6 +167,64 @@ def _round_up(number: float) -> tuple[int, int]:
 
 def _power_of_ten(digits: int, exponent: int) -> Number:
     return digits * 10**exponent if exponent >= 0 else float(f"{digits}e{exponent}")
+
+
+_COUNTRY = r"countr|nation|citizen|land$|pays|pais|paese|staat|origin"
+
+
+def _of_countries(texts: pl.Series) -> HierarchySpecification | None:
+    """Return the regions of the world over codes of countries; of two letters only where the name says so."""
+    length = texts.str.len_bytes()
+    named = re.search(_COUNTRY, texts.name.lower()) is not None
+    if length.min() != length.max() or length[0] not in ((2, 3) if named else (3,)):
+        return None
+    regions = tomllib.loads((resources.files("sfumato.hierarchy") / "regions.toml").read_text(encoding="utf-8"))
+    there = set(texts)
+    found = {
+        region: {part: sorted(there.intersection(codes.split())) for part, codes in parts.items()}
+        for region, parts in regions.items()
+    }
+    known = {code for parts in found.values() for codes in parts.values() for code in codes}
+    if known != there:
+        return None
+    parts_of = {region: {part: codes for part, codes in parts.items() if codes} for region, parts in found.items()}
+    return groups({region: parts for region, parts in parts_of.items() if parts})
+
+
+_SYSTEMS: tuple[tuple[str, str, tuple[int, ...], str | None], ...] = (
+    # what the column is called, how all its codes are written, what the levels keep, what parts the codes
+    ("", r"[A-Z][0-9]{2}[A-Z]{2}[0-9]{2}", (5, 4, 3, 1), None),  # ATC: drugs
+    (r"nace|noga|industr|branch|econom", r"[A-U][0-9]{2}(\.[0-9]{1,2})?", (5, 3, 1), None),  # NACE with its section
+    (r"nace|noga|industr|branch|econom", r"[0-9]{2}(\.[0-9]{1,2})?", (4, 2), None),  # and without
+    ("", r"[A-Z][0-9][0-9A-Z](\.?[0-9A-Z]{1,4})?", (3, 1), None),  # ICD-10: diagnoses
+    ("", r"[0-9]{1,3}(\.[0-9]{1,3}){3}", (3, 2, 1), "."),  # addresses of the internet
+    ("", r"(?:[A-Z]{1,2}[0-9][0-9A-Z]?) [0-9][A-Z]{2}", (1,), " "),  # postcodes: United Kingdom
+    ("", r"[A-Z][0-9][A-Z] ?[0-9][A-Z][0-9]", (3, 1), None),  # Canada
+    ("", r"[A-Z][0-9][0-9W] ?[0-9A-Z]{4}", (3, 1), None),  # Ireland
+    ("", r"[0-9]{4} ?[A-Z]{2}", (4, 2, 1), None),  # the Netherlands
+    ("", r"[A-Z]{2}-[0-9]{4,5}", (5, 4, 3), None),  # Latvia, Lithuania, Moldova
+    ("", r"[0-9]{2}-[0-9]{3}", (2, 1), None),  # Poland
+    ("", r"[0-9]{3}-[0-9]{2,4}", (3, 2, 1), None),  # Japan, Taiwan
+    ("", r"[0-9]{4}-[0-9]{3}", (4, 2, 1), None),  # Portugal
+    ("", r"[0-9]{5}-[0-9]{3,4}", (5, 3, 2, 1), None),  # Brazil, United States
+    ("", r"[0-9]{3} [0-9]{2}", (3, 2, 1), None),  # Sweden, Greece, Czechia, Slovakia
+    ("", r"[A-Z][0-9]{4}([A-Z]{3})?", (5, 3, 1), None),  # Argentina
+    (r"insee|commune|depcom", r"([0-9]{2}|2[AB])[0-9]{3}", (2,), None),  # France: communes
+    (r"fips|county|counties", r"[0-9]{5}", (2,), None),  # United States: counties
+    (r"nuts|region", r"[A-Z]{2}[0-9A-Z]{0,3}", (4, 3, 2), None),  # regions of Europe
+    (r"isco|occupation|beruf|profession", r"[0-9]{4}", (3, 2, 1), None),  # occupations
+)
+"""Codes whose own characters carry the tree; the first that fits all texts counts."""
+
+
+def _of_a_system(texts: pl.Series) -> HierarchySpecification | None:
+    name, same = texts.name.lower(), texts.str.len_chars().n_unique() == 1
+    for called, written, keep, mark in _SYSTEMS:
+        if re.search(called, name) and texts.str.contains(f"^(?:{written})$").all():
+            longest = int(texts.str.len_chars().max())  # type: ignore[arg-type]
+            useful = tuple(count for count in keep if mark or count < longest)
+            return prefixes(*useful, rest="each" if same and mark is None else "one", mark=mark) if useful else None
+    return None
 
 
 def _code_prefixes(texts: pl.Series) -> HierarchySpecification | None:

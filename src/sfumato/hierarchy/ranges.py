@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -285,7 +285,10 @@ def _decimal(number: float) -> Decimal:
 _MASK = "*"
 
 
-def prefixes(*keep: int) -> HierarchySpecification:
+Rest = Literal["each", "one"]
+
+
+def prefixes(*keep: int, rest: Rest = "each", mark: str | None = None) -> HierarchySpecification:
     """Describe a hierarchy that keeps fewer and fewer leading characters of a code.
 
     Every other character is written ``*``, so that the length stays visible: with 3, 2, 0 the code ``4711`` becomes
@@ -293,7 +296,14 @@ def prefixes(*keep: int) -> HierarchySpecification:
 
     Parameters
     ----------
-    Numbers of characters kept, falling. The last level is always ``*``, as if 0 had been given.
+    *keep
+        Numbers of characters kept, falling. The last level is always ``*``, as if 0 had been given.
+    rest
+        ``"one"`` writes one ``*`` for whatever follows, for codes of several lengths: with 3 and 1, ``E11`` and
+        ``E11.9`` become ``E11*`` and ``E*``. Codes that are shorter than what is kept stay as they are.
+    mark
+        What parts a code, such as ``"."``: parts are counted in place of characters, and `rest` is ``"one"``.
+        With 3, 2, 1, ``10.0.3.4`` becomes ``10.0.3.*``, ``10.0.*`` and ``10.*``.
 
     Returns
     -------
@@ -312,7 +322,7 @@ def prefixes(*keep: int) -> HierarchySpecification:
     >>> prefixes(3, 2).build(pl.Series(["4711", "4750"]), name="zip").paths
     [('4711', '471*', '47**', '*'), ('4750', '475*', '47**', '*')]
     """
-    return Prefixes(keep)
+    return Prefixes(keep, rest, mark)
 
 
 @dataclass(frozen=True)
@@ -322,14 +332,20 @@ class Prefixes:
     Attributes
     ----------
     keep : tuple of int
-        Numbers of characters kept, falling; the last is 0.
+        Numbers of characters kept, or of parts, falling; the last is 0.
+    rest : str
+        Whether ``*`` stands for each character that is not kept, or one for all.
+    mark : str or None
+        What parts a code; None: characters are counted.
     """
 
     keep: tuple[int, ...]
+    rest: Rest = "each"
+    mark: str | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers and let them end in 0."""
-        raise_all(HierarchyError, _keep_problems(self.keep))
+        raise_all(HierarchyError, [*_keep_problems(self.keep), *_rest_problems(self.rest, self.mark)])
         object.__setattr__(self, "keep", (*(digits for digits in self.keep if digits), 0))
 
     def build(self, values: pl.Series, *, name: str) -> Hierarchy:
@@ -343,16 +359,30 @@ class Prefixes:
         what = f"hierarchy of {name!r}"
         codes = text_of(listed_values(values, what)).to_list()
         return hierarchy_from_paths(
-            [(code, *(_masked(code, digits) for digits in self.keep)) for code in codes], name=what
+            [(code, *(self._label(code, count) for count in self.keep)) for code in codes], name=what
         )
+
+    def _label(self, code: str, count: int) -> str:
+        if not count:
+            return ROOT
+        if self.mark is not None:
+            parts = code.split(self.mark)
+            return code if len(parts) <= count else self.mark.join((*parts[:count], _MASK))
+        if self.rest == "one":
+            return code if len(code) < count else code[:count] + _MASK
+        return code[:count] + _MASK * (len(code) - count)
 
     def to_policy(self) -> Mapping[str, Any]:
         """Return the description as plain values."""
-        return {"kind": "prefixes", "keep": list(self.keep)}
+        more = {"rest": "one"} if self.rest == "one" else {}
+        return {"kind": "prefixes", "keep": list(self.keep), **more, **({"mark": self.mark} if self.mark else {})}
 
 
-def _masked(code: str, digits: int) -> str:
-    return code[:digits] + _MASK * (len(code) - digits) if digits else ROOT
+def _rest_problems(rest: object, mark: object) -> list[str]:
+    problems = [] if rest in ("each", "one") else ["prefixes: rest must be 'each' or 'one'"]
+    if mark is not None and (not isinstance(mark, str) or len(mark) != 1 or mark.isalnum() or mark == _MASK):
+        problems.append("prefixes: mark must be one character that parts codes, such as '.'")
+    return problems
 
 
 def _keep_problems(keep: object) -> list[str]:
