@@ -40,6 +40,9 @@ record = st.tuples(st.sampled_from("uv"), st.integers(0, 9), st.sampled_from(["x
 records = st.lists(record, min_size=4, max_size=30)
 
 
+SHARES = (("age", 0.9), ("town", 0.8), ("work", 0.6), ("home", 0.5), ("car", 0.3))
+
+
 def table_of(rows) -> sf.Table:
     types = (pl.String, pl.Int64, pl.String, pl.String)
     frame = pl.DataFrame(rows, schema=dict(zip(NAMES, types, strict=True)), orient="row")
@@ -247,6 +250,30 @@ def test_a_table_that_is_too_small_for_guarded_halves_is_one_bucket(columns, ell
 def test_the_default_threshold(method, least) -> None:
     assert OverlappingClustering(method).least_degree(5) == pytest.approx(least)
     assert OverlappingClustering(method, threshold=0.3).least_degree(5) == 0.3
+
+
+@pytest.mark.parametrize("method", ["fuzzy", "possibilistic", "medoids"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_method_that_may_overlap_does_by_default(method, seed) -> None:
+    """The threshold is the highest of those with which something is shared, and is said where it is not the usual."""
+    rng = np.random.default_rng(seed)
+    base = rng.integers(0, 4, 600)
+    noisy = {name: np.where(rng.random(600) < share, base, rng.integers(0, 4, 600)) for name, share in SHARES}
+    frame = pl.DataFrame(noisy | {"ill": rng.integers(0, 6, 600)})
+    table = sf.read_table(frame, sf.Schema(quasi_identifying=list(noisy), sensitive=["ill"]))
+
+    def overlap(**options: float) -> tuple[float, tuple[str, ...]]:
+        way = sf.OverlappingSlicing(method=method, columns=3, **options)
+        report = sf.anonymize(table, sf.ProbabilisticLDiversity(2), anonymizer=way, seed=1).report
+        return report.figures["overlap_ratio"], tuple(note for note in report.notes if note.startswith("The threshold"))
+
+    usual = OverlappingClustering(method).least_degree(3)
+    tried = [overlap(threshold=usual / 2**halved)[0] for halved in range(6)]
+    sharing = next(place for place, ratio in enumerate(tried) if ratio > 1)
+    found, notes = overlap()
+    assert found == tried[sharing] > 1
+    assert bool(notes) == (sharing > 0)
+    assert overlap(threshold=1.0)[0] == pytest.approx(1)
 
 
 @REAL

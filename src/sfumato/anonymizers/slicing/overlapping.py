@@ -7,7 +7,7 @@ the columns, until all records as one bucket keep the models.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -53,6 +53,7 @@ from sfumato.errors import InputError, PolicyError, UnsatisfiableError, raise_al
 from sfumato.kernels.predicates import SLACK
 from sfumato.models.protocol import PrivacyModel
 from sfumato.models.says import Subject, says, speak_of
+from sfumato.numbers import figure
 from sfumato.options import Checked, Limit, Share
 from sfumato.published import SlicedTable
 from sfumato.published.apart import BUCKET, Columns
@@ -79,6 +80,9 @@ _Space = Literal["mds", "medoid", "profile"]
 _LEAST_SHARE = 1e-9
 """A membership that lies below the threshold by no more than this is one that rounding took there."""
 
+_MOST_HALVED = 5
+"""How often the usual threshold is halved where nothing is shared with it."""
+
 
 @dataclass(frozen=True)
 class OverlappingSlicing(Checked):
@@ -100,7 +104,8 @@ class OverlappingSlicing(Checked):
         ``"euclidean"``, or ``"dot-product"``: the angle between point and center.
     threshold
         Least degree with which an attribute joins a column, above 0, at most 1 (for ``"medoids"`` the least
-        similarity); the column it belongs to most it joins always. None: 1 / columns, and half of that for ``"fuzzy"``.
+        similarity); the column it belongs to most it joins always. None: 1 / columns, and half of that for ``"fuzzy"``;
+        where no attribute is shared then, it is halved until one is, five times at most, and the release says so.
     fuzzifier
         Above 1; the higher, the more attributes are shared.
     duplicate_sensitive
@@ -230,10 +235,15 @@ class OverlappingSlicing(Checked):
             return OverlappingChoice(self.columns)
         measured = correlation(table, bins=self.bins, discretization=self.discretization)
         count = self.columns or usual_columns(len(measured.attributes))
-        found = overlap_columns(
-            measured, sensitive, count, self._clustering(), duplicate_sensitive=self.duplicate_sensitive
-        )
-        return settle_columns(found, sensitive, problems)
+        plain = None
+        for ways in self._clusterings(count):
+            found = overlap_columns(measured, sensitive, count, ways, duplicate_sensitive=self.duplicate_sensitive)
+            choice = settle_columns(found, sensitive, problems)
+            if shared_attributes(choice.columns):
+                return replace(choice, lowered=ways.threshold if plain else None)
+            plain = plain or choice
+        assert plain is not None
+        return plain
 
     def _buckets(self, problem: Problem, table: ColumnSource, columns: Columns) -> BucketPartition:
         sensitive = tuple(table.schema.sensitive)
@@ -243,8 +253,12 @@ class OverlappingSlicing(Checked):
         layout = layout_of(problem.table, columns, problem.models)
         return partition_records(problem, layout, columns, self.split, least=least)
 
-    def _clustering(self) -> OverlappingClustering:
-        return OverlappingClustering(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
+    def _clusterings(self, columns: int) -> Iterator[OverlappingClustering]:
+        """Yield what was asked for; where no threshold was, ever lower ones, for who finds that nothing is shared."""
+        asked = OverlappingClustering(self.method, self.space, self.distance, self.threshold, self.fuzzifier)
+        yield asked
+        for halved in range(1, 1 + _MOST_HALVED if self.threshold is None else 1):
+            yield replace(asked, threshold=asked.least_degree(columns) / 2**halved)
 
 
 def _list_problems(columns: Columns) -> Iterator[str]:
@@ -284,6 +298,8 @@ def _notes(choice: OverlappingChoice, table: ColumnSource) -> Iterator[str]:
     yield f"Columns: {'; '.join(', '.join(column) for column in choice.columns)}."
     shared = shared_attributes(choice.columns)
     yield f"Shared attributes: {', '.join(shared)}." if shared else "No attribute is shared: this is plain slicing."
+    if choice.lowered is not None:
+        yield f"The threshold is {figure(choice.lowered)}, as nothing was shared with higher ones."
     if choice.copies_dropped:
         yield f"Copies of sensitive attributes left out, as they would have told values: {choice.copies_dropped}."
     if choice.moved:
@@ -426,12 +442,13 @@ class OverlappingChoice:
     """Columns that one bucket of all records keeps the models with.
 
     `copies_dropped`: copies of sensitive attributes that are left out. `moved`: attributes that had to leave the column
-    of a sensitive one.
+    of a sensitive one. `lowered`: the threshold, where nothing was shared with the usual one.
     """
 
     columns: Columns
     copies_dropped: int = 0
     moved: tuple[str, ...] = ()
+    lowered: float | None = None
 
 
 def settle_columns(found: OverlappingColumns, sensitive: Collection[str], problems: Problems) -> OverlappingChoice:
