@@ -102,6 +102,19 @@ def test_as_many_members_as_records_are_one_each() -> None:
     assert found.chance[1 - two] < 1
 
 
+@pytest.mark.parametrize("ends", ["tight", "rounded"])
+def test_a_star_over_missing_values_tells_of_no_lowest_and_highest_value(ends) -> None:
+    frame = pl.DataFrame({"age": [*range(20, 59), None] * 2, "sex": ["f"] * 40 + ["m"] * 40})
+    original = sf.read_table(frame, sf.Schema(quasi_identifying=["age", "sex"]))
+    shown = pl.DataFrame({"age": ["*"] * 40 + ["[20..59]"] * 40, "sex": frame["sex"]})
+    release, recoding = PublishedTable(shown, ("age", "sex"), ()), Recoding(ends=ends)
+    cells = read_cells(release, original, ("age", "sex"), recoding)
+    found = choose_members(cells, np.ones(80, dtype=np.bool_), Target(release, original, recoding=recoding))
+    starred = int(cells.publication.class_of[0])
+    assert found.chance[starred] == -1
+    assert found.chance[1 - starred] > 0
+
+
 def test_regions_tell_nothing_of_members() -> None:
     """What the anonymizer decides for the whole table has no least labels."""
     frame = pl.DataFrame({"age": [20, 21, 40, 41] * 5, "sex": ["f", "m"] * 10})

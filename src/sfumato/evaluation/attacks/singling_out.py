@@ -373,7 +373,7 @@ def choose_members(cells: TableCells, others: NDArray[np.bool_], target: Target)
         shares = _frequencies(known, others, cells.spreads[place].mass * publication.records)
         for rows, codes, size in _cells(publication, place):
             if form is Form.INTERVAL:
-                sides = _sides(codes, attribute if edges == "rounded" else None)
+                sides = _sides(codes, attribute, rounded=edges == "rounded")
                 members, chances, weights = _end_members(sides, codes, shares, size)
             else:
                 members = _members(form, codes, known)
@@ -448,17 +448,21 @@ def end_chances(inner: NDArray[np.float64], side: float, other: float, records: 
 _Sides = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _sides(codes: NDArray[np.int64], on_grid: EncodedAttribute | None) -> _Sides:
-    """Return what of an interval surely has records: its two ends, or the values of its outer bins, if they differ."""
-    if on_grid is None:
+def _sides(codes: NDArray[np.int64], attribute: EncodedAttribute, *, rounded: bool) -> _Sides:
+    """Return what of an interval surely has records: its two ends, or the values of its outer bins, if they differ.
+
+    A ``*`` over missing values tells of none that can be asked for.
+    """
+    numbers = attribute.numbers
+    if codes[-1] >= attribute.size:
+        return codes[:0], codes[:0]
+    if not rounded:
         return codes[:1], codes[-1:]
-    numbers = on_grid.numbers
     assert numbers is not None
-    covered = codes[codes < on_grid.size]
-    (second,), (last,) = outer_bins(on_grid, covered[:1], covered[-1:])
+    (second,), (last,) = outer_bins(attribute, codes[:1], codes[-1:])
     if last < second:
         return codes[:0], codes[:0]
-    return covered[numbers[covered] < second], covered[numbers[covered] >= last]
+    return codes[numbers[codes] < second], codes[numbers[codes] >= last]
 
 
 def _end_members(
