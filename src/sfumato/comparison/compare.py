@@ -346,12 +346,12 @@ def _identity(
     """Return what distinguishes this comparison from others; values and repetitions may be added later."""
     return {
         "table": fingerprint(table.frame),
-        "schema": repr(table.schema),
+        "schema": _as_before(table.schema),
         "anonymizers": {label: repr(way) for label, way in laid.anonymizers.items()},
         "models": [repr(model) for model in laid.models],
         "vary": laid.vary,
         **({"metrics": list(laid.metrics)} if laid.metrics else {}),
-        "recoding": repr(recoding or Recoding()),
+        "recoding": _as_before(recoding or Recoding()),
         "suppression_limit": limit,
         "queries": queries,
         "classifiers": classifiers,
@@ -360,6 +360,18 @@ def _identity(
         **({"drawn": "settled"} if laid.vary == RECORDS or classifiers else {}),
         **({"people": "both"} if laid.promises else {} if laid.people == People() else {"people": repr(laid.people)}),
     }
+
+
+# Settings that came after comparisons were first kept, as they are written where nobody set them.
+_LATER = (", rest='each', mark=None", ", labels=None")
+
+
+def _as_before(setting: Schema | Recoding) -> str:
+    """Write settings as the first version did, where those that came later are as they were then."""
+    text = repr(setting)
+    for later in _LATER:
+        text = text.replace(later, "")
+    return text
 
 
 class Agenda:

@@ -82,6 +82,7 @@ def rebuild(
     warm = float64(schedule.warm)
     done = 0
     while done < schedule.steps:
+        # never 0: the loop is entered with steps
         warmth = warm * (schedule.cold / warm) ** (done / schedule.steps)
         thrown, free, everybody = _throw_together(draw(state, len(record_of)), used, table, pool, state)
         done += max(1, free)
@@ -107,6 +108,7 @@ def _table(
     points: Floats, values: Int32s, record_of: Int32s, class_of: Int32s, count: int, k: int, rules: RuleArrays
 ) -> _Table:
     """List the members of all classes."""
+    # never 0: k is 1 or more
     height, room = len(record_of), max(count, len(record_of) // k) + MOST + _PLACES
     table = _Table(
         points, values, record_of, class_of, np.full(room, NOBODY, np.int64), np.full(height, NOBODY, np.int64),
@@ -157,7 +159,10 @@ def _empty(place: int, table: _Table) -> None:
 
 @borrowing
 def _throw_together(one: int, used: int, table: _Table, pool: _Pool, state: Int64s) -> tuple[int, int, int]:
-    """Pool the class of a record and some near it; returns how many classes, free records, and records."""
+    """Pool the class of a record and some near it; returns how many classes, free records, and records.
+
+    Capacity: MOST classes are wanted at most, and `classes` has more places.
+    """
     first = int64(table.class_of[one])
     for place in range(used):
         gap = 0.0
@@ -189,7 +194,11 @@ def _throw_together(one: int, used: int, table: _Table, pool: _Pool, state: Int6
 
 @borrowing
 def _list(thrown: int, share: int, table: _Table, pool: _Pool, state: Int64s) -> int:
-    """List the records of the pool, up to a share of each class as free; returns how many those are."""
+    """List the records of the pool, up to a share of each class as free; returns how many those are.
+
+    Capacity: each record is in one class, and `records` and `labels` have a place for each. At most FREE are free:
+    where all members are more, the classes are two at most, and half of FREE are free of each.
+    """
     free, stays = 0, 0
     for label in range(thrown):
         free += min(share, table.sizes[pool.classes[label]])
@@ -265,8 +274,11 @@ def _pull(count: int, free: int, pool: _Pool) -> None:
 def _build(
     thrown: int, free: int, k: int, ruled: bool, rules: RuleArrays, table: _Table, pool: _Pool, state: Int64s
 ) -> int:
-    """Share all records out anew: a record and those nearest to it, then the next; returns how many classes, or 0."""
-    highest = min(free // k, _PLACES)
+    """Share all records out anew: a record and those nearest to it, then the next; returns how many classes, or 0.
+
+    Ends: a record that is added has no class before, and there is one less of those.
+    """
+    highest = min(free // k, _PLACES)  # never 0: k is 1 or more
     lowest = 1 if ruled else min(highest, (free + 2 * k - 2) // (2 * k - 1))
     count = thrown if draw(state, 3) > 0 else thrown + draw(state, 3) - 1
     count = max(lowest, min(highest, count))
