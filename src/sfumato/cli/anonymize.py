@@ -91,8 +91,8 @@ class Promise:
     withstand: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="algorithm,labels,others",
-            help="Attackers beyond the models: who knows the algorithm, reads labels, knows other people. Attacks are "
+            metavar="WHOM",
+            help="Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
             "played before anything is written.",
             rich_help_panel=PRIVACY,
         ),
