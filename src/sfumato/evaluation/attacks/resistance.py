@@ -36,10 +36,12 @@ HELD_OUT = 0.2
 ABOVE = 0.02
 """How far isolation may lie above what classes of these sizes give away whatever their labels say."""
 
+PATIENCE = 200.0
+"""Seconds of the processor for running an algorithm in other worlds."""
 _MOST_TIMES = 1 << 20
 
 PLAYED_FOR: Mapping[str, Attack] = {
-    "algorithm": Minimality(),
+    "algorithm": Minimality(patience=PATIENCE),
     # What sensitive values beside a class single out is not told by labels.
     "labels": SinglingOut(values=False),
     "others": OthersAndRelease(),
