@@ -246,7 +246,7 @@ def test_everything_is_there_again_after_the_server_was_killed(tmp_path):
     [
         ({"column": "nobody", "what": "role", "value": "sensitive"}, "not in the table"),
         ({"column": "age", "what": "role", "value": "king"}, "none of the roles"),
-        ({"column": "age", "what": "king", "value": "1"}, "none of role"),
+        ({"column": "age", "what": "king", "value": "1"}, "none of the changes"),
         ({"column": "sick", "what": "kind", "value": "numeric"}, "declared numeric"),
         ({"entry": "99", "column": "age", "what": "role", "value": "sensitive"}, "no such entry"),
         ({"entry": "x", "column": "age", "what": "role", "value": "sensitive"}, "whole number"),

@@ -92,6 +92,15 @@ class Draft:
         """Columns that say together who a record is about."""
         return [*self.of_role("person"), *self.of_role("and-person")]
 
+    @property
+    def accepted(self) -> dict[str, str]:
+        """The findings that somebody has answered, as a policy names them, each with a reason."""
+        return {
+            f"{finding}:{name}": reason
+            for name, its in self.settings.items()
+            for finding, reason in its.get(ACCEPT, {}).items()
+        }
+
     def of_role(self, role: str) -> list[str]:
         """Columns of one role."""
         return [name for name, its in self.roles.items() if its == role]
@@ -149,11 +158,7 @@ class Draft:
             columns["person"] = self.key_columns
         if self.key_form is not None:
             columns[KEY_FORM] = self.key_form
-        columns[ACCEPT] = {
-            f"{finding}:{name}": reason
-            for name, its in self.settings.items()
-            for finding, reason in its.get(ACCEPT, {}).items()
-        }
+        columns[ACCEPT] = self.accepted
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
         return {**self.rest, "anonymizer": self.anonymizer, "columns": columns}
 

@@ -14,14 +14,21 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.studio.desk import MOST_ROWS, Desk, TablePage, ordered
+from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
 from sfumato.studio.draft import ACCEPT, KEY_FORM, WITH_SETTINGS, Draft
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
 
-COUNTED_AT_ONCE = 2_000_000
-"""Cells up to which class sizes are counted before the page is sent; above, the page comes first."""
+TAKEN_BACK = {
+    "decimal": "take back the mark before fractions",
+    "thousands": "take back the mark between thousands",
+    "dates": "take back the form of dates",
+    "unit": "take back the unit",
+    "strays": "take back that other texts are missing values",
+    "missing": "take back what is a missing value",
+}
+"""Settings of a column by which somebody answered, and the button that asks again."""
 BANDS = ((1, 1, "1 (alone)"), (2, 4, "2 to 4"), (5, 19, "5 to 19"), (20, None, "20 and more"))
 DEFAULT_K = 5
 
@@ -55,8 +62,11 @@ def columns(request: Request) -> Response:
         heights=heights,
         sizes=shown,
         with_settings=WITH_SETTINGS,
-        keys_asked=desk.keys_asked(),
-        findings=desk.findings(),
+        keys_asked=(keys := desk.keys_asked()),
+        findings=(findings := desk.findings()),
+        asked_of=(asked := desk.questions()),
+        open_questions=len({*findings, *asked}) + bool(keys),
+        taken_back=TAKEN_BACK,
     )
 
 
@@ -136,11 +146,13 @@ def change_column(request: Request, sent: FormData) -> str:
             return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
         if what == KEY_FORM:
             return draft.with_setting(column, KEY_FORM, value or None)
+        if what == "unsay" and value in TAKEN_BACK:
+            return draft.with_setting(column, value, None)
         if what == ACCEPT:
             return draft.with_answer(column, value)
         if what == "level":
             return draft.with_level(column, whole(value, "level"))
-        raise InputError("what: is none of role, kind, weight, level, key-form and accept")
+        raise InputError("what: is none of the changes that this page can make")
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]
@@ -269,7 +281,7 @@ def answer_layout(request: Request, sent: FormData) -> str:
     """Answer a question that reading the table asked."""
     reply = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
     _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, reply))
-    return BRANCHED if branches else f"{reply.words}. Run it again."
+    return BRANCHED if branches else f"{reply.words}."
 
 
 ROUTES = [

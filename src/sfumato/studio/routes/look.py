@@ -19,7 +19,7 @@ from sfumato.published import PublishedTable
 from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.jobs import Job
-from sfumato.studio.pages import desk_of, figures, fragment, open_findings, page, reading, whole
+from sfumato.studio.pages import desk_of, figures, fragment, notes_of, open_findings, page, reading, whole
 from sfumato.table.schema import Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
@@ -117,6 +117,7 @@ def look(request: Request) -> Response:
         figures=figures(job),
         checks=(result.get("verification") or {}).get("checks", []),
         findings=open_findings(job),
+        notes=notes_of(job),
         paid=_paid(result),
         can_find=isinstance(opened.published, PublishedTable),
         kind=opened.published.kind.replace("-", " "),
@@ -176,7 +177,7 @@ def attack(request: Request) -> Response:
         "attack.html",
         "/attack",
         about=about,
-        problems=desk.draft.problems(),
+        problems=desk.hindrances(),
         releases=desk.releases(),
         current=[job for job in jobs if not job.has_ended],
         failed=jobs[0] if jobs and jobs[0].state == "failed" else None,
