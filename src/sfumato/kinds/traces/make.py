@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.kernels.traces import Demand, TraceRows, fewest_left_out, grow_traces, rare_pairs, without_pairs
+from sfumato.kernels.traces import (
+    Demand,
+    TraceRows,
+    coarser_rows,
+    fewest_left_out,
+    grow_traces,
+    rare_pairs,
+    without_pairs,
+)
 from sfumato.kernels.types import Flags
 from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification
 from sfumato.kinds.traces.policy import TracePolicy
@@ -72,6 +80,51 @@ class TraceLoss:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class PointTable:
+    """Traces, and the different pairs of a place and a time that occur in them, w of them."""
+
+    traces: Traces
+    places: NDArray[np.int64]  # (w,): the leaf of each pair
+    times: NDArray[np.int64]
+    counts: NDArray[np.int64]  # (w,): points of each pair
+    pair_of: NDArray[np.int64]  # (z,)
+
+    @classmethod
+    def of(cls, traces: Traces) -> PointTable:
+        """Find the pairs."""
+        width = traces.time.node_of.shape[1]
+        codes = traces.places.astype(np.int64) * width + traces.times
+        room = traces.place.node_of.shape[1] * width
+        if room <= 8 * len(codes):
+            counts = np.bincount(codes, minlength=room)
+            pairs = np.flatnonzero(counts)
+            number_of = np.cumsum(counts > 0) - 1
+            return cls(traces, pairs // width, pairs % width, counts[pairs], number_of[codes])
+        pairs, pair_of, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        return cls(traces, pairs // width, pairs % width, counts, pair_of)
+
+    def nodes(self, place_level: int, time_level: int) -> NDArray[np.int64]:
+        """Return place node · times + time node of each pair."""
+        place, time = self.traces.place, self.traces.time
+        codes: NDArray[np.int64] = place.node_of[place_level][self.places].astype(np.int64)
+        codes = codes * len(time.levels[time_level]) + time.node_of[time_level][self.times]
+        return codes
+
+    def losses(self, place_level: int, time_level: int) -> NDArray[np.float64]:
+        """Return the loss of a point of each pair, if it stays."""
+        where, when = self.traces.place.shares[place_level], self.traces.time.shares[time_level]
+        losses: NDArray[np.float64] = 1 - (1 - where[self.places]) * (1 - when[self.times])
+        return losses
+
+    def least_loss(self, k: int, place_level: int, time_level: int) -> float:
+        """Return a loss that no choice of points is below: doublets that too few points have are left out."""
+        codes = np.unique(self.nodes(place_level, time_level), return_inverse=True)[1]
+        is_rare = (np.bincount(codes, weights=self.counts) < k)[codes]
+        losses = np.where(is_rare, 1.0, self.losses(place_level, time_level))
+        return float((losses * self.counts).sum() / self.counts.sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Grain:
     """Traces at one level of places and one of times. Letters: n people, z points, y doublets of people."""
 
@@ -84,44 +137,20 @@ class Grain:
     rows: TraceRows
 
     @classmethod
-    def of(cls, traces: Traces, place_level: int, time_level: int) -> Grain:
+    def of(cls, table: PointTable, place_level: int, time_level: int) -> Grain:
         """Write traces at a grain."""
-        nodes, losses = node_codes(traces, place_level, time_level), point_losses(traces, place_level, time_level)
-        kinds, items = np.unique(nodes, return_inverse=True)
-        keys, point_of = np.unique(traces.owners * len(kinds) + items, return_inverse=True)
-        owners, codes = keys // len(kinds), (keys % len(kinds)).astype(np.int32)
-        starts = np.append(0, np.cumsum(np.bincount(owners, minlength=traces.height))).astype(np.int64)
-        worth = (np.bincount(point_of, weights=1 - losses, minlength=len(keys)) + 1e-9).astype(np.float64)
-        rows = trace_rows(starts, codes, len(kinds), traces.value_starts, traces.values)
-        return cls(place_level, time_level, losses, point_of, kinds, worth, rows)
+        traces = table.traces
+        nodes, losses = table.nodes(place_level, time_level), table.losses(place_level, time_level)
+        kinds, codes = np.unique(nodes, return_inverse=True)
+        starts, items, point_of = coarser_rows(traces.starts, codes.astype(np.int32)[table.pair_of])
+        of_points = losses[table.pair_of]
+        worth = (np.bincount(point_of, weights=1 - of_points, minlength=len(items)) + 1e-9).astype(np.float64)
+        rows = trace_rows(starts, items, len(kinds), traces.value_starts, traces.values)
+        return cls(place_level, time_level, of_points, point_of, kinds, worth, rows)
 
     def loss(self, alive: Flags) -> float:
         """Return the mean loss of a point."""
         return float(np.where(alive[self.point_of], self.losses, 1.0).mean())
-
-
-def node_codes(traces: Traces, place_level: int, time_level: int) -> NDArray[np.int64]:
-    """Return place node · times + time node of each point."""
-    place, time = traces.place, traces.time
-    codes: NDArray[np.int64] = place.node_of[place_level][traces.places].astype(np.int64) * len(time.levels[time_level])
-    codes += time.node_of[time_level][traces.times]
-    return codes
-
-
-def point_losses(traces: Traces, place_level: int, time_level: int) -> NDArray[np.float64]:
-    """Return the loss of each point that stays."""
-    where, when = traces.place.shares[place_level], traces.time.shares[time_level]
-    losses: NDArray[np.float64] = 1 - (1 - where[traces.places]) * (1 - when[traces.times])
-    return losses
-
-
-def lowest_loss(traces: Traces, k: int, place_level: int, time_level: int) -> float:
-    """Return a loss that no choice of points is below: those of doublets that too few points have are left out."""
-    nodes, losses = node_codes(traces, place_level, time_level), point_losses(traces, place_level, time_level)
-    kinds = len(traces.place.levels[place_level]) * len(traces.time.levels[time_level])
-    if kinds > 8 * len(nodes):
-        nodes = np.unique(nodes, return_inverse=True)[1]
-    return float(np.where(np.bincount(nodes)[nodes] < k, 1.0, losses).mean())
 
 
 def kept_points(grain: Grain, demand: Demand) -> Flags:
@@ -184,23 +213,32 @@ def solve_traces(traces: Traces, model: TracePrivacy, policy: TracePolicy, progr
         none = np.zeros(0, dtype=np.int32)
         traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
     demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
-    bounds = {levels: lowest_loss(traces, model.k, *levels) for levels in _levels(traces, policy)}
+    table = PointTable.of(traces)
+    bounds = {levels: table.least_loss(model.k, *levels) for levels in _levels(traces, policy)}
+    number, total, least = 0, 2 * len(bounds), traces.height
     may_leave = int(policy.suppression_limit * traces.height + 1e-9)
     best: tuple[float, Grain, Flags] | None = None
-    least = traces.height
-    for number, levels in enumerate(sorted(bounds, key=lambda at: (bounds[at], at), reverse=True)):
-        progress("looking at levels", number, len(bounds))
+    grains: dict[tuple[int, int], Grain] = {}
+    while bounds:
+        levels = min(bounds, key=lambda at: (bounds[at], at))
         if best is not None and bounds[levels] >= best[0]:
+            break
+        progress("looking at levels", number, total)
+        number += 1
+        grain = grains.pop(levels, None)
+        if grain is None:
+            grain = Grain.of(table, *levels)
+            if not all(can_count(grain.rows, size, demand.width) for size in range(1, model.l + 1)):
+                del bounds[levels]
+                continue
+            # Looked at again when nothing else may lose less.
+            floor, gone_at_least = _floors(grain, demand)
+            bounds[levels], grains[levels] = max(bounds[levels], floor), grain
+            for finer in bounds:
+                if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
+                    bounds[finer] = max(bounds[finer], gone_at_least)
             continue
-        grain = Grain.of(traces, *levels)
-        if not all(can_count(grain.rows, size, demand.width) for size in range(1, model.l + 1)):
-            continue
-        floor, gone_at_least = _floors(grain, demand)
-        for finer in bounds:
-            if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
-                bounds[finer] = max(bounds[finer], gone_at_least)
-        if best is not None and floor >= best[0]:
-            continue
+        del bounds[levels]
         alive = kept_points(grain, demand)
         gone = _left_out(grain, alive)
         least = min(least, gone)
