@@ -1,11 +1,11 @@
-"""Write city.csv, an invented city: where 300 people were every four hours of a Friday and a Saturday. Nobody in it exists."""
+"""Write city.csv: where 300 people of an invented city were, every four hours of a Friday and a Saturday."""
 
 import csv
 import random
 
 QUARTERS = [(46.066, 14.452), (46.094, 14.508), (46.028, 14.470), (46.020, 14.540), (46.072, 14.560)]
 WORKPLACES = [(46.050, 14.505), (46.058, 14.514), (46.008, 14.490)]
-EVENINGS = [(46.048, 14.508), (46.053, 14.500)]
+MIDDLE = (46.050, 14.505)
 ILLNESSES = ["none", "none", "none", "asthma", "diabetes", "migraine"]
 
 
@@ -24,9 +24,11 @@ with open("city.csv", "w", newline="", encoding="utf-8") as file:
         illness = random.choice(ILLNESSES)
         for day in (6, 7):
             for hour in range(2, 24, 4):
-                at_work = day == 6 and (hour - begins) % 24 < 9
-                goes_out = not at_work and random.random() < (0.15 if day == 6 else 0.25) and hour > 9
-                place = work if at_work else near(random.choice(EVENINGS), 0.002) if goes_out else home
+                place = home
+                if day == 6 and (hour - begins) % 24 < 9:
+                    place = work
+                elif hour > 9 and random.random() < (0.1 if day == 6 else 0.15):
+                    place = near(MIDDLE, 0.003 if day == 6 else 0.08)  # an evening in town, a trip on the weekend
                 north, east = near(place, 0.0003)
-                minute = random.randrange(60)
-                rows.writerow([f"P{person:03}", f"{north:.5f}", f"{east:.5f}", f"2026-03-{day:02}T{hour:02}:{minute:02}+01:00", illness])
+                stamp = f"2026-03-{day:02}T{hour:02}:{random.randrange(60):02}+01:00"
+                rows.writerow([f"P{person:03}", f"{north:.5f}", f"{east:.5f}", stamp, illness])

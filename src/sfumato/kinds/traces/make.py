@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import PolicyError, UnsatisfiableError, VerificationError, raise_all
-from sfumato.kernels.traces import (
-    Demand,
-    TraceRows,
-    coarser_rows,
-    fewest_left_out,
-    grow_traces,
-    rare_pairs,
-    without_pairs,
-)
-from sfumato.kernels.types import Flags
-from sfumato.kinds.traces.check import PublishedTraces, can_count, trace_rows, trace_verification
+from sfumato.kinds.traces.check import PublishedTraces, trace_verification
 from sfumato.kinds.traces.policy import TracePolicy
 from sfumato.kinds.traces.release import TraceRelease
+from sfumato.kinds.traces.solve import Choice, solve_traces
 from sfumato.kinds.traces.traces import TracePrivacy, Traces, order_traces
 from sfumato.numbers import counted, percent
 from sfumato.options import Limit, Seed, check_arguments
 from sfumato.progress import Progress, shown
 from sfumato.randomness import permutation
-
-_SAMPLE = 2000
-"""People whose losses are bounded before levels are tried."""
-_MOST_PAIRS = 60_000_000
-"""Pairs of points that clash, as many as are looked at."""
-_NONE = np.zeros(0, dtype=np.int64)
-_TRIES = 20_000_000
-"""Steps that a search for more points may take, in all."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +39,8 @@ class TraceLoss:
         Levels of all places and times; 0 is the finest.
     mean : float
         The loss of a point, on average.
-    generalization : float
-        What it would be if no point were left out.
+    coarser : int
+        Points that are published at coarser levels than these.
     """
 
     people: int
@@ -66,7 +50,7 @@ class TraceLoss:
     place_level: int
     time_level: int
     mean: float
-    generalization: float
+    coarser: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -76,204 +60,8 @@ class TraceLoss:
         """Return the totals in a line."""
         gone = f"{percent(self.points_left_out / self.points, 3)} of {counted(self.points, 'point')} left out"
         people = f", {counted(self.people_left_out, 'person')} without any" if self.people_left_out else ""
-        return f"information loss {percent(self.mean, 3)}: {gone}{people}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PointTable:
-    """Traces, and the different pairs of a place and a time that occur in them, w of them."""
-
-    traces: Traces
-    places: NDArray[np.int64]  # (w,): the leaf of each pair
-    times: NDArray[np.int64]
-    counts: NDArray[np.int64]  # (w,): points of each pair
-    pair_of: NDArray[np.int64]  # (z,)
-
-    @classmethod
-    def of(cls, traces: Traces) -> PointTable:
-        """Find the pairs."""
-        width = traces.time.node_of.shape[1]
-        codes = traces.places.astype(np.int64) * width + traces.times
-        room = traces.place.node_of.shape[1] * width
-        if room <= 8 * len(codes):
-            counts = np.bincount(codes, minlength=room)
-            pairs = np.flatnonzero(counts)
-            number_of = np.cumsum(counts > 0) - 1
-            return cls(traces, pairs // width, pairs % width, counts[pairs], number_of[codes])
-        pairs, pair_of, counts = np.unique(codes, return_inverse=True, return_counts=True)
-        return cls(traces, pairs // width, pairs % width, counts, pair_of)
-
-    def nodes(self, place_level: int, time_level: int) -> NDArray[np.int64]:
-        """Return place node · times + time node of each pair."""
-        place, time = self.traces.place, self.traces.time
-        codes: NDArray[np.int64] = place.node_of[place_level][self.places].astype(np.int64)
-        codes = codes * len(time.levels[time_level]) + time.node_of[time_level][self.times]
-        return codes
-
-    def losses(self, place_level: int, time_level: int) -> NDArray[np.float64]:
-        """Return the loss of a point of each pair, if it stays."""
-        where, when = self.traces.place.shares[place_level], self.traces.time.shares[time_level]
-        losses: NDArray[np.float64] = 1 - (1 - where[self.places]) * (1 - when[self.times])
-        return losses
-
-    def least_loss(self, k: int, place_level: int, time_level: int) -> float:
-        """Return a loss that no choice of points is below: doublets that too few points have are left out."""
-        codes = np.unique(self.nodes(place_level, time_level), return_inverse=True)[1]
-        is_rare = (np.bincount(codes, weights=self.counts) < k)[codes]
-        losses = np.where(is_rare, 1.0, self.losses(place_level, time_level))
-        return float((losses * self.counts).sum() / self.counts.sum())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Grain:
-    """Traces at one level of places and one of times. Letters: n people, z points, y doublets of people."""
-
-    place_level: int
-    time_level: int
-    losses: NDArray[np.float64]  # (z,): of each point, if it stays
-    point_of: NDArray[np.int64]  # (z,): which of the y doublets of people each point becomes
-    labels: NDArray[np.int64]  # (d,): place node · times + time node of each doublet
-    worth: NDArray[np.float64]  # (y,): what is kept with each doublet of a person
-    rows: TraceRows
-
-    @classmethod
-    def of(cls, table: PointTable, place_level: int, time_level: int) -> Grain:
-        """Write traces at a grain."""
-        traces = table.traces
-        nodes, losses = table.nodes(place_level, time_level), table.losses(place_level, time_level)
-        kinds, codes = np.unique(nodes, return_inverse=True)
-        starts, items, point_of = coarser_rows(traces.starts, codes.astype(np.int32)[table.pair_of])
-        of_points = losses[table.pair_of]
-        worth = (np.bincount(point_of, weights=1 - of_points, minlength=len(items)) + 1e-9).astype(np.float64)
-        rows = trace_rows(starts, items, len(kinds), traces.value_starts, traces.values)
-        return cls(place_level, time_level, of_points, point_of, kinds, worth, rows)
-
-    def loss(self, alive: Flags) -> float:
-        """Return the mean loss of a point."""
-        return float(np.where(alive[self.point_of], self.losses, 1.0).mean())
-
-
-def kept_points(grain: Grain, demand: Demand) -> Flags:
-    """Choose the doublets of people that stay, so that every demand holds; bool (y,).
-
-    First, of doublets that too few people have together, each person keeps those that clash least. They join doublet by
-    doublet, those of most people first, each with as many people as hold together. Then all others may join. In small
-    tables single doublets are taken away again and others join first, as long as this keeps more.
-    """
-    rows, everyone = grain.rows, np.ones(len(grain.worth), dtype=np.bool_)
-    wanted = everyone
-    if demand.known > 1:
-        asked = np.ones(len(rows.starts) - 1, dtype=np.bool_)
-        low, high = rare_pairs(rows, demand.k, asked, _MOST_PAIRS)
-        wanted = without_pairs(rows.starts, low, high, grain.worth)
-    alive = np.zeros(len(grain.worth), dtype=np.bool_)
-    order = np.argsort(-np.bincount(rows.items[wanted], minlength=len(rows.bounds) - 1), kind="stable")
-    for candidates in (wanted, everyone):
-        while grow_traces(rows, demand, order, candidates, alive):
-            pass
-    steps = int((np.diff(rows.starts) ** min(demand.known, 2)).sum()) + 1
-    return _searched(grain, demand, alive, min(_TRIES // steps, 400))
-
-
-def _searched(grain: Grain, demand: Demand, alive: Flags, rounds: int) -> Flags:
-    """Take doublets away from everybody, which breaks nothing, and let others join first; keep what is worth more."""
-    rows, random = grain.rows, np.random.default_rng(0)
-    kinds, everyone = len(rows.bounds) - 1, np.ones(len(alive), dtype=np.bool_)
-    best = float(grain.worth[alive].sum())
-    for _ in range(rounds):
-        trial = alive.copy()
-        gone = random.choice(kinds, min(kinds, int(random.integers(1, 4))), replace=False)
-        trial[np.isin(rows.items, gone)] = False
-        order = random.permutation(kinds)
-        order = np.concatenate([order[~np.isin(order, gone)], gone])
-        while grow_traces(rows, demand, order, everyone, trial):
-            pass
-        worth = float(grain.worth[trial].sum())
-        if worth >= best:
-            alive, best = trial, worth
-    return alive
-
-
-def _left_out(grain: Grain, alive: Flags) -> int:
-    """Count the people of whom nothing is left."""
-    rows = grain.rows
-    owners = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
-    return len(rows.starts) - 1 - len(np.unique(owners[alive]))
-
-
-def solve_traces(traces: Traces, model: TracePrivacy, policy: TracePolicy, progress: Progress) -> tuple[Grain, Flags]:
-    """Choose levels and points with little loss, within the limit of people left out.
-
-    Levels are looked at by what they lose at least; those that cannot lose less than the best are left. What a coarser
-    grain must leave out, a finer one must, too: no choice of levels is left for the demand on values, which does not
-    grow with them. Raises ``UnsatisfiableError`` when no levels do.
-    """
-    if model.c == 1:
-        # Nothing is asked of values.
-        none = np.zeros(0, dtype=np.int32)
-        traces = replace(traces, value_starts=np.zeros(traces.height + 1, dtype=np.int64), values=none, value_names=())
-    demand = Demand(model.k, model.l, model.most(traces.height), len(traces.value_names) + 1)
-    table = PointTable.of(traces)
-    bounds = {levels: table.least_loss(model.k, *levels) for levels in _levels(traces, policy)}
-    number, total, least = 0, 2 * len(bounds), traces.height
-    may_leave = int(policy.suppression_limit * traces.height + 1e-9)
-    best: tuple[float, Grain, Flags] | None = None
-    grains: dict[tuple[int, int], Grain] = {}
-    while bounds:
-        levels = min(bounds, key=lambda at: (bounds[at], at))
-        if best is not None and bounds[levels] >= best[0]:
-            break
-        progress("looking at levels", number, total)
-        number += 1
-        grain = grains.pop(levels, None)
-        if grain is None:
-            grain = Grain.of(table, *levels)
-            if not all(can_count(grain.rows, size, demand.width) for size in range(1, model.l + 1)):
-                del bounds[levels]
-                continue
-            # Looked at again when nothing else may lose less.
-            floor, gone_at_least = _floors(grain, demand)
-            bounds[levels], grains[levels] = max(bounds[levels], floor), grain
-            for finer in bounds:
-                if finer != levels and finer[0] <= levels[0] and finer[1] <= levels[1]:
-                    bounds[finer] = max(bounds[finer], gone_at_least)
-            continue
-        del bounds[levels]
-        alive = kept_points(grain, demand)
-        gone = _left_out(grain, alive)
-        least = min(least, gone)
-        loss = grain.loss(alive)
-        if gone <= may_leave and alive.any() and (best is None or loss < best[0]):
-            best = loss, grain, alive
-    if best is None:
-        reached = f"{percent(least / traces.height, 3)} of the people would be left without a point"
-        raise UnsatisfiableError(f"{model} is not reached: {reached}; raise suppression-limit or C, or lower K or L")
-    return best[1], best[2]
-
-
-def _levels(traces: Traces, policy: TracePolicy) -> Iterator[tuple[int, int]]:
-    change = policy.change
-    for place in range(traces.place.height + 1) if change.place_level is None else (change.place_level,):
-        for time in range(traces.time.height + 1) if change.time_level is None else (change.time_level,):
-            yield place, time
-
-
-def _floors(grain: Grain, demand: Demand) -> tuple[float, float]:
-    """Return, of some people, the loss and the share of points left out that no choice of points is below."""
-    rows, people = grain.rows, len(grain.rows.starts) - 1
-    asked = np.zeros(people, dtype=np.bool_)
-    asked[:: max(1, people // _SAMPLE)] = True
-    is_rare = np.diff(rows.bounds)[rows.items] < demand.k
-    pairs = rare_pairs(rows, demand.k, asked, _MOST_PAIRS) if demand.known > 1 else (_NONE, _NONE)
-    owners = np.repeat(np.arange(people), np.diff(rows.starts))
-    points = np.bincount(grain.point_of, minlength=len(owners)).astype(np.float64)
-    whole = np.bincount(owners, weights=points, minlength=people)[asked].sum()
-    found = []
-    for worth in (grain.worth, points):
-        fair = np.where(is_rare, 0.0, worth)
-        kept = np.bincount(owners, weights=fair, minlength=people) - fewest_left_out(rows.starts, *pairs, fair)
-        found.append(float(1 - kept[asked].sum() / whole))
-    return found[0], found[1]
+        coarser = f", {percent(self.coarser / self.points, 3)} coarser than others" if self.coarser else ""
+        return f"information loss {percent(self.mean, 3)}: {gone}{coarser}{people}"
 
 
 @check_arguments
@@ -329,65 +117,77 @@ def anonymize_traces(
         raise UnsatisfiableError(f"there are {counted(traces.height, 'person')}, fewer than K = {wanted.k}; lower it")
     told = progress or shown
     ordered, origin = order_traces(traces)
-    grain, alive = solve_traces(ordered, wanted, policy, told)
+    choice = solve_traces(ordered, wanted, _levels(traces, policy), policy.suppression_limit, told)
     told("verifying", 1, 1)
-    published, people = _published(ordered, grain, alive, seed)
+    published, people = _published(ordered, choice, seed)
     verification = trace_verification(published, [wanted])
     if not verification.ok:
         raise VerificationError("the traces break their promise; nothing is published. Please report this")
-    loss = TraceLoss(
+    loss = _loss(traces, choice, len(people))
+    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, choice), policy)
+
+
+def _levels(traces: Traces, policy: TracePolicy) -> list[tuple[int, int]]:
+    """Return the pairs of levels that a policy lets be tried."""
+    place, time = policy.change.place_level, policy.change.time_level
+    places = range(traces.place.height + 1) if place is None else (place,)
+    return list(product(places, range(traces.time.height + 1) if time is None else (time,)))
+
+
+def _loss(traces: Traces, choice: Choice, people: int) -> TraceLoss:
+    stays = choice.item_of >= 0
+    main = (choice.doublets[:, ::2] == choice.levels).all(axis=1)[choice.item_of]
+    return TraceLoss(
         people=traces.height,
-        people_left_out=traces.height - len(people),
+        people_left_out=traces.height - people,
         points=len(traces.places),
-        points_left_out=int(np.count_nonzero(~alive[grain.point_of])),
-        place_level=grain.place_level,
-        time_level=grain.time_level,
-        mean=grain.loss(alive),
-        generalization=float(grain.losses.mean()),
+        points_left_out=int(np.count_nonzero(~stays)),
+        place_level=choice.levels[0],
+        time_level=choice.levels[1],
+        mean=choice.loss,
+        coarser=int(np.count_nonzero(stays & ~main)),
     )
-    return TraceRelease(published, wanted, verification, loss, origin[people], _notes(traces, grain), policy)
 
 
-def _published(
-    traces: Traces, grain: Grain, alive: Flags, seed: int | None
-) -> tuple[PublishedTraces, NDArray[np.int64]]:
+def _published(traces: Traces, choice: Choice, seed: int | None) -> tuple[PublishedTraces, NDArray[np.int64]]:
     """Write doublets by their labels, people in random order; return the people as well."""
-    rows = grain.rows
-    owners = np.repeat(np.arange(traces.height), np.diff(rows.starts))[alive]
-    there = np.unique(owners)
+    there = choice.people(traces)
     people = there[permutation(len(there), seed)]
-    names, times = traces.place.levels[grain.place_level], traces.time.levels[grain.time_level]
-    codes = np.unique(rows.items[alive])
-    labels = [(names[code // len(times)], times[code % len(times)]) for code in grain.labels[codes].tolist()]
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    item_of = np.zeros(len(grain.labels), dtype=np.int64)
-    item_of[codes[order]] = np.arange(len(codes))
+    stays = choice.item_of >= 0
+    codes = np.unique(choice.item_of[stays])
+    place, time = traces.place.levels, traces.time.levels
+    # Nodes of several levels may have one label, where they are one.
+    label_of = [(place[p][a], time[t][b]) for p, a, t, b in choice.doublets[codes].tolist()]
+    labels = sorted(set(label_of))
+    number = {label: item for item, label in enumerate(labels)}
+    item_of = np.zeros(len(choice.doublets), dtype=np.int64)
+    item_of[codes] = [number[label] for label in label_of]
     place_of = np.zeros(traces.height, dtype=np.int64)
     place_of[people] = np.arange(len(people))
-    keys = np.sort(place_of[owners] * len(codes) + item_of[rows.items[alive]])
-    starts = np.append(0, np.cumsum(np.bincount(keys // len(codes)))).astype(np.int64)
-    shown = traces.take(people)
-    value_codes = np.unique(shown.values)
-    value_names = [traces.value_names[code] for code in value_codes.tolist()]
-    by_name = (
-        np.argsort(np.argsort(np.array(value_names, dtype=object))) if value_names else np.zeros(0, dtype=np.int64)
-    )
-    value_of = np.zeros(len(traces.value_names) + 1, dtype=np.int64)
-    value_of[value_codes] = by_name
-    held = np.repeat(np.arange(len(people)), np.diff(shown.value_starts)) * (len(value_names) + 1)
-    values = (np.sort(held + value_of[shown.values]) % (len(value_names) + 1)).astype(np.int32)
-    return PublishedTraces(
+    keys = np.unique(place_of[traces.owners[stays]] * len(labels) + item_of[choice.item_of[stays]])
+    starts = np.append(0, np.cumsum(np.bincount(keys // len(labels)))).astype(np.int64)
+    published = PublishedTraces(
         starts,
-        (keys % len(codes)).astype(np.int32),
-        tuple(labels[place] for place in order),
+        (keys % len(labels)).astype(np.int32),
+        tuple(labels),
         traces.is_grid,
         traces.zone,
         traces.sensitive,
-        shown.value_starts,
-        values,
-        tuple(sorted(value_names)),
-        {} if traces.is_grid else _broader(traces, grain.place_level),
-    ), people
+        *_values(traces.take(people)),
+        {} if traces.is_grid else _broader(traces, choice.levels[0]),
+    )
+    return published, people
+
+
+def _values(traces: Traces) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[str, ...]]:
+    """Return the sensitive values of people, numbered by name; values that nobody has are not named."""
+    codes = np.unique(traces.values)
+    names = [traces.value_names[code] for code in codes.tolist()]
+    rank = np.zeros(len(traces.value_names) + 1, dtype=np.int64)
+    rank[codes] = sorted(range(len(names)), key=sorted(range(len(names)), key=names.__getitem__).__getitem__)
+    owners = np.repeat(np.arange(traces.height), np.diff(traces.value_starts))
+    values = np.sort(owners * (len(names) + 1) + rank[traces.values]) % (len(names) + 1)
+    return traces.value_starts, values.astype(np.int32), tuple(sorted(names))
 
 
 def _broader(traces: Traces, level: int) -> dict[str, str]:
@@ -416,9 +216,9 @@ def _unfitting(traces: Traces, policy: TracePolicy, model: TracePrivacy) -> Iter
             yield f"change.{name}: is {level}, and the coarsest is {axis.height}"
 
 
-def _notes(traces: Traces, grain: Grain) -> tuple[str, ...]:
-    place, time = traces.place.levels[grain.place_level], traces.time.levels[grain.time_level]
+def _notes(traces: Traces, choice: Choice) -> tuple[str, ...]:
+    place, time = (axis.levels[level] for axis, level in zip((traces.place, traces.time), choice.levels, strict=True))
     return (
-        f"places are of level {grain.place_level} of {traces.place.height}: {counted(len(place), 'place')}",
-        f"times are of level {grain.time_level} of {traces.time.height}: {counted(len(time), 'time')}",
+        f"places are of level {choice.levels[0]} of {traces.place.height}: {counted(len(place), 'place')}",
+        f"times are of level {choice.levels[1]} of {traces.time.height}: {counted(len(time), 'time')}",
     )
