@@ -33,6 +33,7 @@ FORM = """\
 # recipient = "…"         # who gets the release
 # purpose = "…"           # what for
 # other-data = "…"        # what else they may hold about the same people
+# review = "…"            # when the release is looked at again, and after which events
 # public = true           # if everybody may have it: an attempt is then certain; leave out all tables but the last
 
 # What keeps the recipient from trying. Say "none" where there is nothing.
@@ -76,6 +77,20 @@ FORM = """\
 # attempt = "with"        # success × probability of an attempt; or "without"
 # owner = "…"
 # source = "…"
+
+# Who stands for what this section says. Without it, nothing of it counts as answered in the list of what standards ask.
+# [context.author]
+# name = "…"
+# role = "…"
+# day = "2026-11-30"
+
+# What the evidence lists as not answered, a person may answer. One entry for each question, by the name that is listed.
+# [[context.answers]]
+# question = "iso-27559 9.4"
+# answer = "…"
+# name = "…"
+# role = "…"
+# day = "2026-11-30"
 """
 """The section as a form: as it stands, every line that is needed is missing."""
 

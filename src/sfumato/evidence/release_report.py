@@ -31,6 +31,7 @@ from sfumato.evidence.content import (
     report_limits,
 )
 from sfumato.evidence.context import context_content
+from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
@@ -92,7 +93,8 @@ class ReleaseReport:
         """
         content = self.to_dict(edition)
         drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
-        return render({**content, "open": open_points(content)}, drawings, "short.html")
+        points, counts = open_points(content), counts_in_words(content["standards"])
+        return render({**content, "open": points, "standards_in_words": counts}, drawings, "short.html")
 
     def save(
         self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
@@ -198,13 +200,16 @@ def report(
         subject = _subject(release, original, policy, control, tuple(earlier))
         content = report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
-        return ReleaseReport(*({**one, "context": _context(policy, one)} for one in (content, public)))
+        return ReleaseReport(*(_for_recipient(policy, one) for one in (content, public)))
 
     return beating(progress, "verifying", work)
 
 
-def _context(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any] | None:
-    return None if policy is None or policy.context is None else context_content(policy.context, content)
+def _for_recipient(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what is assumed of the recipient, and what standards ask."""
+    context = None if policy is None else policy.context
+    found = {**content, "context": None if context is None else context_content(context, content)}
+    return {**found, "standards": standards_content(context, found)}
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:
@@ -314,6 +319,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *_risk(content["risk"], content.get("repeated", None if content.get("edition") != "public" else _UNCOUNTED)),
         *_risk_of_people(content.get("people")),
         *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
+        *([counts_in_words(content["standards"])] if content.get("context") and "standards" in content else []),
         *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
         *_loss(content["losses"]),
     ]
