@@ -65,7 +65,7 @@ PATHS = {
     "subset": "column, value",
     "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold, author, "
     "review, answers",
-    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population",
+    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population, withstand",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""
 
