@@ -32,6 +32,8 @@ WAITING = 1000
 """Connections that may wait to be taken; whoever comes when they are all there comes again a second later."""
 TAKEN = 50
 """Connections that are taken at a time: each is an open file, until the one that makes room for it is closed."""
+SESSION = "session"
+"""The file of a project that lets a page go on after the studio was killed."""
 _ALLOCATOR = "_RJEM_MALLOC_CONF"
 """Setting of the allocator (jemalloc) that polars brings with it, where it brings one."""
 
@@ -64,9 +66,12 @@ def run_studio(
     Raises ``SfumatoError`` when the project or the table cannot be opened.
     """
     check_installed()
+    from sfumato.studio.guard import last_session
     from sfumato.studio.project import Project
 
-    with _folder(project, table) as folder, listening_socket(port) as listening:
+    with _folder(project, table) as folder, contextlib.ExitStack() as stack:
+        last = last_session(folder / SESSION)
+        listening = stack.enter_context(listening_socket(port, None if last is None else last[0]))
         opened = Project.opened(folder, table, source or {})
         number = int(listening.getsockname()[1])
         served: list[Any] = []
@@ -81,6 +86,7 @@ def run_studio(
             with browser_at(app) if opens else contextlib.nullcontext():
                 serve(app, listening, served)
         finally:
+            app.forget()
             close()
 
 
@@ -127,7 +133,11 @@ def _opened_or_asking(
     from sfumato.studio.desk import Desk
     from sfumato.studio.layout import is_text_file
 
-    settings: dict[str, Any] = {"stop": lambda: _stop(served), "say": say_at_terminal}
+    settings: dict[str, Any] = {
+        "stop": lambda: _stop(served),
+        "say": say_at_terminal,
+        "kept": project.folder / SESSION,
+    }
     try:
         desk = Desk.of(project, policy)
     except InputError as error:
@@ -135,7 +145,7 @@ def _opened_or_asking(
             project.close()
             raise
         opening = Opening(project, policy, settings["stop"])
-        return opening_app(opening, port, say=say_at_terminal), opening.close, error.problems
+        return opening_app(opening, port, say=say_at_terminal, kept=settings["kept"]), opening.close, error.problems
     except BaseException:
         project.close()
         raise
@@ -180,13 +190,18 @@ def _stop(served: list[Any]) -> None:
 
 
 @contextlib.contextmanager
-def listening_socket(port: int) -> Iterator[socket.socket]:
-    """Listen on this computer alone."""
+def listening_socket(port: int, last: int | None = None) -> Iterator[socket.socket]:
+    """Listen on this computer alone; where no port is named, on the `last` one if it is free."""
     # Named, as asyncio sends at once only what is TCP by name; otherwise every answer waits 40 ms for a receipt.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
+        try:
+            listening.bind(("127.0.0.1", port or last or 0))
+        except OSError:
+            if port or not last:
+                raise
+            listening.bind(("127.0.0.1", 0))
         # Whoever opens the address before the server is ready waits for it.
         listening.listen(WAITING)
     except OSError:

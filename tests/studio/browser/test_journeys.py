@@ -121,6 +121,51 @@ def test_a_run_is_cancelled_and_the_server_killed(serve, watched, tmp_path):
     assert back.get_by_label("role of sick", exact=True).input_value() == "sensitive"
 
 
+def test_a_killed_server_is_said_and_the_page_goes_on(serve, watched, table, tmp_path):
+    words = (str(table), "--project", str(tmp_path / "project"))
+    server = serve(*words)
+    one = watched(server)
+    page = one.page
+    go(page, "Columns")
+    second = watched(server, context=page.context, path="/columns").page
+    second.get_by_label("role of age", exact=True).select_option("quasi-identifying")
+    page.get_by_text("changed in another tab").wait_for(timeout=3_000)
+    page.get_by_role("button", name="Show what stands").click()
+    page.get_by_text("5 undecided").wait_for()
+    second.close()
+    server.kill()
+    page.locator("#link").get_by_text("does not answer").wait_for(timeout=3_000)
+    assert one.axe() == []
+    assert serve(*words).root == server.root
+    page.get_by_text("answers again").wait_for(timeout=10_000)
+    page.get_by_label("role of sex", exact=True).select_option("sensitive")
+    page.get_by_text("4 undecided").wait_for()
+    # The browser itself notes that nobody answered.
+    one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
+
+
+def test_names_of_any_length_stay_within_the_page(serve, watched, tmp_path):
+    names = [
+        "age",
+        "a" * 80,
+        "Average_cost_of_treatment_in_each_quarter_of_the_year",
+        "name of the physician in charge",
+    ]
+    path = tmp_path / "long.csv"
+    rows = (f"{20 + row % 9},{'b' * 50}{row % 3},{row % 7},{'flu' if row % 2 else 'cold'}" for row in range(60))
+    path.write_text("\n".join([",".join(names), *rows]) + "\n", encoding="utf-8")
+    server = serve(str(path), "--project", str(tmp_path / "project"))
+    page = watched(server, width=390).page
+    give_roles(page, dict(zip(names, ["quasi-identifying"] * 3 + ["sensitive"], strict=True)))
+    promise_k(page, 3)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    for path in PAGES:
+        page.goto(server.root + path.replace("4", "2"))
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 def test_two_tabs_lose_nothing(serve, watched, table, tmp_path):
     server = serve(str(table), "--project", str(tmp_path / "project"))
     first = watched(server).page
@@ -223,7 +268,7 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        for width in (1400, 900, 420):
+        for width in (1400, 900, 390):
             page.set_viewport_size({"width": width, "height": 900})
             for path in PAGES:
                 page.goto(server.root + path)

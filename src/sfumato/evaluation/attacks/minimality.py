@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -1314,6 +1315,45 @@ def _behind(target: Target, table: EncodedTable) -> Behind | None:
     if len(np.unique(people)) == len(people):
         return None
     return Behind(people, target.rows.together, carried(table, target.original))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassesAgain:
+    """The class of each original record and of each published row, int64, −1 for none; of equal labels it is one."""
+
+    of_record: NDArray[np.int64]
+    of_row: NDArray[np.int64]
+
+
+def classes_again(published: PublishedTable, target: Target) -> ClassesAgain | None:
+    """Return everybody's class, if the algorithm makes exactly the published ones; None where nobody can tell."""
+    if target.rows.promised:
+        return None
+    with suppress(InputError, PolicyError):
+        solver, models = solver_of(target.anonymizer, "minimality"), models_of(target.models, "minimality")
+        table = encode(target.original)
+        partition = rerun(solver, Problem(table, models, seed=target.seed, threads=target.threads))
+        granted = _granted(published, partition, table, target.recoding)
+        if granted is None or partition is None:
+            return None
+        recoded = recode_as_published(table, partition, target.recoding)
+        names = [column.attribute.name for column in recoded.columns]
+        classes = pl.DataFrame(
+            [text_of(column.labels.gather(column.per_class)).alias(column.attribute.name) for column in recoded.columns]
+        )
+        rows = published.data.select(text_of(published.data[name]).alias(name) for name in names)
+        numbers = group_texts(pl.concat([classes, rows]))
+        of_class, of_row = numbers[: classes.height], numbers[classes.height :]
+        of_record = np.where(recoded.class_of >= 0, of_class[np.maximum(recoded.class_of, 0)], -1)
+        # Rows of records that were left out stand in no class.
+        return ClassesAgain(of_record, np.where(np.isin(of_row, of_class), of_row, -1))
+    return None
+
+
+def group_texts(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Give equal rows of texts one number, int64 (n,), from 0."""
+    codes = [column.cast(pl.Categorical).to_physical().fill_null(2**32 - 1).to_numpy() for column in frame]
+    return group_records(np.column_stack(codes).astype(np.uint32))[0].astype(np.int64)
 
 
 def _granted(

@@ -50,6 +50,8 @@ class SinglingOut(Checked):
     predicates
         Most predicates that are tried on releases of original values, 1 or more. Of a generalized table every class is
         tried, with one predicate.
+    values
+        Whether predicates may also ask for a sensitive value that a generalized table publishes beside a class.
 
     Raises
     ------
@@ -97,11 +99,12 @@ class SinglingOut(Checked):
     needs: ClassVar[tuple[str, ...]] = ()
 
     predicates: Annotated[int, Limit(1)] = 1000
+    values: bool = True
 
     def play(self, target: Target) -> tuple[AttackResult, ...]:
         """Play it: one result."""
         cohort, generator = cohort_of(target), generator_of(target, _SALT)
-        built = predicates_of(target, cohort, count=self.predicates, generator=generator)
+        built = predicates_of(target, cohort, count=self.predicates, values=self.values, generator=generator)
         inside, outside = _held(built, cohort, generator)
         tried, members, outsiders = len(built.records), cohort.insiders, cohort.outsiders
         weight = Rate(float(outside.sum()), tried * outsiders, 0.0)
@@ -200,7 +203,9 @@ class _Predicates:
     predicate: NDArray[np.int64]
 
 
-def predicates_of(target: Target, cohort: Cohort, *, count: int, generator: np.random.Generator) -> _Predicates:
+def predicates_of(
+    target: Target, cohort: Cohort, *, count: int, generator: np.random.Generator, values: bool = True
+) -> _Predicates:
     """Build the predicates of a release, and find the people of a cohort for whom they hold.
 
     `generator`: Chooses among predicates with equally many records. Raises InputError when release and people share no
@@ -213,13 +218,13 @@ def predicates_of(target: Target, cohort: Cohort, *, count: int, generator: np.r
     """
     published = target.published
     if isinstance(published, PublishedTable):
-        return _of_classes(published, target, cohort)
+        return _of_classes(published, target, cohort, values=values)
     return _of_vectors(exact_parts(published), cohort.table, count, generator)
 
 
-def _of_classes(published: PublishedTable, target: Target, cohort: Cohort) -> _Predicates:
+def _of_classes(published: PublishedTable, target: Target, cohort: Cohort, *, values: bool) -> _Predicates:
     people = cohort.table
-    names = shared_names(published, people, sensitive=True)
+    names = shared_names(published, people, sensitive=values)
     if not names:
         raise nothing_shared()
     region = shared_names(published, people, sensitive=False) or names

@@ -96,6 +96,10 @@ _NO_CONTROL = "there is no control group of people who were not in the data (con
 _NOTHING = 1e-12
 
 
+_MOST_PEOPLE = 1 << 30
+"""People beyond whom nobody asks how many would decide."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Beliefs:
     """What an attacker believes of m people.
@@ -356,15 +360,32 @@ def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
     return any(_exceeds(look, max(allowed, look.inside.baseline), tail) for look in curve.looks)
 
 
-def people_to_decide(curve: BeliefCurve) -> int:
+def resistance_verdict(curve: BeliefCurve, allowed: float | None) -> Verdict:
+    """Judge whether a release withstands an attacker: *no better* where it does, at every point of the curve.
+
+    As :func:`curve_verdict`, beside what a promise allows where that is more than guessing. At every look a relevant
+    excess must be excluded; one that is certain anywhere is a success. `allowed`: None where no promise is about it.
+
+    Examples
+    --------
+    >>> [resistance_verdict(judging_curve(Rate(*one, 0.3), None, None), 0.5) for one in ((500, 1000), (600, 1000))]
+    ['no better', 'succeeds']
+    """
+    least, tail = allowed or 0.0, _tail(curve)
+    if exceeds_promise(curve, least):
+        return "succeeds"
+    return "no better" if all(_excluded(look, curve.people, tail, least) for look in curve.looks) else "undecided"
+
+
+def people_to_decide(curve: BeliefCurve, verdict: Callable[[BeliefCurve], Verdict] = curve_verdict) -> int:
     """Return about how many people would decide it, if shares stay and as many people are in the control group."""
     enough = 1
-    while curve_verdict(_scaled(curve, enough)) == "undecided":
+    while verdict(_scaled(curve, enough)) == "undecided" and enough < _MOST_PEOPLE:
         enough *= 2
     few = enough // 2
     while enough - few > 1:
         middle = (few + enough) // 2
-        few, enough = (few, middle) if curve_verdict(_scaled(curve, middle)) != "undecided" else (middle, enough)
+        few, enough = (few, middle) if verdict(_scaled(curve, middle)) != "undecided" else (middle, enough)
     return enough
 
 
@@ -417,14 +438,15 @@ def _exceeds(look: CurvePoint, bar: float, tail: float) -> bool:
     return all(-_highest(other, look.inside, tail) > 0 for other in _shown_by_others(look))
 
 
-def _excluded(look: CurvePoint, people: int, tail: float) -> bool:
-    """Tell whether a relevant excess is excluded, over guessing or over what others show."""
+def _excluded(look: CurvePoint, people: int, tail: float, allowed: float = 0.0) -> bool:
+    """Tell whether a relevant excess is excluded, over guessing, over what is allowed, or over what others show."""
     if not look.inside.people:
         return True
     relevant = RELEVANT / math.sqrt(look.inside.people / people)
     (low, high), others = interval_ends(look.inside, tail), _shown_by_others(look)
-    over = min([high - look.inside.baseline, *(_highest(look.inside, other, tail) for other in others)])
-    bar = max([look.inside.baseline, *(interval_ends(other, tail)[1] for other in others)])
+    floor = max(look.inside.baseline, allowed)
+    over = min([high - floor, *(_highest(look.inside, other, tail) for other in others)])
+    bar = max([floor, *(interval_ends(other, tail)[1] for other in others)])
     return over <= relevant and low <= bar
 
 
@@ -452,6 +474,7 @@ def _scaled(curve: BeliefCurve, people: int) -> BeliefCurve:
             look,
             inside=grown(look.inside, curve.people),
             control=None if look.control is None else grown(look.control, outside),
+            population=None if look.population is None else grown(look.population, curve.people),
             same=None if look.same is None else grown(look.same, curve.people),
         )
         for look in curve.looks

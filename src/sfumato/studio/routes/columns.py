@@ -43,8 +43,35 @@ def table(request: Request) -> Response:
         "/",
         changed=desk.project.has_changed,
         can_change=can_change,
+        read_as=_in_words(desk.project.source),
         looks_parted=can_change and len(names) == 1 and any(mark in names[0] for mark in SEPARATORS),
     )
+
+
+READ_AS = {
+    "separator": "between fields",
+    "encoding": "letters",
+    "quote": "around fields",
+    "missing": "missing values",
+    "decimal": "before fractions",
+    "thousands": "between thousands",
+}
+_USUAL = {"header": True, "strip": True, "encoding": "utf-8", "quote": '"'}
+
+
+def _in_words(source: Mapping[str, Any]) -> dict[str, str]:
+    """Say how the table is read, as far as that is not as usual."""
+    found = {}
+    for key, value in source.items():
+        if value == _USUAL.get(key) or key == "columns" or value in ([""], ("",)):
+            continue
+        shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        words = {"header": "is a record", "strip": "are kept", "quote": shown or "nothing"}.get(key, shown)
+        name = {"header": "first row", "strip": "blanks around fields"}.get(
+            key, READ_AS.get(key, key.replace("-", " "))
+        )
+        found[name] = SEPARATORS.get(words, words)
+    return found
 
 
 def columns(request: Request) -> Response:
@@ -163,6 +190,14 @@ def change_column(request: Request, sent: FormData) -> str:
 BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
 
 
+def state(request: Request) -> Response:
+    """Tell a page whether the studio is there, and what stands; 0 where nothing is open yet."""
+    desk: Desk | None = getattr(request.app.state, "desk", None)
+    if desk is None:
+        return JSONResponse({"entry": 0, "jobs": 0})
+    return JSONResponse({"entry": desk.head.number, "jobs": len(desk.jobs.all)})
+
+
 def grid(request: Request) -> Response:
     """Return rows of the original or of a release, as texts."""
     desk, asked = desk_of(request), request.query_params
@@ -199,7 +234,8 @@ ASKED = ("separator", "encoding", "quote", "decimal", "thousands", "dates")
 def layout(request: Request) -> Response:
     """Show the first rows of the table as they would be read."""
     desk = desk_of(request)
-    return page(request, "layout.html", "/", **_shown(desk.project, request.query_params), is_blank=desk.is_blank)
+    shown = _shown(desk.project, request.query_params)
+    return page(request, "layout.html", "/", **shown, is_blank=desk.is_blank, found=desk.marks())
 
 
 def asking(request: Request) -> Response:
@@ -223,20 +259,18 @@ def _shown(project: Project, settings: Mapping[str, str]) -> dict[str, Any]:
         "trial": trial,
         "wrong": problems,
         "source": checked(Source, source),
-        "separators": {**SEPARATORS, **({} if _mark(source) in SEPARATORS else {_mark(source): _mark(source)})},
+        "marks": _fields(source)["missing"],
+        "separators": {**{trial.separator: trial.separator}, **SEPARATORS},
         "encodings": list(dict.fromkeys([*ENCODINGS, str(source.get("encoding", "utf-8"))])),
         "better": [(words, {**_fields(source), **changes}) for words, changes in trial.better],
     }
 
 
-def _mark(source: Mapping[str, Any]) -> str:
-    return str(source.get("separator", ","))
-
-
 def _fields(source: Mapping[str, Any]) -> dict[str, str]:
     """Return a way of reading as the fields of the form."""
     fields = {name: str(source[name]) for name in ASKED if isinstance(source.get(name), str)}
-    return {**fields, "header": "no" if source.get("header") is False else "yes"}
+    marks = {"missing": ", ".join(filter(None, source.get("missing", ())))}
+    return {**fields, **marks, "header": "no" if source.get("header") is False else "yes"}
 
 
 def _source(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,6 +287,11 @@ def _source(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
             source[name] = value
         else:
             source.pop(name, None)
+    if isinstance(settings.get("missing"), str):
+        marks = [mark for part in settings["missing"].split(",") if (mark := part.strip())]
+        source = {key: value for key, value in source.items() if key != "missing"} | (
+            {"missing": marks} if marks else {}
+        )
     if settings.get("header") == "no":
         named = source.get("columns")
         checked(Source, {**source, "header": True, "columns": None})
@@ -290,6 +329,7 @@ ROUTES = [
     Route("/sizes", reading(sizes)),
     Route("/sizes/more", reading(more_sizes)),
     Route("/grid", grid),
+    Route("/events", state),
     Route("/setup/column", answering(change_column), methods=["POST"]),
     Route("/values", answering(show_values), methods=["POST"]),
     Route("/layout", reading(layout)),
@@ -299,5 +339,6 @@ ROUTES = [
 OPENING = [
     Route("/", asking),
     Route("/layout", asking),
+    Route("/events", state),
     Route("/setup/layout", answering(open_anyway), methods=["POST"]),
 ]

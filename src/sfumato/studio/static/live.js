@@ -106,7 +106,7 @@ async function write(action, body, then, isAtOnce) {
     }
     entry = String(told.entry);
     say([told.said], false);
-    if (new URL(action).pathname === "/quit") return;
+    if (new URL(action).pathname === "/quit") return clearInterval(watch);
     if (pending || typing) return;
     await refresh(then || location.href);
     if (then) history.pushState({}, "", then);
@@ -201,6 +201,49 @@ document.addEventListener("change", (event) => {
   }
   if (form?.matches("form[data-go]")) location.href = input.value;
 });
+// Asks whether the studio is still there, and whether another tab has gone on. A server that was killed refuses at once.
+const EVERY = 1500;
+/** @param {string} line @param {string} [button] */
+function link(line, button) {
+  const place = document.getElementById("link");
+  if (!place || place.dataset.line === line) return;
+  place.dataset.line = line;
+  const told = document.createElement("p"), again = document.createElement("button");
+  told.textContent = line;
+  again.textContent = button || "";
+  again.addEventListener("click", () => refresh().then(() => link("")));
+  place.replaceChildren(...(line ? [told] : []), ...(line && button ? [again] : []));
+}
+let lost = false, leaves = false;
+window.addEventListener("pagehide", () => { leaves = true; });
+window.addEventListener("pageshow", () => { leaves = false; });
+async function ask() {
+  const main = document.getElementById("main");
+  if (!main?.dataset.entry) return clearInterval(watch);
+  try {
+    const answer = await fetch("/events", { headers: { "X-Sfumato": "1" } });
+    if (!answer.ok) {
+      lost = true;
+      return link((await answer.text()).trim());
+    }
+    const told = await answer.json();
+    if (pending) return;
+    if (lost) {
+      lost = false;
+      await refresh();
+      say(["The studio answers again; nothing that was saved is lost."], false);
+    } else if (String(told.entry) === entry && String(told.jobs) !== main.dataset.jobs && !unsent().length) {
+      await refresh();
+    }
+    const isOld = String(told.entry) !== entry && !pending;
+    link(isOld ? "The setup has changed in another tab. What you change here would begin a branch." : "", "Show what stands");
+  } catch {
+    if (leaves) return;
+    lost = true;
+    link("The studio does not answer. Start it again in the terminal; this page goes on by itself then. Nothing that was saved is lost.");
+  }
+}
+const watch = window.setInterval(ask, EVERY);
 window.addEventListener("popstate", () => refresh());
 /** On a narrow screen the steps scroll sideways; the one that stands is in sight. */
 function showStep() {
