@@ -97,6 +97,14 @@ def report(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    intruder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What sfumato evidence score wrote of a person who tried; for the internal edition.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     hierarchies: Hierarchies = None,
     settings: Settings = None,
     page: Page = Page(),
@@ -135,6 +143,7 @@ def report(
             threads=meant.threads,
             progress=progress,
             decisions=log,
+            intruder=intruder,
         )
     targets = {name: path for name, path in (("report", page.out), ("short report", page.short)) if path is not None}
     for name, path in targets.items():

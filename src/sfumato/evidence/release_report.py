@@ -31,6 +31,7 @@ from sfumato.evidence.content import (
     report_limits,
 )
 from sfumato.evidence.context import context_content
+from sfumato.evidence.intruder import read_score
 from sfumato.evidence.standards import counts_in_words, standards_content
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
@@ -146,6 +147,7 @@ def report(
     threads: int | None = None,
     progress: Progress = shown,
     decisions: Sequence[Decision] = (),
+    intruder: str | Path | None = None,
 ) -> ReleaseReport:
     """Measure everything about a release, and put it on one page.
 
@@ -175,6 +177,8 @@ def report(
         Called with (what, done, total).
     decisions
         What was decided on the way, for the internal edition.
+    intruder
+        The file that ``sfumato evidence score`` wrote of a person who tried, for the internal edition.
 
     Returns
     -------
@@ -193,13 +197,14 @@ def report(
         InputError,
         [f"{name}: is not a Table; use read_table" for name, one in given.items() if not isinstance(one, Table | None)],
     )
-    count = thread_count(threads)
+    count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
 
     def work(beat: Progress) -> ReleaseReport:
         beat("verifying", 0, 5)
         subject = _subject(release, original, policy, control, tuple(earlier))
         content = report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
+        content["intruder"] = tried
         return ReleaseReport(*(_for_recipient(policy, one) for one in (content, public)))
 
     return beating(progress, "verifying", work)
@@ -321,6 +326,7 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
         *([counts_in_words(content["standards"])] if content.get("context") and "standards" in content else []),
         *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
+        *((content.get("intruder") or {"sentences": ()})["sentences"]),
         *_loss(content["losses"]),
     ]
 
