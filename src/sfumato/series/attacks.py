@@ -388,8 +388,8 @@ def attack_releases(
     release has that has fewest. *Difference*: rows that one release has more than the one before. *Forward and cross*,
     *backward*: :func:`~sfumato.series.recount.recount_pair`, for each two releases; rows that can be traced from one
     release to the other are excluded there. *Record tracing*: rows are followed through all releases
-    (:class:`~sfumato.series.attacks.WaysThrough`). Cost, for each two releases, O(n v), and what the classes that cover a
-    person have in common with each other.
+    (:class:`~sfumato.series.attacks.WaysThrough`). Cost, for each two releases, O(n v), and what the classes that cover
+    a person have in common with each other.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
