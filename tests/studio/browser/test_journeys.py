@@ -144,6 +144,35 @@ def test_a_killed_server_is_said_and_the_page_goes_on(serve, watched, table, tmp
     one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
 
 
+def test_a_file_is_chosen_on_the_start_page_and_opened(serve, watched, table, tmp_path):
+    for width, scheme in ((1400, "light"), (390, "dark")):
+        one = watched(serve(), width=width, scheme=scheme)
+        page = one.page
+        page.get_by_role("heading", name="Drop a file here").wait_for()
+        assert one.axe() == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 390:
+            page.locator("#file").set_input_files(table)
+        else:
+            content = table.read_text(encoding="utf-8")
+            code = "text => { const d = new DataTransfer(); d.items.add(new File([text], 'dropped.csv')); return d; }"
+            dropped = page.evaluate_handle(code, content)
+            page.dispatch_event("#drop", "drop", {"dataTransfer": dropped})
+        page.locator("#file-size").get_by_text("kB").wait_for()
+        page.locator("#take").click()
+        page.get_by_role("region", name="The original table").get_by_text("Person0003").wait_for()
+        page.locator("#quit").click()
+        page.get_by_text("The studio has stopped").wait_for()
+    page = watched(serve()).page
+    page.locator("#open-here").click()
+    page.get_by_role("region", name="The original table").get_by_text("Person0003").wait_for()
+    assert (tmp_path / "people-project" / "studio.toml").is_file()
+    page = watched(serve()).page
+    page.get_by_text("people-project").wait_for()
+    page.locator("#forget").click()
+    page.get_by_text("None yet.").wait_for()
+
+
 def test_names_of_any_length_stay_within_the_page(serve, watched, tmp_path):
     names = [
         "age",
