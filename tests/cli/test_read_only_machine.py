@@ -95,6 +95,8 @@ EVERY = {
     "evidence": [
         "evidence init --policy policy.toml --out recipient.toml",
         "evidence write out --edition public --out evidence.html",
+        "evidence task out --original in.csv --control in.csv --out task --key task.json",
+        "evidence score task/answers.csv --key task.json",
     ],
     "hierarchy": ["hierarchy in.csv age --out age.csv"],
     "series": [

@@ -12,6 +12,7 @@ import sfumato as sf
 from sfumato.studio.draft import Draft
 from sfumato.studio.layout import Answer, answers, in_page_words
 from sfumato.studio.layout import answered as answered_draft
+from sfumato.studio.routes.look import Played
 from studio.desks import opened
 
 ROLES = {
@@ -192,3 +193,31 @@ def test_answers_are_read_whole_and_without_the_marks_of_the_sentence():
     for mark in ("?", "n/a"):
         draft = answered_draft(draft, Answer("missing", "", mark))
     assert draft.rest["source"]["missing"] == ["?", "n/a"]
+
+
+GUESSED = {"people": 100, "share": 0.3, "low": 0.22, "high": 0.4, "baseline": 0.1}
+SUREST = {"people": 10, "share": 0.9, "low": 0.6, "high": 0.98, "baseline": 0.1}
+NOBODY = {"people": 0, "share": 0.0, "low": 0.0, "high": 1.0, "baseline": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("success", "more", "judged"),
+    [
+        (GUESSED, {"allowed": 0.25, "within": True}, "within"),
+        (GUESSED, {"allowed": 0.25}, "within"),
+        (GUESSED, {"allowed": 0.2}, "beyond"),
+        (GUESSED, {"allowed": 0.25, "within": False}, "beyond"),
+        (GUESSED, {"allowed": None}, "beyond"),
+        (GUESSED, {"verdict": "no better", "allowed": 0.25}, "no better"),
+        (GUESSED, {"verdict": "undecided"}, "undecided"),
+        (NOBODY, {"curve": {"looks": [{"inside": GUESSED}, {"inside": SUREST}]}}, "beyond"),
+        (NOBODY, {"certainty": {"told": 1}}, "beyond"),
+    ],
+)
+def test_an_attack_is_red_only_beyond_what_is_promised_and_shows_on_what_it_rests(success, more, judged):
+    shown = Played.result({"verdict": "succeeds", "success": success, **more})
+    assert shown.judged == judged
+    assert (shown.success is None) == (success is NOBODY)
+    # Whoever reads "succeeds" sees figures that do.
+    assert (judged == "beyond" and success is NOBODY) == bool(shown.surest)
+    assert ("curve" not in more) or "90% are right, by guessing 10%" in shown.surest

@@ -63,7 +63,8 @@ PATHS = {
     "recoding": "numeric, forms, ends, suppressed, average, labels",
     "output": "format",
     "subset": "column, value",
-    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold",
+    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold, author, "
+    "review, answers",
     "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population, withstand",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""

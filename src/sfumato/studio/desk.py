@@ -314,6 +314,22 @@ class Desk:
             self._questions[name] = key, found
         return self._questions[name][1]
 
+    def marks(self) -> dict[str, dict[str, int]]:
+        """Return the texts that plainly stand for a missing value, and how many cells of which columns hold them."""
+        from sfumato.findings.review import missing_marks
+
+        found: dict[str, dict[str, int]] = {}
+        for name in self.table.names:
+            with self.lock:
+                profile = self.profile(name)
+                distinct = self.preview.distinct(name, None) if profile.kind is Kind.CATEGORICAL else None
+            if distinct is not None and len(distinct.values) <= MOST_DRAFTED:
+                texts = text_of(distinct.values)
+                for mark in missing_marks(texts, distinct.counts, numeric=False):
+                    if mark.sure:
+                        found.setdefault(mark.value, {})[name] = mark.records
+        return found
+
     def hindrances(self) -> list[Question]:
         """Return all that keeps a run of the draft from being made, as far as that can be told without making it."""
         draft = self.draft
@@ -429,7 +445,7 @@ class Desk:
 
     def beside(self) -> dict[str, Path]:
         """Return releases in the table's folder, as candidates for that of last time; of a series the last one."""
-        folder = self.project.table.parent
+        folder = self.project.place
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
         lasts = [last_of_series(path) or path for path in found]
         return {path.relative_to(folder).as_posix(): path for path in lasts if no_release(path) is None}

@@ -53,6 +53,8 @@ class Trial:
     broken: Broken | None
     problems: list[str]  # why the file cannot be read in this way; empty if it can
     better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
+    separator: str  # what parts the fields, declared or found
+    remarks: tuple[str, ...]  # what was found in the file
 
 
 def is_text_file(path: Path) -> bool:
@@ -67,7 +69,8 @@ def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
     width = len(names)
     broken = _broken(path, layout, width) if problems else None
-    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems))
+    taken, remarks = _found(path, layout)
+    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems, taken), taken, remarks)
 
 
 def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
@@ -117,8 +120,8 @@ def _broken(path: Path, layout: CsvFormat, width: int) -> Broken | None:
     return None
 
 
-def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    found, taken = [], _separator(path, layout)
+def _better(path: Path, layout: CsvFormat, problems: Sequence[str], taken: str) -> list[tuple[str, dict[str, str]]]:
+    found = []
     for separator, name in SEPARATORS.items():
         if separator == taken:
             continue
@@ -133,12 +136,13 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
-def _separator(path: Path, layout: CsvFormat) -> str:
-    """Return what parts the fields as the file is read now: what is declared, or what was found."""
+def _found(path: Path, layout: CsvFormat) -> tuple[str, tuple[str, ...]]:
+    """Return what parts the fields as the file is read now, declared or found, and what else was found."""
     try:
-        return find_layout(open_csv(path, layout), layout).format.separator
+        found = find_layout(open_csv(path, layout), layout)
+        return found.format.separator, found.remarks
     except InputError:
-        return layout.separator
+        return layout.separator, ()
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
@@ -274,6 +278,7 @@ _ELSEWHERE = (
     (r"[,;] (?:or )?give their text with --set source\.missing=TEXT", ", name their text under “How it is read”"),
     (r"`?sfumato hierarchy TABLE [^`;,)]*`?( drafts one)?", r"the page Hierarchies\1"),
     (r"`sfumato risk` on them", "The page Columns"),
+    (r"--set source\.(?:sheet|range|hidden)=[A-Za-z0-9:_]+", "“Of a workbook”"),
     (r"--set (?:\"[^\"]*\"|'[^']*'|[^\s;()]+)", "“How it is read”"),
     (r"--others drop", "the button “all others: leave out”"),
     (r"--person [^\s;,()]+", "the role “person”"),
@@ -292,9 +297,9 @@ def in_page_words(line: str) -> str:
 
     if "sfumato " not in line and "--" not in line and " in Python " not in line:
         return line
-    for pattern, words in _ELSEWHERE[:-3]:
+    for pattern, words in _ELSEWHERE[:-4]:
         line = re.sub(pattern, words, line)
     line = _OPTION.sub(label, line)
-    for pattern, words in _ELSEWHERE[-3:]:
+    for pattern, words in _ELSEWHERE[-4:]:
         line = re.sub(pattern, words, line)
     return line

@@ -889,6 +889,12 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
         return _proposed(column, found[0], reading)
     if found:
         raise ask(column.name, found)
+    stray = strays(known)
+    if stray is not None and attribute.strays is None and attribute.kind is None:
+        way = stray.way
+        raise _about_strays(
+            column.name, stray, parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers
+        )
     return typed
 
 

@@ -222,6 +222,7 @@ class AttackResult:
             "notes": list(self.notes),
             "helps": self.helps,
             "allowed": self.allowed,
+            **({} if self.allowed is None else {"within": bool(self.is_allowed)}),
             "counts": self.counts,
             "certainty": None if self.certainty is None else asdict(self.certainty),
             "unplayed": self.unplayed,
