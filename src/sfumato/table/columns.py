@@ -562,7 +562,9 @@ def question_of_text(
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
-    stray = strays(parsed.known)
+    # Codes of places may have a letter here and there, as those of Corsica do.
+    is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
+    stray = None if is_code else strays(parsed.known)
     if stray is not None:
         return _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
