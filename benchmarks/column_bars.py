@@ -102,7 +102,8 @@ def score(truth: Mapping[str, Any], found: Review, frame: pl.DataFrame) -> Count
 
 LISTS = ("codes", "orders", "scales", "either", "sentinels", "marks", "identifying", "quasi", "sensitive")
 _MARKS = (
-    ("sentinels", "sentinels", "sentinels"), ("marks", "texts for missing", ("missing-marks", "possible-missing-marks", "strays")),
+    ("sentinels", "sentinels", "sentinels"),
+    ("marks", "texts for missing", ("missing-marks", "possible-missing-marks", "strays")),
 )  # fmt: skip
 _ASKS = {"codes", "orders", "reading", "strays"}
 
