@@ -44,7 +44,9 @@ class Compared:
     earlier: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
+            metavar="RELEASE",
+            help="Earlier release of the same people, or a .toml that lists all that was published; repeatable.",
+            rich_help_panel=MEASURED,
         ),
     ] = None
     no_attacks: Annotated[bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)] = False

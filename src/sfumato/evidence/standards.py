@@ -363,7 +363,10 @@ def _attacker(content: _Content) -> str | None:
 def _earlier(content: _Content) -> str | None:
     """Say what earlier releases hold; that none was named does not say that there is none."""
     found = [f"{one['release']}: {'holds' if one['holds'] else 'broken'}" for one in content["earlier"]]
-    return f"{'; '.join(found)}." if found else None
+    together = content.get("together") or {"published": [], "findings": []}
+    found += together["published"][1:]
+    texts = [f"{'; '.join(found)}.", *(one["sentence"] for one in together["findings"])]
+    return " ".join(texts) if found else None
 
 
 def _pseudonyms(content: _Content) -> str | None:

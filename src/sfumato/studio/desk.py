@@ -445,7 +445,7 @@ class Desk:
 
     def beside(self) -> dict[str, Path]:
         """Return releases in the table's folder, as candidates for that of last time; of a series the last one."""
-        folder = self.project.table.parent
+        folder = self.project.place
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
         lasts = [last_of_series(path) or path for path in found]
         return {path.relative_to(folder).as_posix(): path for path in lasts if no_release(path) is None}

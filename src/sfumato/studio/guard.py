@@ -43,6 +43,8 @@ OURS = "x-sfumato"
 """Header that every write has; another page cannot send it without asking the server first, which never allows it."""
 MOST = 1_000_000
 """Bytes of a request's body."""
+LARGE = "/start/file"
+"""Where a file of any size may be sent, a piece at a time, until a table is open."""
 IDLE = 15 * 60
 """Seconds without a request after which the studio locks."""
 PATIENCE = 10.0
@@ -98,7 +100,7 @@ class Guard:
             response.headers.update(HEADERS)
             await response(scope, receive, send)
             return
-        await self._app(scope, _limited(receive), _with_headers(send))
+        await self._app(scope, receive if request.url.path == LARGE else _limited(receive), _with_headers(send))
 
     def _refusal(self, request: Request) -> Response | None:
         """Say why a request is refused; None lets it through."""
@@ -111,7 +113,7 @@ class Guard:
             return PlainTextResponse("Refused.\n", 405)
         if request.method == "POST" and headers.get(OURS) != "1":
             return PlainTextResponse("Refused: the request does not come from the studio's page.\n", 403)
-        if _is_too_long(headers):
+        if request.url.path != LARGE and _is_too_long(headers):
             return PlainTextResponse("The request is too long.\n", 413)
         return None if request.url.path == "/open" else self._who(request)
 

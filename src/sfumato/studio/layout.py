@@ -278,6 +278,7 @@ _ELSEWHERE = (
     (r"[,;] (?:or )?give their text with --set source\.missing=TEXT", ", name their text under “How it is read”"),
     (r"`?sfumato hierarchy TABLE [^`;,)]*`?( drafts one)?", r"the page Hierarchies\1"),
     (r"`sfumato risk` on them", "The page Columns"),
+    (r"--set source\.(?:sheet|range|hidden)=[A-Za-z0-9:_]+", "“Of a workbook”"),
     (r"--set (?:\"[^\"]*\"|'[^']*'|[^\s;()]+)", "“How it is read”"),
     (r"--others drop", "the button “all others: leave out”"),
     (r"--person [^\s;,()]+", "the role “person”"),
@@ -296,9 +297,9 @@ def in_page_words(line: str) -> str:
 
     if "sfumato " not in line and "--" not in line and " in Python " not in line:
         return line
-    for pattern, words in _ELSEWHERE[:-3]:
+    for pattern, words in _ELSEWHERE[:-4]:
         line = re.sub(pattern, words, line)
     line = _OPTION.sub(label, line)
-    for pattern, words in _ELSEWHERE[-3:]:
+    for pattern, words in _ELSEWHERE[-4:]:
         line = re.sub(pattern, words, line)
     return line

@@ -55,7 +55,7 @@ def run_studio(
 ) -> None:
     """Serve a project until somebody quits.
 
-    * `table`: the original; None takes the one that the project was begun with.
+    * `table`: the original; None takes the one that the project was begun with; without either a page asks for one.
     * `project`: the folder of the project; None makes a private one in the system's folder for temporary files, which
       goes afterwards unless it holds a release.
     * `policy`: a setup to begin with.
@@ -66,28 +66,61 @@ def run_studio(
     Raises ``SfumatoError`` when the project or the table cannot be opened.
     """
     check_installed()
-    from sfumato.studio.guard import last_session
+    from sfumato.studio.guard import Guard, last_session
     from sfumato.studio.project import Project
+    from sfumato.studio.start import Recent, remove_left_files, state_file
 
-    with _folder(project, table) as folder, contextlib.ExitStack() as stack:
-        last = last_session(folder / SESSION)
+    remove_left_files()
+    if table is None and project is None:
+        _run_start(policy, opens=opens, port=port)
+        return
+    with _folder(project) as folder, contextlib.ExitStack() as stack:
+        kept = folder / SESSION
+        last = last_session(kept)
         listening = stack.enter_context(listening_socket(port, None if last is None else last[0]))
         opened = Project.opened(folder, table, source or {})
-        number = int(listening.getsockname()[1])
         served: list[Any] = []
-        app, close, problems = _opened_or_asking(opened, policy, number, served)
+        pages, close, problems = _pages_of(opened, policy, lambda: _stop(served))
+        app = Guard(pages, int(listening.getsockname()[1]), say=say_at_terminal, kept=kept)
+        if project is not None:
+            Recent(state_file()).add(opened)
         try:
-            say_at_terminal(f"The studio is open at {app.address}")
-            say_at_terminal(
-                "The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved."
-            )
-            for line in problems:
-                say_at_terminal(f"{line}. The page asks how the file is to be read.")
-            with browser_at(app) if opens else contextlib.nullcontext():
-                serve(app, listening, served)
+            _serve_to_one(app, listening, served, problems, opens=opens)
         finally:
             app.forget()
             close()
+
+
+def _run_start(policy: Policy | None, *, opens: bool, port: int) -> None:
+    """Serve the start page, and then the project of what is opened there."""
+    from sfumato.studio.guard import Guard
+    from sfumato.studio.start import PREFIX, Start
+
+    served: list[Any] = []
+    with listening_socket(port) as listening:
+        start = Start(
+            lambda opened, meant: _pages_of(opened, meant, lambda: _stop(served)),
+            _new_private(PREFIX),
+            lambda: _stop(served),
+            policy,
+        )
+        app = Guard(start, int(listening.getsockname()[1]), say=say_at_terminal)
+        try:
+            _serve_to_one(app, listening, served, (), opens=opens)
+        finally:
+            if (stays := start.close()) is not None:
+                say_at_terminal(f"The project holds releases and was kept, without the table: {stays}")
+
+
+def _serve_to_one(
+    app: Guard, listening: socket.socket, served: list[Any], problems: Sequence[str], *, opens: bool
+) -> None:
+    say_at_terminal(f"The studio is open at {app.address}")
+    say_at_terminal("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+    for line in problems:
+        say_at_terminal(f"{line}. The page asks how the file is to be read.")
+    with browser_at(app) if opens else contextlib.nullcontext():
+        serve(app, listening, served)
 
 
 @contextlib.contextmanager
@@ -125,31 +158,26 @@ def load_polars() -> None:
     os.environ[_ALLOCATOR] = before or ""
 
 
-def _opened_or_asking(
-    project: Project, policy: Policy | None, port: int, served: list[Any]
-) -> tuple[Guard, Callable[[], None], Sequence[str]]:
+def _pages_of(
+    project: Project, policy: Policy | None, stop: Callable[[], None]
+) -> tuple[Any, Callable[[], None], Sequence[str]]:
     """Return the pages of a project; where its table is text that cannot be read, those that ask how to, and why."""
-    from sfumato.studio.app import Opening, opening_app, studio_app
+    from sfumato.studio.app import Opening, Pages
     from sfumato.studio.desk import Desk
     from sfumato.studio.layout import is_text_file
 
-    settings: dict[str, Any] = {
-        "stop": lambda: _stop(served),
-        "say": say_at_terminal,
-        "kept": project.folder / SESSION,
-    }
     try:
         desk = Desk.of(project, policy)
     except InputError as error:
         if not is_text_file(project.table):
             project.close()
             raise
-        opening = Opening(project, policy, settings["stop"])
-        return opening_app(opening, port, say=say_at_terminal, kept=settings["kept"]), opening.close, error.problems
+        opening = Opening(project, policy, stop)
+        return opening, opening.close, error.problems
     except BaseException:
         project.close()
         raise
-    return studio_app(desk, port, **settings), desk.close, ()
+    return Pages(desk, stop), desk.close, ()
 
 
 def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:
@@ -214,12 +242,10 @@ def listening_socket(port: int, last: int | None = None) -> Iterator[socket.sock
 
 
 @contextlib.contextmanager
-def _folder(project: Path | None, table: Path | None) -> Iterator[Path]:
+def _folder(project: Path | None) -> Iterator[Path]:
     if project is not None:
         yield project.absolute()
         return
-    if table is None:
-        raise InputError("name a table, or the folder of a project with --project")
     made = _new_private("sfumato-studio-")
     folder = made / "project"
     try:

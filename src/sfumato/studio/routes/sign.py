@@ -230,7 +230,7 @@ def hand_over(request: Request, sent: FormData) -> str:
         raise InputError("name: give the name of a new folder, without a path")
     if lack := lacking(desk, job):
         raise InputError(*lack)
-    target = desk.project.table.parent / name
+    target = desk.project.place / name
     proof = target.with_name(f"{name}{RECEIPT}")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")
