@@ -113,6 +113,13 @@ class Draft:
         freed = dict.fromkeys(self.of_role(role), UNDECIDED) if role in SINGLE else {}
         return replace(self, roles={**self.roles, **freed, column: role})
 
+    def with_roles(self, roles: Mapping[str, str]) -> Draft:
+        """Return the draft with other roles of several columns."""
+        draft = self
+        for name, role in roles.items():
+            draft = draft.with_role(name, role)
+        return draft
+
     def with_setting(self, column: str, key: str, value: Any) -> Draft:
         """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
         self._check(column)

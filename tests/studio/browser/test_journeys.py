@@ -173,6 +173,39 @@ def test_a_file_is_chosen_on_the_start_page_and_opened(serve, watched, table, tm
     page.get_by_text("None yet.").wait_for()
 
 
+def test_many_columns_are_searched_chosen_and_undone_by_keyboard(serve, watched, tmp_path):
+    names = ["age", "sick", *(f"lab_{number}" for number in range(20))]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(names), *(",".join([str(row % 9)] * 22) for row in range(40))]) + "\n")
+    one = watched(serve(str(path), "--project", str(tmp_path / "project")))
+    page = one.page
+    go(page, "Columns")
+    page.locator("#find").fill("lab_1")
+    page.get_by_text("11 of 22 shown").wait_for()
+    page.locator("#pick-all").check()
+    page.locator("#bulk-role").select_option("insensitive")
+    page.locator("#bulk-chosen").click()
+    page.get_by_text("insensitive: 11 columns.").wait_for()
+    assert page.locator("#find").input_value() == "lab_1"
+    page.locator("#find").fill("")
+    # What was chosen outlives another change.
+    page.get_by_label("choose age").check()
+    page.get_by_label("role of sick", exact=True).select_option("sensitive")
+    page.get_by_text("10 undecided").wait_for()
+    assert page.get_by_label("choose age").is_checked()
+    page.locator("#bulk-role").select_option("quasi-identifying")
+    page.locator("#bulk-chosen").click()
+    page.get_by_text("quasi-identifying: 1 column.").wait_for()
+    page.locator("#bulk-others").click()
+    page.get_by_text("every column has a role").wait_for()
+    assert one.axe() == []
+    page.locator("#bulk-role").focus()
+    page.keyboard.press("Control+z")
+    page.get_by_text("9 undecided").wait_for()
+    page.keyboard.press("Control+y")
+    page.get_by_text("every column has a role").wait_for()
+
+
 def test_names_of_any_length_stay_within_the_page(serve, watched, tmp_path):
     names = [
         "age",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -12,10 +13,11 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes
+from sfumato.numbers import counted
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
-from sfumato.studio.draft import ACCEPT, KEY_FORM, WITH_SETTINGS, Draft
+from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
@@ -94,6 +96,7 @@ def columns(request: Request) -> Response:
         asked_of=(asked := desk.questions()),
         open_questions=len({*findings, *asked}) + bool(keys),
         taken_back=TAKEN_BACK,
+        single=SINGLE,
     )
 
 
@@ -185,6 +188,28 @@ def change_column(request: Request, sent: FormData) -> str:
         desk.table.typed(column, value)  # type: ignore[arg-type]
     _, branches = desk.change(page_entry(sent), changed)
     return BRANCHED if branches else ""
+
+
+def change_columns(request: Request, sent: FormData) -> str:
+    """Give several columns a role at once: those that are chosen, those whose names are alike, or all others."""
+    desk, what, role = desk_of(request), text(sent, "what"), text(sent, "role")
+    names = desk.table.names
+    if what == "chosen":
+        named = [name for name in sent.getlist("columns") if name in names]
+    elif what == "pattern":
+        pattern = text(sent, "pattern").strip().casefold()
+        named = [name for name in names if fnmatchcase(name.casefold(), pattern)]
+    elif what == "others":
+        named, role = desk.draft.undecided, DROPPED
+    else:
+        raise InputError("what: is none of chosen, pattern and others")
+    if not named:
+        raise InputError("no column is meant: choose some, or write a pattern such as lab_*")
+    if role in SINGLE:
+        raise InputError("role: one column alone can have it; set it in its row")
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_roles(dict.fromkeys(map(str, named), role)))
+    said = f"{ROLES[role].partition(':')[0]}: {counted(len(named), 'column')}."
+    return f"{said} {BRANCHED}" if branches else said
 
 
 BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
@@ -331,6 +356,7 @@ ROUTES = [
     Route("/grid", grid),
     Route("/events", state),
     Route("/setup/column", answering(change_column), methods=["POST"]),
+    Route("/setup/columns", answering(change_columns), methods=["POST"]),
     Route("/values", answering(show_values), methods=["POST"]),
     Route("/layout", reading(layout)),
     Route("/setup/layout", answering(change_layout), methods=["POST"]),

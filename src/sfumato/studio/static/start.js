@@ -15,7 +15,7 @@ function inBytes(size) {
 
 /** @param {File | undefined} file */
 function choose(file) {
-  if (!file) return;
+  if (!file || !at("drop")) return;
   chosen = file;
   at("file-name").textContent = file.name;
   at("file-size").textContent = inBytes(file.size);
