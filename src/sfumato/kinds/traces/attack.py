@@ -20,7 +20,7 @@ from sfumato.rates import Rate
 
 _NAME = "known-points"
 _HELPS = "a larger L, up to what attackers may know; coarser places and times"
-_HOME = "home and work: the two places where a person was at most times, at any time"
+_HOME = "home and work"
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,8 @@ class TraceAttack:
 
     def __str__(self) -> str:
         """Return a line for each number of points."""
-        lines = [
-            f"Looking for {counted(self.people, 'person')} by their points; one trace fits, and the right one is picked"
-        ]
+        people = counted(self.people, "person")
+        lines = [f"Looking for {people} by their points: whom one trace fits, and whose trace is picked"]
         for name, results in (
             ("Before", self.before),
             ("After, by published points", self.published),
