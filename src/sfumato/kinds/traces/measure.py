@@ -140,10 +140,11 @@ def _after(traces: Traces, release: TraceRelease) -> _Seen:
         {label: node for node, label in enumerate(axis.levels[level])}
         for axis, level in ((traces.place, loss.place_level), (traces.time, loss.time_level))
     ]
-    nodes = np.array([[number[0].get(place, -1), number[1].get(time, -1)] for place, time in shown.doublets])
+    places = np.array([number[0].get(place, -1) for place, _ in shown.doublets], dtype=np.int64)
+    times = np.array([number[1].get(time, -1) for _, time in shown.doublets], dtype=np.int64)
     owners = np.repeat(np.arange(shown.height), np.diff(shown.starts))
-    usual = (nodes >= 0).all(axis=1)[shown.items]
-    return _Seen(owners[usual], nodes[shown.items[usual], 0], nodes[shown.items[usual], 1])
+    usual = ((places >= 0) & (times >= 0))[shown.items]
+    return _Seen(owners[usual], places[shown.items[usual]], times[shown.items[usual]])
 
 
 def _distance(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
