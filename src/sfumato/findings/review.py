@@ -53,13 +53,16 @@ def missing_marks(texts: pl.Series, counts: NDArray[np.int64], *, numeric: bool)
     marks are numbers or dates: then a word among them can be nothing else.
     """
     found, marks = [], values_that_mean("missing")
+    # What begins with a digit marks nothing.
+    every, odd = texts, ~texts.str.contains(r"^[+-]?[0-9]")
+    texts, counts = texts.filter(odd), counts[odd.to_numpy()]
     plainly = texts.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
     likely = plainly.is_in(["", *marks]).to_numpy()
     for text, count in zip(texts.filter(likely).to_list(), counts[likely].tolist(), strict=True):
         plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
         if plain == "" or plain in marks:
             sure = numeric or plain not in values_that_mean("maybe_missing")
-            if sure or not _has_company(plain, texts):
+            if sure or not _has_company(plain, every):
                 found.append(Mark(text, count, sure))
     return found
 
@@ -543,8 +546,10 @@ def _profile_of_texts(
     plain = ~texts.is_in([mark.value for mark in marks])
     rest, rest_counts = texts.filter(plain), counts[plain.to_numpy()]
     undeclared = declared.kind is None and declared.form == PLAIN
-    # What reads as numbers or dates throughout has no strays.
-    whole = reading.is_text and undeclared and way_of(rest, PLAIN).kind in (Kind.NUMERIC, Kind.DATE)
+    # What reads as numbers or dates throughout has no strays, nor have codes of digits.
+    whole = reading.is_text and undeclared and (
+        way_of(rest, PLAIN).kind in (Kind.NUMERIC, Kind.DATE) or bool(rest.str.contains("^[0-9]+$").all())
+    )  # fmt: skip
     stray = strays(rest) if reading.is_text and undeclared and len(rest) and not whole else None
     lost, lost_key = 0, ""
     if stray is not None:
