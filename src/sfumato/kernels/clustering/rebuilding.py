@@ -288,6 +288,7 @@ def _build(
 
     Ends: a record that is added has no class before, and there is one less of those.
     """
+    nobody = int64(NOBODY)
     highest = min(free // k, _PLACES)  # never 0: k is 1 or more
     lowest = 1 if ruled else min(highest, (free + 2 * k - 2) // (2 * k - 1))
     count = thrown if draw(state, 3) > 0 else thrown + draw(state, 3) - 1
@@ -297,7 +298,7 @@ def _build(
     for label in range(count):
         _grow(label, seed, k, free, pool)
         left -= k
-        while ruled and left > 0 and not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+        while ruled and left > 0 and not _label_holds(label, nobody, nobody, free, rules, table, pool):
             _add_nearest(label, free, pool)
             left -= 1
         if label + 1 == count or left < k:
@@ -306,7 +307,7 @@ def _build(
         seed = _next_seed(label, free, draw(state, 2) == 0, draw(state, left), pool)
     _share_out(count, free, pool)
     for label in range(count if ruled else 0):
-        if not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+        if not _label_holds(label, nobody, nobody, free, rules, table, pool):
             return 0
     return count
 
@@ -438,6 +439,7 @@ def _move(
     pool: _Pool, free: int,
 ) -> bool:  # fmt: skip
     """Move a record to the class where that gains most."""
+    nobody = int64(NOBODY)
     here, own = pool.labels[one], pool.products[one, one]
     size = pool.sizes[here]
     if size <= k or size < 2:
@@ -451,7 +453,7 @@ def _move(
         if (
             there != here
             and gain > most
-            and (not ruled or _change_holds(one, there, NOBODY, everybody, rules, table, pool))
+            and (not ruled or _change_holds(one, there, nobody, everybody, rules, table, pool))
         ):
             most, found = gain, there
     if found == NOBODY:
@@ -659,6 +661,7 @@ def _measure_ranges(count: int, free: int, loss: ClassLoss, pool: _Ranges) -> fl
 @borrowing
 def _measure_range(label: int, free: int, loss: ClassLoss, pool: _Ranges) -> None:
     """Find the outermost codes of a class, and what it loses with and without each member."""
+    nobody = int64(NOBODY)
     _clear(label, 0, loss, pool)
     for place in range(free):
         for attribute in range(len(loss.kinds) if pool.labels[place] == label else 0):
@@ -672,7 +675,7 @@ def _measure_range(label: int, free: int, loss: ClassLoss, pool: _Ranges) -> Non
                 _widen(label, attribute, code, pool)
     for place in range(NOBODY, free):
         if place == NOBODY or (pool.labels[place] == label and pool.sizes[label] > 1):
-            cost = _cost(label, place, NOBODY, loss, pool)
+            cost = _cost(label, place, nobody, loss, pool)
             if place == NOBODY:
                 pool.lost[label] = cost
             else:
@@ -741,6 +744,7 @@ def _build_ranges(
     Ends: a record that is added has no class before, and there is one less of those. Capacity: one class more than were
     thrown together, MOST and one.
     """
+    nobody = int64(NOBODY)
     # never 0: k is 1 or more
     count = max(1, min(free // k, thrown + draw(state, 3) - 1))
     pool.labels[:free] = NOBODY
@@ -754,7 +758,7 @@ def _build_ranges(
         while size < left:
             size += 1
             nearest, furthest = _outermost(label, start, free, loss, pool)
-            if size >= k and (not ruled or _label_holds(label, NOBODY, NOBODY, free, rules, table, pool)):
+            if size >= k and (not ruled or _label_holds(label, nobody, nobody, free, rules, table, pool)):
                 seed = furthest
                 break
             if nearest != NOBODY:
@@ -773,11 +777,12 @@ def _build_ranges(
 @borrowing
 def _outermost(label: int, start: int, free: int, loss: ClassLoss, pool: _Ranges) -> tuple[int, int]:
     """Return the records without a class with which one loses least and most; from a place on, the first of equals."""
+    nobody = int64(NOBODY)
     nearest, furthest = NOBODY, NOBODY
     for step in range(free):
         place = start + step if start + step < free else start + step - free
         if pool.labels[place] == NOBODY:
-            cost = _cost(label, NOBODY, place, loss, pool)
+            cost = _cost(label, nobody, place, loss, pool)
             pool.costs[place] = cost
             if nearest == NOBODY or cost < pool.costs[nearest]:
                 nearest = place
@@ -808,17 +813,18 @@ def _share_ranges(
     count: int, free: int, ruled: bool, loss: ClassLoss, rules: RuleArrays, table: _Table, pool: _Ranges
 ) -> int:
     """Let those without a class join the one that makes all lose least; returns how many classes, or 0."""
+    nobody = int64(NOBODY)
     for place in range(free):
         if pool.labels[place] == NOBODY:
-            least, found, lost = np.inf, 0, 0.0
+            least, found, lost = np.inf, nobody, 0.0
             for label in range(count):
                 size = pool.sizes[label]
-                cost = _cost(label, NOBODY, place, loss, pool)
+                cost = _cost(label, nobody, place, loss, pool)
                 if (size + 1) * cost - size * pool.lost[label] < least:
                     least, found, lost = (size + 1) * cost - size * pool.lost[label], label, cost
             _assign(found, place, lost, free, loss, pool)
     for label in range(count if ruled else 0):
-        if not _label_holds(label, NOBODY, NOBODY, free, rules, table, pool):
+        if not _label_holds(label, nobody, nobody, free, rules, table, pool):
             return 0
     return count
 
@@ -849,15 +855,16 @@ def _change_ranges(
     pool: _Ranges,
 ) -> bool:  # fmt: skip
     """Move a record to another class, or let it change places with a record there, where that saves most."""
+    nobody = int64(NOBODY)
     here = pool.labels[one]
     size = pool.sizes[here]
     saved = size * pool.lost[here] - (size - 1) * pool.costs[one]
-    most, found, target = _LEAST, NOBODY, NOBODY
+    most, found, target = _LEAST, nobody, nobody
     for there in range(count if size > k else 0):
         if there != here:
             before = pool.sizes[there] * pool.lost[there]
-            gain = saved + before - (pool.sizes[there] + 1) * _cost(there, NOBODY, one, loss, pool)
-            if gain > most and (not ruled or _change_holds(one, there, NOBODY, free, rules, table, pool)):
+            gain = saved + before - (pool.sizes[there] + 1) * _cost(there, nobody, one, loss, pool)
+            if gain > most and (not ruled or _change_holds(one, there, nobody, free, rules, table, pool)):
                 most, target = gain, there
     for other in range(free if target == NOBODY else 0):
         there = pool.labels[other]
