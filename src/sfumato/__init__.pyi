@@ -9,6 +9,7 @@ from sfumato import randomization as randomization
 from sfumato import ratings as ratings
 from sfumato import results as results
 from sfumato import sets as sets
+from sfumato import traces as traces
 from sfumato.anonymizers.auto import Auto as Auto
 from sfumato.anonymizers.best import Best as Best
 from sfumato.anonymizers.bucketization import Bucketization as Bucketization

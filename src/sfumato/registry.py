@@ -76,6 +76,7 @@ OWN_KINDS = Registry(
     {
         "ratings": "sfumato.kinds.ratings.check:RATINGS",
         "sets": "sfumato.kinds.sets.check:SETS",
+        "traces": "sfumato.kinds.traces.check:TRACES",
         "private-marginals": "sfumato.kinds.noisy_counts.check:COUNTS",
         "private-sample": "sfumato.kinds.private_sample.check:SAMPLES",
     },

@@ -64,7 +64,7 @@ def test_a_release_verifies_as_before(name: str, on_file: Path, expected: dict[s
     assert [check.outcome.name for check in found.checks] == expected[name]["outcomes"]
 
 
-VERDICTS = {"headline", "verdict", "people_needed", "undecided", "allowed"}
+VERDICTS = {"headline", "verdict", "people_needed", "undecided", "allowed", "within"}
 """What attacks say of their figures, which the last version said by other rules (the curve decides now)."""
 
 

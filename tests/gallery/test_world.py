@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from gallery.follow import World, outcome
+from gallery.world_beyond import BEYOND
 from gallery.world_columns import DATES, ENCODINGS, NUMBERS
 from gallery.world_files import FRAMES, JSON, LAYOUTS, OTHERS, PACKED, STATISTICAL, WORKBOOKS
 
 GROUPS = {
     "numbers": NUMBERS, "dates": DATES, "encodings": ENCODINGS, "layouts": LAYOUTS, "packed": PACKED, "JSON": JSON,
     "other kinds": OTHERS, "workbooks": WORKBOOKS, "statistical": STATISTICAL, "frames": FRAMES,
+    "beyond": BEYOND,
 }  # fmt: skip
 WORLDS = [world for group in GROUPS.values() for world in group]
 

@@ -18,7 +18,15 @@ from series.test_grow import read
 from series_algorithms.small_releases import labelled, released
 from sfumato.cli.app import app
 from sfumato.errors import InputError
-from sfumato.series.attacks import COMPOSITION, TRACING, Covering, Traces, attack_releases, attack_with_keys, compose
+from sfumato.series.attacks import (
+    COMPOSITION,
+    TRACING,
+    Covering,
+    WaysThrough,
+    attack_releases,
+    attack_with_keys,
+    compose,
+)
 
 Rows = list[tuple[int, int]]
 
@@ -91,7 +99,7 @@ def test_tracing_agrees_with_a_twin_that_goes_through_rows(nested: bool) -> None
             for number in (1, 2):
                 classes[number] = [2 * a + b for a, b in zip(classes[number - 1], classes[number], strict=True)]
         tables = [labelled(everybody[:n], each[:n], {0}) for n, each in zip(counts, classes, strict=True)]
-        traces = Traces([released(*table) for table in tables])
+        traces = WaysThrough([released(*table) for table in tables])
         for place, (values, _) in enumerate(everybody):
             came = next(number for number, count in enumerate(counts) if place < count)
             covering = [
@@ -113,7 +121,7 @@ def test_a_rare_value_is_traced_by_hand() -> None:
     """One fever in each month: whoever is in the class of the second fever has four rows of flu less."""
     first = released([(0, 0), (0, 0), (0, 1), (0, 0)], [[{0, 1, 2, 3}]])
     second = released([(0, 0), (0, 0), (1, 1), (1, 0)], [[{0, 1}], [{2, 3}]])
-    traces = Traces([first, second])
+    traces = WaysThrough([first, second])
     left = traces.left([Covering.of(np.array([each])) for each in ([True], [False, True])], 0)
     assert left.tolist() == [[1, 1]]
 
@@ -121,7 +129,7 @@ def test_a_rare_value_is_traced_by_hand() -> None:
 def test_releases_that_do_not_belong_together_are_not_traced() -> None:
     first, second = released([(0, 0), (0, 0)], [[{0}]]), released([(0, 0), (0, 1)], [[{0}]])
     with pytest.raises(InputError, match="do not belong together"):
-        Traces([first, second])
+        WaysThrough([first, second])
 
 
 @pytest.mark.parametrize("way", ["append", "grow"])

@@ -11,7 +11,13 @@ from sfumato.release.description import OWN_KINDS
 from structure.measure import Package
 
 PACKAGE = Package()
-ABOVE = {"cli", "comparison", "kinds", "papers", "studio"} | {"noisy_counts", "private_sample", "ratings", "sets"}
+ABOVE = {"cli", "comparison", "kinds", "papers", "studio"} | {
+    "noisy_counts",
+    "private_sample",
+    "ratings",
+    "sets",
+    "traces",
+}
 """Rooms that may import a kind, and the public addresses of kinds."""
 CHECKERS = sorted(name for name in PACKAGE.modules if name.startswith("sfumato.kinds.") and name.endswith(".check"))
 

@@ -11,8 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
-from sfumato.studio.guard import AT_ONCE, IDLE, MOST, PATIENCE, POLICY
+from sfumato.studio.guard import AT_ONCE, IDLE, MOST, PATIENCE, POLICY, Guard
 from sfumato.studio.serve import listening_socket
 from studio.desks import OURS, PORT, opened, people
 
@@ -68,6 +70,47 @@ def test_a_cookie_of_somebody_else_does_not_help(studio):
     studio.client.cookies.clear()
     studio.client.cookies.set(f"sfumato-{PORT}", "guessed")
     assert studio.get("/").status_code == 401
+
+
+def let_in_again(guard, client, *, port=PORT):
+    """Begin another studio on a session that was kept, and ask it as the page of before does."""
+    again = Guard(PlainTextResponse("in"), port, kept=guard)
+    asking = TestClient(again, base_url=f"http://127.0.0.1:{port}", cookies=dict(client.cookies))
+    return asking.get("/").status_code
+
+
+def test_a_page_goes_on_after_a_kill_for_as_long_as_an_idle_one_does(tmp_path):
+    with opened(tmp_path, people(tmp_path / "people.csv"), kept=tmp_path / "session") as studio:
+        studio.enter()
+        kept, client = tmp_path / "session", studio.client
+        assert kept.stat().st_mode & 0o777 == 0o600
+        assert all(cookie not in kept.read_text() for cookie in client.cookies.values())
+        assert let_in_again(kept, client) == 200
+        assert let_in_again(kept, client, port=PORT + 1) == 401
+        assert let_in_again(kept, studio.client.__class__(studio.app)) == 401
+        written = kept.read_text()
+        for content in ("", "x y", f"{PORT} ", f"{PORT} {'0' * 64}", f"{PORT + 1} {written.split()[1]}"):
+            kept.write_text(content)
+            assert let_in_again(kept, client) == 401, content
+        kept.write_text(written)
+        os.utime(kept, (0, 0))
+        assert let_in_again(kept, client) == 401
+        studio.app.forget()
+        assert not kept.exists()
+        assert let_in_again(kept, client) == 401
+
+
+def test_who_only_watches_is_told_what_stands_and_does_not_keep_the_studio_open(tmp_path):
+    now = [0.0]
+    with opened(tmp_path, people(tmp_path / "people.csv"), clock=lambda: now[0]) as studio:
+        studio.enter()
+        assert studio.get("/events").json() == {"entry": 1, "jobs": 0}
+        studio.post("/setup/column", column="age", what="role", value="sensitive")
+        assert studio.get("/events").json()["entry"] == 2
+        now[0] = IDLE - 1
+        assert studio.get("/events").status_code == 200
+        now[0] = IDLE + 1
+        assert "locked" in studio.get("/events").text
 
 
 @pytest.mark.parametrize(

@@ -188,3 +188,31 @@ def test_hidden_values_stay_hidden_in_the_preview(tmp_path):
         assert "Person0001" in studio.get("/layout").text
         studio.post("/values", value="hide")
         assert "Person0001" not in studio.get("/layout").text
+
+
+def test_the_page_shows_what_parts_the_fields_and_takes_marks_of_missing_values(tmp_path):
+    rows = (f"{'?' if row % 9 == 0 else 20 + row % 5};{'n/a' if row % 7 == 0 else 'flu'}" for row in range(60))
+    path = written(tmp_path / "t.csv", "\n".join(["age;sick", *rows]))
+    assert (tried(path, {}).separator, tried(path, {"separator": ";"}).separator) == (";", ";")
+    with opened(tmp_path, path) as studio:
+        studio.enter()
+        page = studio.get("/layout").text
+        assert '<option value=";" selected>semicolon' in page
+        assert "<strong>?</strong> in 7 cells of age" in page
+        assert "<strong>n/a</strong> in 9 cells of sick" in page
+        assert studio.post("/setup/answer", option="missing", column="", value="?").status_code == 200
+        assert studio.desk.table.typed("age")[1] == "numeric"
+        assert studio.desk.table.typed("age")[0].null_count() == 7
+        page = studio.get("/layout").text
+        assert 'value="?"' in page
+        assert "cells of age" not in page
+        assert studio.post("/setup/layout", missing="?, n/a").status_code == 200
+        assert studio.desk.draft.rest["source"]["missing"] == ["?", "n/a"]
+        assert "cells of sick" not in studio.get("/layout").text
+        read = studio.get("/").text
+        assert "<dt>missing values</dt><dd>?, n/a</dd>" in read
+        assert "<dd>True" not in read
+        assert studio.post("/setup/layout", missing="").status_code == 200
+        assert "missing" not in (studio.desk.draft.rest.get("source") or {}) or not any(
+            studio.desk.draft.rest["source"]["missing"]
+        )

@@ -151,6 +151,37 @@ def test_a_person_or_a_wish_is_in_one_column_at_most(studio):
     assert studio.desk.draft.roles["name"] == "undecided"
 
 
+def test_several_columns_get_a_role_at_once_in_one_step_of_the_history(studio):
+    def give(**fields):
+        return studio.post("/setup/columns", **fields)
+
+    before = studio.desk.head.number
+    assert give(what="chosen", role="quasi-identifying", columns=["age", "sex", "nobody"]).json()["said"] == (
+        "quasi-identifying: 2 columns."
+    )
+    assert studio.desk.head.number == before + 1
+    assert give(what="pattern", role="sensitive", pattern="S*").status_code == 200
+    assert studio.desk.draft.of_role("sensitive") == ["sex", "sick"]
+    assert give(what="others").status_code == 200
+    assert studio.desk.draft.undecided == []
+    assert studio.desk.draft.of_role("left out") == ["name", "zip", "ward"]
+    stands = studio.desk.head.number
+    for fields in (
+        {"what": "chosen", "role": "sensitive"},
+        {"what": "chosen", "role": "sensitive", "columns": "nobody"},
+        {"what": "pattern", "role": "sensitive", "pattern": "x*"},
+        {"what": "pattern", "role": "sensitive", "pattern": ""},
+        {"what": "others"},
+        {"what": "chosen", "role": "person", "columns": ["age", "sex"]},
+        {"what": "chosen", "role": "king", "columns": ["age"]},
+        {"what": "king", "role": "sensitive", "columns": ["age"]},
+    ):
+        assert give(**fields).status_code == 422, fields
+    assert studio.desk.head.number == stands
+    studio.post("/history/go", to="undo")
+    assert studio.desk.draft.undecided == ["name", "zip", "ward"]
+
+
 def test_spellings_of_a_key_are_a_question_with_two_answers(tmp_path):
     file = people(tmp_path / "people.csv")
     lines = file.read_text().replace("Person0002", "person0001").replace("Person0003", "PERSON0001")
@@ -246,7 +277,7 @@ def test_everything_is_there_again_after_the_server_was_killed(tmp_path):
     [
         ({"column": "nobody", "what": "role", "value": "sensitive"}, "not in the table"),
         ({"column": "age", "what": "role", "value": "king"}, "none of the roles"),
-        ({"column": "age", "what": "king", "value": "1"}, "none of role"),
+        ({"column": "age", "what": "king", "value": "1"}, "none of the changes"),
         ({"column": "sick", "what": "kind", "value": "numeric"}, "declared numeric"),
         ({"entry": "99", "column": "age", "what": "role", "value": "sensitive"}, "no such entry"),
         ({"entry": "x", "column": "age", "what": "role", "value": "sensitive"}, "whole number"),

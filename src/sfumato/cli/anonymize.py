@@ -88,6 +88,15 @@ class Promise:
         float | None,
         typer.Option(help="Fraction of the records that may be suppressed, e.g. 0.02.", rich_help_panel=PRIVACY),
     ] = None
+    withstand: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHOM",
+            help="Attackers beyond the models, of algorithm, labels and others (who know them). Attacks are "
+            "played before anything is written.",
+            rich_help_panel=PRIVACY,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -194,6 +203,7 @@ def anonymize(
         models=models,
         anonymizer=method.anonymizer,
         suppression=promise.suppression,
+        withstand=promise.withstand or (),
         settings=method.settings or (),
         problems=(*problems, *target_problems(written.out, written.save_policy, overwrite=written.overwrite)),
     )

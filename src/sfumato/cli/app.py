@@ -108,7 +108,7 @@ COMMANDS = {
 
 GROUPS = {
     "series": dict.fromkeys(("start", "append", "republish", "withdraw", "show", "new-key", "encrypt"), "series"),
-    "evidence": dict.fromkeys(("init", "write"), "evidence"),
+    "evidence": dict.fromkeys(("init", "write", "task", "score"), "evidence"),
 }
 """The same for the commands of a group, whose help stands in the module of its first one."""
 

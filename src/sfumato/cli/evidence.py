@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Overwrite
+from sfumato.cli.options import AsJson, Overwrite, PolicyFile, ReleasePlace
 from sfumato.cli.outcome import say
 from sfumato.cli.report import report
 from sfumato.errors import InputError
@@ -15,12 +16,16 @@ from sfumato.errors import InputError
 HELP = """The evidence for a named recipient: what is assumed of them, what was counted, what was attacked.
 
 init writes a form for the recipient. write makes the page, as sfumato report does.
+task writes a package for a person who is to look for people; score holds the answers against the key.
 """
 EXAMPLE = """\b
 Example:
   sfumato evidence init --policy policy.toml --out for-institute.toml
   sfumato evidence write patients-release/ --original patients.csv \\
       --policy for-institute.toml --out evidence.html
+  sfumato evidence task patients-release/ --original patients.csv \\
+      --control others.csv --policy policy.toml --out task/ --key task.key.json
+  sfumato evidence score task/answers.csv --key task.key.json --out intruder.json
 """
 
 write = report
@@ -33,6 +38,7 @@ FORM = """\
 # recipient = "…"         # who gets the release
 # purpose = "…"           # what for
 # other-data = "…"        # what else they may hold about the same people
+# review = "…"            # when the release is looked at again, and after which events
 # public = true           # if everybody may have it: an attempt is then certain; leave out all tables but the last
 
 # What keeps the recipient from trying. Say "none" where there is nothing.
@@ -76,6 +82,20 @@ FORM = """\
 # attempt = "with"        # success × probability of an attempt; or "without"
 # owner = "…"
 # source = "…"
+
+# Who stands for what this section says. Without it, nothing of it counts as answered in the list of what standards ask.
+# [context.author]
+# name = "…"
+# role = "…"
+# day = "2026-11-30"
+
+# What the evidence lists as not answered, a person may answer. One entry for each question, by the name that is listed.
+# [[context.answers]]
+# question = "iso-27559 9.4"
+# answer = "…"
+# name = "…"
+# role = "…"
+# day = "2026-11-30"
 """
 """The section as a form: as it stands, every line that is needed is missing."""
 
@@ -113,3 +133,56 @@ def init(
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror})") from None
     say(f"Form written to {out}. Fill it in, then: sfumato evidence write RELEASE --original TABLE --policy {out}")
+
+
+def task(
+    release: ReleasePlace,
+    original: Annotated[str, typer.Option(metavar="FILE", help="The table that the release was made from.")],
+    control: Annotated[str, typer.Option(metavar="FILE", help="People who are not in the data.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The package to hand over; a new folder.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="Who is who, for you alone; a new file.")],
+    people: Annotated[int, typer.Option(metavar="COUNT", help="People in the register; half are in the data.")] = 40,
+    sources: Annotated[str, typer.Option(metavar="TEXT", help="What else the person may use, in words.")] = "none",
+    policy: PolicyFile = None,
+    seed: Annotated[int | None, typer.Option(help="Draws the same people; for tests.")] = None,
+) -> None:
+    """Write a package for somebody who is to look for people in a release, and the key to the answers.
+
+    The package holds the release, a register of people with the values that others may know, a form, and rules. The
+    policy is the release's own unless --policy names the one that made it.
+    """
+    from sfumato.cli.released import policy_file, release_problem
+    from sfumato.cli.words import Words, policy_of
+    from sfumato.evidence.intruder import make_task
+    from sfumato.table.reading import read_table
+
+    if problem := release_problem(release):
+        raise InputError(problem)
+    meant = policy_of(Words(policy=policy_file(release, policy)))
+    tables = read_table(original, meant), read_table(control, meant.beside(control))
+    say(make_task(release, *tables, out, key, people=people, sources=sources, seed=seed))
+
+
+def score(
+    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="The form of a package, filled in.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="The key of the package.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the result, for sfumato evidence write --intruder.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Hold the answers of somebody who looked for people against the key, with intervals."""
+    from sfumato.evidence.intruder import score_answers
+    from sfumato.whole_files import PRIVATE, write_whole
+
+    if out is not None and out.exists() and not overwrite:
+        raise InputError(f"{out}: already exists; name another file or add --overwrite")
+    found = score_answers(answers, key)
+    text = json.dumps(found, indent=2, ensure_ascii=False)
+    if out is not None:
+        try:
+            write_whole(out, text + "\n", PRIVATE)
+        except OSError as error:
+            raise InputError(f"{out}: cannot be written ({error.strerror})") from None
+    say(text if as_json else "\n".join(found["sentences"]))

@@ -56,15 +56,17 @@ PolicyFile = Annotated[
 PATHS = {
     "source": "separator, encoding, quote, missing, header, columns, strip, sheet, range, codes, decimal, thousands, "
     "dates, table, query, header-line, footer-lines, hidden",
-    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, missing",
+    "column.NAME": "kind, hierarchy, domain, domain-withheld, weight, decimal, thousands, unit, dates, strays, "
+    "missing, spellings",
     "columns": "identifying, quasi-identifying, sensitive, insensitive, others, person, wished-k, wished-l, publish, "
     "key-form, accept",
     "people": "rows, pseudonyms, all-records-k, known-values, fingerprint-k, keyless",
     "recoding": "numeric, forms, ends, suppressed, average, labels",
     "output": "format",
     "subset": "column, value",
-    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold",
-    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population",
+    "context": "recipient, purpose, public, other-data, controls, attempt, recognition, breach, threshold, author, "
+    "review, answers",
+    "policy": "purpose, recipient, suppression-limit, refine, threads, models, wishes, population, withstand",
 }
 """Paths of ``--set`` by group, for the help page; see docs/reference/settings.md."""
 

@@ -44,7 +44,9 @@ class Compared:
     earlier: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="RELEASE", help="Earlier release of the same people; repeatable.", rich_help_panel=MEASURED
+            metavar="RELEASE",
+            help="Earlier release of the same people, or a .toml that lists all that was published; repeatable.",
+            rich_help_panel=MEASURED,
         ),
     ] = None
     no_attacks: Annotated[bool, typer.Option("--no-attacks", help="Play no attacks.", rich_help_panel=MEASURED)] = False
@@ -97,6 +99,14 @@ def report(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    intruder: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What sfumato evidence score wrote of a person who tried; for the internal edition.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     hierarchies: Hierarchies = None,
     settings: Settings = None,
     page: Page = Page(),
@@ -135,6 +145,7 @@ def report(
             threads=meant.threads,
             progress=progress,
             decisions=log,
+            intruder=intruder,
         )
     targets = {name: path for name, path in (("report", page.out), ("short report", page.short)) if path is not None}
     for name, path in targets.items():

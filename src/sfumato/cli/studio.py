@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
+  sfumato studio
   sfumato studio patients.csv
   sfumato studio patients.csv --project patients-project/
   sfumato studio --verify patients-release/
@@ -24,7 +25,7 @@ Example:
 
 def studio(
     table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="CSV or Parquet file.")
+        Path | None, typer.Argument(metavar="[TABLE]", show_default=False, help="A file; left out, a page asks for it.")
     ] = None,
     project: Annotated[
         Path | None,

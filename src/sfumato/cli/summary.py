@@ -19,7 +19,7 @@ from sfumato.models.checks import Check, Outcome
 from sfumato.numbers import counted, percent
 from sfumato.published.checks.generalized import SUPPRESSION_PROMISE
 from sfumato.published.protocol import named
-from sfumato.release.reports import KindReport
+from sfumato.release.reports import HOLDS, PLAYED, KindReport
 from sfumato.release.transaction import UNCHECKED
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.metrics import Losses
     from sfumato.published.checks.generalized import Verification
     from sfumato.rates import Rate
-    from sfumato.release.reports import Report
+    from sfumato.release.reports import Report, Resistance
 
 WIDTH = 80
 LABEL = 10
@@ -71,12 +71,22 @@ def summary(report: Report | KindReport, steps: NextSteps) -> list[str]:
         *promises,
         *_records(report),
         *([] if isinstance(report, KindReport) else [_risk(report), *_detail(report)]),
+        *_resistances(report.withstood),
         *(line for finding in (*_uncovered(report.verification), *notes) for line in _wrapped(finding)),
         f"{'Release':<{LABEL}}{steps.place}",
         f"{'Next':<{LABEL}}{steps.check}",
-        f"{'Attacks':<{LABEL}}not played: {steps.attack}",
+        f"{'Attacks':<{LABEL}}{'the others' if report.withstood else 'not played'}: {steps.attack}",
         *(line for secret in steps.secrets for line in _wrapped(secret)),
     ]
+
+
+def _resistances(withstood: Sequence[Resistance]) -> Iterator[str]:
+    """Say what holds beyond the models; then, under a title of its own, what was played and withstood."""
+    for title, lines in ((HOLDS, False), (PLAYED, True)):
+        listed = [str(each) for each in withstood if (each.grounds == "played") is lines]
+        yield from textwrap.wrap(title, WIDTH) if listed else ()
+        for line in listed:
+            yield from textwrap.wrap(line, WIDTH, initial_indent=f"  {GOOD} ", subsequent_indent="    ")
 
 
 def headline(verification: Verification) -> str:

@@ -99,6 +99,7 @@ class Words:
     models: Sequence[ModelWord] = ()
     anonymizer: str | None = None
     suppression: float | None = None
+    withstand: Sequence[str] = ()  # lists of attackers, as they were typed
     settings: Sequence[str | Setting] = ()  # what ``--set`` sets, as it was typed; it counts before all others
     format: str | None = None
     problems: Sequence[str] = ()  # already found in the options
@@ -118,6 +119,9 @@ def policy_of(words: Words) -> Policy:
     if words.suppression is not None:
         mapping["suppression-limit"] = words.suppression
         names[("suppression-limit",)] = SUPPRESSION
+    if asked := all_names(words.withstand):
+        mapping["withstand"] = asked
+        names[("withstand",)] = "--withstand"
     _update(mapping, "output", {"format": words.format})
     say_columns(mapping, words, names, problems)
     _say_models(mapping, words, names)

@@ -31,6 +31,9 @@ from sfumato.evidence.content import (
     report_limits,
 )
 from sfumato.evidence.context import context_content
+from sfumato.evidence.intruder import read_score
+from sfumato.evidence.standards import counts_in_words, standards_content
+from sfumato.evidence.together import joined, publication_of, read_publications
 from sfumato.numbers import counted, percent
 from sfumato.policy.policy import Policy
 from sfumato.progress import Progress, beating, shown, thread_count
@@ -92,7 +95,8 @@ class ReleaseReport:
         """
         content = self.to_dict(edition)
         drawings = {"losses": svg} if (svg := _losses(content["losses"])) else {}
-        return render({**content, "open": open_points(content)}, drawings, "short.html")
+        points, counts = open_points(content), counts_in_words(content["standards"])
+        return render({**content, "open": points, "standards_in_words": counts}, drawings, "short.html")
 
     def save(
         self, path: str | Path, edition: Edition = "internal", *, overwrite: bool = False, short: bool = False
@@ -144,6 +148,7 @@ def report(
     threads: int | None = None,
     progress: Progress = shown,
     decisions: Sequence[Decision] = (),
+    intruder: str | Path | None = None,
 ) -> ReleaseReport:
     """Measure everything about a release, and put it on one page.
 
@@ -160,7 +165,8 @@ def report(
     control
         People who were not in the data, for the attacks.
     earlier
-        Earlier releases of the same people.
+        Earlier releases of the same people; or a file ``.toml`` that lists all that was published of them, tables of
+        counts among it (see :func:`sfumato.evidence.together.read_publications`), which needs `original`.
     attacks
         Play the default set of attacks.
     bound
@@ -173,6 +179,8 @@ def report(
         Called with (what, done, total).
     decisions
         What was decided on the way, for the internal edition.
+    intruder
+        The file that ``sfumato evidence score`` wrote of a person who tried, for the internal edition.
 
     Returns
     -------
@@ -191,20 +199,36 @@ def report(
         InputError,
         [f"{name}: is not a Table; use read_table" for name, one in given.items() if not isinstance(one, Table | None)],
     )
-    count = thread_count(threads)
+    count, tried = thread_count(threads), None if intruder is None else read_score(intruder)
 
     def work(beat: Progress) -> ReleaseReport:
         beat("verifying", 0, 5)
-        subject = _subject(release, original, policy, control, tuple(earlier))
+        lists = [one for one in earlier if isinstance(one, str | Path) and Path(one).suffix == ".toml"]
+        subject = _subject(release, original, policy, control, [one for one in earlier if one not in lists])
+        together = _together(subject, lists)
         content = report_content(subject, ReportOptions(attacks, bound, seed, count, beat, tuple(decisions)))
         public = public_edition({**content, "columns": columns_content(replace(subject, original=None))})
-        return ReleaseReport(*({**one, "context": _context(policy, one)} for one in (content, public)))
+        content |= {"intruder": tried, "together": together}
+        return ReleaseReport(*(_for_recipient(policy, one) for one in (content, public)))
 
     return beating(progress, "verifying", work)
 
 
-def _context(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any] | None:
-    return None if policy is None or policy.context is None else context_content(policy.context, content)
+def _together(subject: ReportedRelease, lists: Sequence[str | Path]) -> dict[str, Any] | None:
+    """Join the release with all that the lists name; None where there is no list."""
+    if not lists:
+        return None
+    if subject.original is None:
+        raise InputError("earlier: a list of what was published is joined only with the original; give it, too")
+    others = [one for path in lists for one in read_publications(path, subject.original)]
+    return joined([publication_of(subject.release, "this release"), *others], subject.original)
+
+
+def _for_recipient(policy: Policy | None, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what is assumed of the recipient, and what standards ask."""
+    context = None if policy is None else policy.context
+    found = {**content, "context": None if context is None else context_content(context, content)}
+    return {**found, "standards": standards_content(context, found)}
 
 
 def _placed(release: Release | str | Path) -> Release | str | Path:
@@ -314,7 +338,10 @@ def summary_of(content: Mapping[str, Any]) -> list[str]:
         *_risk(content["risk"], content.get("repeated", None if content.get("edition") != "public" else _UNCOUNTED)),
         *_risk_of_people(content.get("people")),
         *((content.get("context") or {"verdict": {"sentences": ()}})["verdict"]["sentences"]),
+        *([counts_in_words(content["standards"])] if content.get("context") and "standards" in content else []),
         *([_STEWARD] if content.get("edition") == "public" else _attacks(content["attacks"])),
+        *((content.get("intruder") or {"sentences": ()})["sentences"]),
+        *_of_everything(content.get("together")),
         *_loss(content["losses"]),
     ]
 
@@ -334,9 +361,10 @@ def open_points(content: Mapping[str, Any]) -> list[str]:
             if (found := [one for one in attacks["results"] if one["verdict"] == verdict and not _is_harmless(one)])
         ),
         *([f"Attacks that were not played: {', '.join(unplayed)}."] if (unplayed := attacks["unplayed"]) else []),
+        *(one["sentence"] for one in (content.get("together") or {"findings": ()})["findings"]),
         *(
             []
-            if content["earlier"]
+            if content["earlier"] or content.get("together")
             else ["No earlier release of these people was named; nothing is said of two together."]
         ),
         *(
@@ -355,7 +383,7 @@ def doubts_of(content: Mapping[str, Any]) -> bool:
     beyond = any(not _is_harmless(result) for result in attacks["results"])
     undecided = any(promise["outcome"] != "holds" for promise in content["promises"] if promise["meaning"])
     beyond = beyond or any(column["looks"] for column in content.get("unprotected", ()))
-    beyond = beyond or bool(content.get("uncovered"))
+    beyond = beyond or bool(content.get("uncovered")) or bool((content.get("together") or {"findings": ()})["findings"])
     beyond = beyond or bool(content.get("context") and content["context"]["verdict"]["outcome"] != "kept")
     return beyond or undecided or bool(content.get("repeated")) or any(_beats(one) for one in content["earlier"])
 
@@ -415,6 +443,16 @@ def _risk(risk: Mapping[str, Any] | None, repeated: str | None) -> list[str]:
             f"average ({percent(risk['before']['average'], 3)} before)."
         )
     return [sentence, repeated] if repeated else [sentence]
+
+
+def _of_everything(together: Mapping[str, Any] | None) -> list[str]:
+    """Say what all publications tell together."""
+    if together is None:
+        return []
+    number = counted(len(together["published"]), "publication")
+    found = [one["sentence"] for one in together["findings"]]
+    unjoined = [f"{name} was not joined: {reason}." for name, reason in together["unjoined"].items()]
+    return [*(found or [f"Of {number}, no two tell of anybody what neither tells alone."]), *unjoined]
 
 
 def _risk_of_people(people: Mapping[str, Any] | None) -> list[str]:

@@ -42,6 +42,7 @@ _TEXTS = {
     "less_than": "must be below {lt:g}",
     "too_short": "is empty; name at least one",
     "string_too_short": "is empty",
+    "day": "must be a day, such as 2026-11-30",
     "string_too_long": "must be at most {max_length} character(s) long",
 }
 

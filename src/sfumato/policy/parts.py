@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from sfumato.errors import PolicyError, raise_all
 from sfumato.policy.entries import AlsoWritten, HierarchyEntry, PolicyPart, problems_reported, published_hierarchy
@@ -149,6 +151,8 @@ class Column(PolicyPart):
         Whether text among numbers or dates counts as missing.
     missing
         Values that stand for a missing one in this column, such as 999.
+    spellings
+        Whether spellings of one label are published as one.
     """
 
     kind: Literal["numeric", "categorical", "boolean", "date", "ordered"] | None = None
@@ -162,6 +166,7 @@ class Column(PolicyPart):
     dates: str | tuple[str, ...] | None = None
     strays: Literal["missing"] | None = None
     missing: tuple[str, ...] | None = None
+    spellings: Literal["merge"] | None = None
 
     @model_validator(mode="after")
     def _is_a_form(self) -> Self:
@@ -169,7 +174,8 @@ class Column(PolicyPart):
         kind = "categorical" if self.kind == "ordered" and self.domain_withheld else self.kind
         domain: Any = self.domain if kind == "ordered" else None
         with problems_reported(self.keys()):
-            Attribute(kind=None if kind is None else Kind(kind), domain=domain, **self.written())
+            kind_of = None if kind is None else Kind(kind)
+            Attribute(kind=kind_of, domain=domain, spellings=self.spellings, **self.written())
         return self
 
     def written(self) -> dict[str, Any]:
@@ -197,7 +203,8 @@ class Column(PolicyPart):
             raise PolicyError("domain was withheld from the published policy; give it again, or leave it out")
         kind = None if self.kind is None else Kind(self.kind)
         domain: Any = self.domain
-        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, weight=self.weight, **self.written())
+        settings = {"weight": self.weight, "spellings": self.spellings, **self.written()}
+        return Attribute(kind=kind, hierarchy=hierarchy, domain=domain, **settings)
 
     def published(self) -> Column:
         """Return the edition for a release: nothing that lists original values, or is about the steward's file."""
@@ -420,6 +427,48 @@ class Controls(PolicyPart):
     audit: Words
 
 
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise PydanticCustomError("day", "must be a day, such as 2026-11-30") from None
+
+
+class Author(PolicyPart):
+    """Who stands for a statement.
+
+    Attributes
+    ----------
+    name, role
+        Who, and in which office.
+    day
+        When it was stated, as ISO text.
+    """
+
+    name: Words
+    role: Words
+    day: Annotated[str, AfterValidator(_day)]
+
+
+class Answer(Author):
+    """What a person answers to a question of a standard.
+
+    Attributes
+    ----------
+    question
+        Its name, as the evidence lists it, such as ``"iso-27559 6.3.3 a"``.
+    answer
+        In words.
+    name, role
+        Who answers, and in which office.
+    day
+        When it was answered, as ISO text.
+    """
+
+    question: Words
+    answer: Words
+
+
 class Context(PolicyPart):
     """For whom a release is made, and what is assumed of them.
 
@@ -443,6 +492,12 @@ class Context(PolicyPart):
         How likely the file gets into other hands.
     threshold
         The risk that is accepted, if none of the usual thresholds is meant.
+    author
+        Who stands for this section.
+    review
+        When the release is looked at again, and after which events.
+    answers
+        To questions of standards that no count answers.
     """
 
     recipient: Words
@@ -454,6 +509,9 @@ class Context(PolicyPart):
     recognition: Assumption | None = None
     breach: Assumption | None = None
     threshold: OwnThreshold | None = None
+    author: Author | None = None
+    review: Words | None = None
+    answers: tuple[Answer, ...] = ()
 
     @model_validator(mode="after")
     def _states_what_it_must(self) -> Self:

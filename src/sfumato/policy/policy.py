@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tomli_w
 from pydantic import Field
@@ -45,6 +45,9 @@ from sfumato.registry import Registry
 from sfumato.table.layout import Reading
 from sfumato.table.schema import Attribute, Schema
 from sfumato.table.table import Table
+
+Withstand = Literal["algorithm", "labels", "others"]
+"""Who is to be withstood beyond the models: who knows the algorithm, who reads labels, who knows other people."""
 
 DEFAULT_ANONYMIZER = "auto"
 FORMER_ANONYMIZER = "mondrian"
@@ -107,6 +110,8 @@ class Policy(WholePolicy):
         Which records are published; the whole table is then the population. None: all.
     context : Context or None
         For whom the release is made, and what is assumed of them. It goes into the evidence, never into a release.
+    withstand : tuple of str
+        Attackers beyond the models whom the release is to withstand, out of algorithm, labels and others.
     """
 
     purpose: str | None = None
@@ -125,6 +130,7 @@ class Policy(WholePolicy):
     population: Annotated[str, Field(min_length=1)] | None = None
     subset: Subset | None = None
     context: Context | None = None
+    withstand: tuple[Withstand, ...] = ()
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, names: Mapping[KeyPath, str] | None = None) -> Policy:
@@ -156,6 +162,7 @@ class Policy(WholePolicy):
         suppression_limit: float,
         refine: int = 0,
         people: People = People(),  # noqa: B008 - a frozen value
+        withstand: tuple[Withstand, ...] = (),
     ) -> Policy:
         """Make a policy from the arguments of a call; the release is then made from it like any other.
 
@@ -181,6 +188,7 @@ class Policy(WholePolicy):
             people=PeopleEntry.model_validate_json(as_json(described_as_mapping(people))),
             suppression_limit=suppression_limit,
             refine=refine or None,
+            withstand=withstand,
         )
 
     @classmethod
@@ -224,8 +232,9 @@ class Policy(WholePolicy):
     def to_mapping(self) -> dict[str, Any]:
         """Return plain values; :meth:`from_mapping` makes an equal policy of them."""
         mapping = self.model_dump(mode="json", by_alias=True, exclude_none=True, serialize_as_any=True)
-        if not self.wishes:
-            del mapping["wishes"]
+        for name in ("wishes", "withstand"):
+            if not getattr(self, name):
+                del mapping[name]
         if self.people == PeopleEntry():
             del mapping["people"]
         parts = {"columns": self.columns.to_mapping(), "recoding": mapping["recoding"]}

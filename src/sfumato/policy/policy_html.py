@@ -88,6 +88,7 @@ def _settings(policy: Policy) -> Iterator[tuple[str, str]]:
         "refine": policy.refine and f"{policy.refine:,} changes for each record",
         "columns without a role": {"error": "an error", "drop": "dropped", "keep": "published"}[policy.columns.others],
         "wishes": counted(len(policy.wishes), "rule") if policy.wishes else None,
+        "to withstand": ", ".join(policy.withstand),
     }
     yield from ((name, str(words)) for name, words in rows.items() if words)
 

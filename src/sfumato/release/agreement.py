@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -331,7 +332,9 @@ def label_checks(policy: PublishedPolicy, published: object) -> tuple[Check, ...
     try:
         declared = policy.recoding().labels == "declared"
         columns = policy.content.get("columns", {}).get("quasi-identifying", {}) if declared else {}
-        settings = {str(name): dict(setting) for name, setting in columns.items()}
+        # Columns without settings stand in a list.
+        listed = columns.items() if isinstance(columns, Mapping) else ((name, {}) for name in columns)
+        settings = {str(name): dict(setting) for name, setting in listed}
     except (AttributeError, SfumatoError, TypeError, ValueError):
         return ()  # what is damaged is said where both files are compared
     if not declared:
@@ -343,6 +346,18 @@ def label_checks(policy: PublishedPolicy, published: object) -> tuple[Check, ...
     if others:
         return (Check(DECLARED, Outcome.BROKEN, detail=f"other labels in {named(others)}"),)
     return (Check(DECLARED, Outcome.HOLDS),)
+
+
+def attack_checks(policy: PublishedPolicy) -> tuple[Check, ...]:
+    """Say that nobody can recount which attacks were played before a release, where its policy says that they were."""
+    asked: object = ()
+    with suppress(SfumatoError):  # what is damaged is said where both files are compared
+        asked = policy.content.get("withstand", ())
+    if not isinstance(asked, list) or not asked:
+        return ()
+    words = named(str(word) for word in asked)
+    detail = "attacks were played on another release by the same policy, with people that nobody else has"
+    return (Check(f"withstood when played: {words}", Outcome.UNDECIDABLE, detail=detail, required=False),)
 
 
 def _undeclared(data: pl.DataFrame, name: str, setting: Mapping[str, Any]) -> bool:

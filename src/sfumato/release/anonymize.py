@@ -31,13 +31,14 @@ from sfumato.models.says import least_class_size, limits_of_values, of_populatio
 from sfumato.models.sensitive import WholeTableModel, whole_table_models
 from sfumato.parallel import both, worth_starting
 from sfumato.policy.people import People
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Policy, Withstand
 from sfumato.progress import beating, shown
 from sfumato.published import PublishedTable
 from sfumato.published.checks.generalized import Verification
 from sfumato.published.checks.recount import verified
 from sfumato.randomness import permutation
 from sfumato.recoding import Recoding, recode_as_published
+from sfumato.registry import loaded
 from sfumato.release.audit import Audit
 from sfumato.release.problem import (
     describe_tables,
@@ -56,6 +57,7 @@ from sfumato.release.task import (
     Task,
     advice_on_columns,
     finding_notes,
+    looks_at_nobody,
     makers_that,
     passing_notes,
     policy_of_call,
@@ -492,7 +494,18 @@ def _solution(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition
     if free or problem.table.people is not None:
         return solved(problem)
     order = canonical_order(problem.table, task.table)
+    if "algorithm" in task.policy.withstand and looks_at_nobody(task.policy):
+        order = shuffle_equals(problem.table.codes, order, problem.seed)
     return solved(replace(problem, table=problem.table.take(order))).put_back(order)
+
+
+def shuffle_equals(codes: NDArray[np.unsignedinteger], order: NDArray[np.int64], seed: int | None) -> NDArray[np.int64]:
+    """Put records with equal codes, which stand together in an order, in a random order among themselves.
+
+    Which of them comes first then hangs on nothing else that they hold, such as their sensitive values.
+    """
+    group_of, _ = group_records(codes[order])
+    return order[np.lexsort((permutation(len(order), seed), group_of))]
 
 
 def _solved(problem: Problem, task: Task, anonymizer: Anonymizer) -> Partition:
@@ -636,6 +649,7 @@ def anonymize(
     recoding: Recoding | None = None,
     suppression_limit: float | None = None,
     people: People | None = None,
+    withstand: Withstand | Sequence[Withstand] | None = None,
     bound: bool = False,
     seed: int | None = None,
     threads: int | None = None,
@@ -665,6 +679,10 @@ def anonymize(
     people
         What is done about people who have several records: whether these lie together, and where it stands which are of
         one person. By default they lie together, and the steward's audit file says it.
+    withstand
+        Attackers beyond the models whom the release is to withstand, out of ``"algorithm"``, ``"labels"`` and
+        ``"others"``. It asks for the maker and the labels that help, plays the attacks on a trial release, and refuses
+        what did not withstand them, or was played on too few people to say.
     bound
         Work out a loss that no release of this table with this k can stay below, for the report; takes a while. It is
         for the steward, and not written into a release.
@@ -698,6 +716,7 @@ def anonymize(
     ------
     UnsatisfiableError
         The models cannot be met within the suppression limit; says which, how far the best attempt got, what to relax.
+        Or an attack was not withstood that was to be.
     PolicyError
         Contradictory or unknown settings, or some that mean nothing to the anonymizer; a policy that says otherwise
         than other arguments, or than the table was read with; roles that are missing, or given twice.
@@ -713,13 +732,15 @@ def anonymize(
     """
     policy, refine, subset = settings_of_call(former)
     table = read_for_call(table, schema, [each for each in (models, policy) if isinstance(each, Policy)])
-    arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people)
+    arguments = Arguments(models, anonymizer, recoding, suppression_limit, refine, people, withstand)
     whole_policy = policy_of_call(table, arguments, policy, seed)
     rows, everybody = rows_and_population(table, whole_policy, population, subset)
     return beating(
         progress,
         "starting",
-        lambda beat: made(Task(rows, whole_policy, bound, seed, threads, beat, population=everybody)),
+        lambda beat: withstanding(
+            Task(rows, whole_policy, bound, seed, threads, beat, population=everybody, plays=True)
+        ),
     )
 
 
@@ -746,6 +767,21 @@ def population_of(table: Table, policy: Policy, population: object = None) -> Ta
     layout = ("separator", "encoding", "quote", "missing", "strip")
     known = {key: value for key, value in policy.beside(source).reading().items() if key in layout}
     return read_population(source, table, known if isinstance(source, (str, os.PathLike)) else {})
+
+
+def withstanding(task: Task) -> Release:
+    """Make the release of a task, and play the attacks that its policy wants withstood.
+
+    Raises ``UnsatisfiableError`` also where one of them was not.
+    """
+    release = made(task)
+    if not task.policy.withstand:
+        return release
+    return replace(release, report=replace(release.report, withstood=loaded(RESISTANCES)(task)))
+
+
+RESISTANCES = "sfumato.evaluation.attacks.resistance:resistances"
+"""What plays attacks, and judges them; it stands above all that makes releases."""
 
 
 def made(task: Task) -> Release:

@@ -499,6 +499,8 @@ def not_on_disk(policy: Policy) -> list[str]:
         found.append(f"engine: the disk engine writes {' or '.join(PLAIN)}, not {policy.output.format}; {cure}")
     if getattr(anonymizer, "strata", None):
         found.append(f"engine: parts are solved by themselves, each of which would need whole strata; {cure}")
+    if policy.withstand:
+        found.append(f"engine: attacks that are to be withstood are played on a table in memory; {cure}")
     if policy.refine:
         found.append(f"engine: refine compares records of the whole table, which the disk engine does not hold; {cure}")
     schema = policy.to_schema()

@@ -24,6 +24,44 @@ if TYPE_CHECKING:
     from sfumato.published.checks.people import PeopleFound
     from sfumato.published.checks.pseudonyms import FingerprintsFound, NumbersOfRecordsFound
 
+
+@dataclass(frozen=True)
+class Resistance:
+    """What is known of an attacker beyond the models; for the steward, as it was found on the original.
+
+    * `against`: who is withstood: ``"algorithm"``, ``"labels"`` or ``"others"``.
+    * `grounds`: ``"recounted"`` by whoever verifies the release; ``"attested"``, which follows from how it was made; or
+      ``"played"``, which says of the attacker that was played alone.
+    * `sentence`: what holds, or how often the attack was right, with its interval and the bar.
+    * `attack`, `knows`: what was played, and what its attacker knew; empty for what holds.
+    """
+
+    against: str
+    grounds: Literal["recounted", "attested", "played"]
+    sentence: str
+    attack: str = ""
+    knows: str = ""
+
+    def __str__(self) -> str:
+        """Return one line."""
+        if self.grounds == "played":
+            return f"{self.against}: {self.attack}, which knows {self.knows}: {self.sentence}"
+        how = "verify recounts it" if self.grounds == "recounted" else "attested: the release cannot show it"
+        return f"{self.against}: {self.sentence} ({how})"
+
+
+PLAYED = "Withstood when played on a trial: four fifths of the people by the same policy, the others held out"
+HOLDS = "Holds beyond the models"
+
+
+def resistance_lines(withstood: Sequence[Resistance]) -> list[str]:
+    """Say what holds, and what was played and withstood, never in one list."""
+    return [
+        *section(HOLDS, (str(each) for each in withstood if each.grounds != "played")),
+        *section(PLAYED, (str(each) for each in withstood if each.grounds == "played")),
+    ]
+
+
 # Parts that the reports of all kinds of releases share, as lines of text.
 
 
@@ -90,6 +128,7 @@ class KindReport:
     * `hides_original`: whether a recipient is not told how many records there were.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
     * `findings`: what the review found in the columns that are published; for the steward.
+    * `withstood`: what is known of attackers beyond the models, where that was asked for; for the steward.
     """
 
     anonymizer: str
@@ -106,6 +145,7 @@ class KindReport:
     purpose: str | None = None
     recipient: str | None = None
     findings: tuple[Finding, ...] = ()
+    withstood: tuple[Resistance, ...] = ()
 
     @property
     def suppressed(self) -> int:
@@ -120,7 +160,7 @@ class KindReport:
         reader works out.
         """
         original = None if self.hides_original else self.original
-        return dataclasses.replace(self, original=original, figures={}, notes=(), findings=())
+        return dataclasses.replace(self, original=original, figures={}, notes=(), findings=(), withstood=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for ``report.json``."""
@@ -135,6 +175,7 @@ class KindReport:
             "limits": list(self.limits),
             "notes": list(self.notes),
             **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
+            **({"withstood": [dataclasses.asdict(each) for each in self.withstood]} if self.withstood else {}),
         }
 
     def _records(self) -> dict[str, float]:
@@ -167,6 +208,7 @@ class KindReport:
                     (line.strip() for line in promise_lines(self.verification)),
                 ),
                 *section("Figures", figures),
+                *resistance_lines(self.withstood),
                 *section("Notes", self.notes),
                 *section("Limits", self.limits),
             ]
@@ -203,6 +245,7 @@ class Report:
       stay out of its folder.
     * `purpose`, `recipient`: what the release is for and who gets it, as the policy says.
     * `findings`: what the review found in the columns that are published; for the steward.
+    * `withstood`: what is known of attackers beyond the models, where that was asked for; for the steward.
     * `counts`: what the promises and the risks count: ``"records"``, each of them a person of its own, or ``"people"``.
     * `publishes_means`: whether some attribute is published as class means, which do not show how far a class reaches.
     * `pseudonyms`: where it stands who is who inside of a class, if people are counted: in an ``"audit"`` file, or
@@ -242,6 +285,7 @@ class Report:
     published_only: bool = False
     who_is_who: Literal["audit file", "ledger"] = "audit file"
     findings: tuple[Finding, ...] = ()
+    withstood: tuple[Resistance, ...] = ()
 
     def for_release(self) -> Report:
         """Return the edition that goes into a release: a function of the published table and the policy.
@@ -263,6 +307,7 @@ class Report:
             smallest_before=None,
             published_only=True,
             findings=(),
+            withstood=(),
         )
 
     @property
@@ -313,6 +358,7 @@ class Report:
             "verification": self.verification.to_dict(),
             "notes": list(self.notes),
             **({"findings": [each.to_dict() for each in self.findings]} if self.findings else {}),
+            **({"withstood": [dataclasses.asdict(each) for each in self.withstood]} if self.withstood else {}),
         }
 
     def _told_losses(self) -> dict[str, Any]:
@@ -358,6 +404,7 @@ class Report:
                 *("  " + line for line in self.losses.lines(self.digits, of_classes=self.published_only)),
                 *self._of_people(),
                 *self._distance_from_best(),
+                *resistance_lines(self.withstood),
                 *section("Notes", self.notes),
                 *section("Limits", self.limits),
             ]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,12 @@ from sfumato.models.k_map import DeltaPresence
 from sfumato.models.likeness import compared_with_original
 from sfumato.models.protocol import PrivacyModel, Rule
 from sfumato.models.rule_traits import TRAITS
-from sfumato.models.says import of_population, says
+from sfumato.models.says import about_values, of_population, says
 from sfumato.models.sensitive import whole_table_models
 from sfumato.policy.columns import column_contradictions
 from sfumato.policy.parts import Wish
 from sfumato.policy.people import People
-from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, anonymizer_entry
+from sfumato.policy.policy import DEFAULT_ANONYMIZER, Policy, Withstand, anonymizer_entry
 from sfumato.progress import thread_count
 from sfumato.published.checks.generalized import columns_without_promise
 from sfumato.published.checks.population import Register
@@ -58,6 +58,7 @@ class Arguments:
     suppression_limit: Any = None
     refine: Any = None
     people: Any = None
+    withstand: Any = None
 
     def listed(self) -> tuple[Any, ...]:
         """Return the models, which may be given as one."""
@@ -73,8 +74,13 @@ class Arguments:
             0 if self.refine is None else self.refine,
             People() if self.people is None else self.people,
         )
-        raise_all(PolicyError, [*table_problems(table), *setting_problems(*filled), *seed_problems(seed)])
-        return Policy.of(table.schema, *filled)
+        words = () if self.withstand is None else self.withstand
+        asked: tuple[Withstand, ...] = (words,) if isinstance(words, str) else tuple(words)  # type: ignore[assignment]
+        problems = [*table_problems(table), *setting_problems(*filled), *seed_problems(seed)]
+        if not {*asked} <= {*get_args(Withstand)}:
+            problems.append(f"withstand: must be some of {', '.join(get_args(Withstand))}")
+        raise_all(PolicyError, problems)
+        return Policy.of(table.schema, *filled, withstand=asked)
 
     def contradictions(self, policy: Policy) -> Iterator[str]:
         """Name every field that a call says otherwise than its policy."""
@@ -93,6 +99,7 @@ class Arguments:
         for name, of_policy, given in (
             ("suppression_limit", policy.suppression_limit, self.suppression_limit),
             ("refine", policy.refine or 0, self.refine),
+            ("withstand", policy.withstand, None if self.withstand is None else tuple(self.withstand)),
         ):
             if given is not None and given != of_policy:
                 yield f"{name}: the policy says {of_policy!r}, the call {given!r}; {ONE_PLACE}"
@@ -232,6 +239,60 @@ def with_choice(policy: Policy, records: int | None) -> Policy:
         return policy
     made = policy.anonymizer.build().choice(records, lambda maker: _does_all(maker, policy))
     return policy.model_copy(update={"anonymizer": anonymizer_entry(made)})
+
+
+def harden(policy: Policy) -> Policy:
+    """Return the policy with the labels and the maker that it needs for what it is to withstand.
+
+    Who names a maker keeps it: what is then told is played.
+    """
+    update: dict[str, Any] = {}
+    maker = policy.to_anonymizer()
+    if "labels" in policy.withstand and isinstance(maker, Anonymizer):
+        update["recoding"] = policy.recoding.model_copy(update={"labels": "declared"})
+    if "algorithm" in policy.withstand and maker.name == AUTO and about_values(policy.to_models(), _sensitive(policy)):
+        update["anonymizer"] = anonymizer_entry(replace(maker, blind=True))  # type: ignore[type-var]
+    return policy.model_copy(update=update) if update else policy
+
+
+def _sensitive(policy: Policy) -> list[str]:
+    return list(policy.columns.sensitive)
+
+
+def looks_at_nobody(policy: Policy) -> bool:
+    """Tell whether nothing that the maker does can hang on who has which sensitive value.
+
+    Where no promise is about these values, classes are made of quasi-identifying ones; buckets of drawn members of
+    each value depend on the counts alone, which they publish.
+    """
+    maker = policy.to_anonymizer()
+    if isinstance(maker, Publisher):
+        return bool(getattr(maker, "by_sensitive_alone", False))
+    # Of makers from outside the library nobody knows what they look at.
+    ours = type(maker).__module__.startswith("sfumato.") and getattr(maker, "label", None) is None
+    return ours and not about_values(policy.to_models(), _sensitive(policy))
+
+
+def withstand_problems(policy: Policy, *, plays: bool, of_population: bool) -> Iterator[str]:
+    """Say why what is to be withstood cannot be asked for. `plays`: whether attacks are played on the release."""
+    asked = policy.withstand
+    if not asked:
+        return
+    if not plays:
+        yield "withstand: attacks are played on one release that is made in memory; leave withstand out here"
+    if of_population:
+        yield "withstand: attacks are not played on promises about a population; leave it out"
+    if "labels" in asked and isinstance(policy.to_anonymizer(), Publisher):
+        yield f"withstand: labels: {policy.anonymizer.name} publishes original values, not labels; leave labels out"
+    bare = [word for word in ("algorithm", "others") if word in asked and not policy.columns.sensitive]
+    yield from (
+        f"withstand: {word}: no column is sensitive, so there is nothing to learn; leave it out" for word in bare
+    )
+    if "algorithm" in asked and policy.columns.person is not None and looks_at_nobody(policy):
+        yield (
+            "withstand: algorithm: which of several records of a person is taken first may hang on sensitive values; "
+            "leave it out where people have several records"
+        )
 
 
 def _does_all(maker: Anonymizer, policy: Policy) -> bool:
@@ -487,15 +548,17 @@ class Task:
     read: EncodedTable | None = None  # the table's codes, where they are known already
     engine: Engine = field(default_factory=LocalEngine)  # where the work runs
     population: Table | None = None  # everybody who might be in the table, where a model speaks of them
+    plays: bool = False  # whether the attacks are played that the policy wants withstood
 
     def __post_init__(self) -> None:
         """Check what can be told before any work, of the columns that pass through last: that looks into the table."""
         if isinstance(self.table, Table):
-            object.__setattr__(self, "policy", with_choice(self.policy, self.table.height))
+            object.__setattr__(self, "policy", with_choice(harden(self.policy), self.table.height))
         limit, rounds = self.policy.suppression_limit, self.policy.refine or 0
         problems = setting_problems(self.models, self.anonymizer, self.recoding, limit, rounds, self.people)
         problems += population_argument_problems(self.models, self.table, known=self.population is not None)
         problems += presence_problems(self.models, self.anonymizer, self.recoding, rounds)
+        problems += withstand_problems(self.policy, plays=self.plays, of_population=self.population is not None)
         raise_all(PolicyError, [*table_problems(self.table), *problems, *seed_problems(self.seed)])
         refuse_open_findings(self.table, self.policy)
 

@@ -27,7 +27,7 @@ from sfumato.published.checks.population import Register
 from sfumato.published.checks.recount import recount
 from sfumato.published.protocol import Roles, roles_of
 from sfumato.registry import OWN_KINDS
-from sfumato.release.agreement import PublishedPolicy, label_checks, policy_checks, table_differences
+from sfumato.release.agreement import PublishedPolicy, attack_checks, label_checks, policy_checks, table_differences
 from sfumato.release.audit import Audit
 from sfumato.release.description import (
     Description,
@@ -451,7 +451,7 @@ def _with_files(
     )
     differences = partial(table_differences, description=description, roles=roles)
     agreement = policy_checks(policy, differences)
-    attested = *_of_all_records(description), suppression_check(description.suppression_limit)
+    attested = *attack_checks(policy), *_of_all_records(description), suppression_check(description.suppression_limit)
     # The report of a release counts no people whom it does not show, whoever holds the audit file.
     verification = counted.without_people() if description.people == "audit" else counted
     files = beside(verification.without_population(), unknown=len(unknown))

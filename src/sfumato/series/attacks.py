@@ -219,7 +219,7 @@ class _Step(NamedTuple):
     fixed: Numbers
 
 
-class Traces:
+class WaysThrough:
     """The ways that rows can have gone through all releases.
 
     A row goes on only where some world lets it: no value changes, classes meet, and every older row has a place in the
@@ -388,8 +388,8 @@ def attack_releases(
     release has that has fewest. *Difference*: rows that one release has more than the one before. *Forward and cross*,
     *backward*: :func:`~sfumato.series.recount.recount_pair`, for each two releases; rows that can be traced from one
     release to the other are excluded there. *Record tracing*: rows are followed through all releases
-    (:class:`~sfumato.series.attacks.Traces`). Cost, for each two releases, O(n v), and what the classes that cover a
-    person have in common with each other.
+    (:class:`~sfumato.series.attacks.WaysThrough`). Cost, for each two releases, O(n v), and what the classes that cover
+    a person have in common with each other.
     """
     if len(releases) < 2:
         raise InputError("an attack on a series needs two releases or more")
@@ -638,7 +638,7 @@ def _differences(releases: Sequence[Released], known: _Known) -> tuple[str, list
 def _traced(releases: Sequence[Released], known: _Known) -> tuple[str, list[Left] | str]:
     """Follow rows through all releases; people have one of those whose way can be theirs."""
     try:
-        traces = Traces(releases)
+        traces = WaysThrough(releases)
     except InputError as error:
         return TRACING, " ".join(error.problems)
     found = list[Left]()

@@ -30,6 +30,7 @@ STATIC = {
     "job.js": "text/javascript",
     "grid.js": "text/javascript",
     "tree.js": "text/javascript",
+    "start.js": "text/javascript",
     "icon.svg": "image/svg+xml",
 }
 """Files that pages load; no other can be named."""
@@ -60,9 +61,9 @@ class Opening:
     def __init__(self, project: Project, policy: Policy | None, stop: Callable[[], None]) -> None:
         self.project, self._policy, self._stop = project, policy, stop
         self.desk: Desk | None = None
-        routes = [*columns.OPENING, Route("/static/{name}", static), _quit(stop)]
+        routes = [*columns.OPENING, Route("/static/{name}", static), leaving(stop)]
         self._app: Any = Starlette(
-            routes=routes, exception_handlers={404: _elsewhere, 405: _missing, Exception: _fault}
+            routes=routes, exception_handlers={404: page_elsewhere, 405: _missing, Exception: _fault}
         )
         self._app.state.opening = self
 
@@ -92,7 +93,7 @@ class Pages:
 
     def __init__(self, desk: Desk, stop: Callable[[], None]) -> None:
         self._desk, self._lock = desk, threading.Lock()
-        self._first = [*columns.ROUTES, Route("/static/{name}", static), _quit(stop)]
+        self._first = [*columns.ROUTES, Route("/static/{name}", static), leaving(stop)]
         self._app, self._is_whole = self._of(self._first), False
         self._soon: threading.Timer | None = None
 
@@ -121,7 +122,9 @@ class Pages:
         return app
 
 
-def _quit(stop: Callable[[], None]) -> Route:
+def leaving(stop: Callable[[], None]) -> Route:
+    """Return the route by which somebody quits."""
+
     async def leave(request: Request) -> Response:
         stop()
         return JSONResponse({"said": "The studio has stopped. You can close this page.", "entry": 0})
@@ -138,8 +141,8 @@ def static(request: Request) -> Response:
     return Response(content, media_type=STATIC[name])
 
 
-async def _elsewhere(request: Request, error: Exception) -> Response:
-    # A page of the project that somebody had open before.
+async def page_elsewhere(request: Request, error: Exception) -> Response:
+    """Lead a page of a project that somebody had open before to what is there now."""
     return RedirectResponse("/", 303) if request.method == "GET" else await _missing(request, error)
 
 

@@ -17,9 +17,11 @@ from sfumato.hierarchy.specification import text_of
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.release.transaction import no_release
-from sfumato.studio.draft import Draft, in_words
+from sfumato.studio.draft import WITH_SETTINGS, Draft, in_words
 from sfumato.studio.jobs import POLICY, RELEASE, Job, Jobs
+from sfumato.studio.layout import Question, in_page_words
 from sfumato.studio.project import HistoryEntry, Project, as_written
+from sfumato.table.columns import ValueReading, read_attribute
 from sfumato.table.distinct import Distinct
 from sfumato.table.layout import Reading
 from sfumato.table.person_keys import KINDS, one_key, spellings_asked
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 
 
 BARS = 12
+COUNTED_AT_ONCE = 2_000_000
+"""Cells up to which what needs all of them is counted before a page is sent; above, the page comes first."""
 FEWEST = 20
 """Records from which on it says something that all values are different."""
 MOST_DRAFTED = 2_000
@@ -169,6 +173,9 @@ class Desk:
     _latest: int = 0
     _asked: tuple[object, list[str]] | None = None
     _judged: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    _questions: dict[str, tuple[object, list[Question]]] = field(default_factory=dict)
+    _hindered: tuple[object, list[Question]] | None = None
+    _found: dict[int, tuple[object, tuple[Finding, ...]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, project: Project, policy: Policy | None = None, *, spare: bool = True) -> Desk:
@@ -269,9 +276,8 @@ class Desk:
         if not quasi or not shown:
             return {}
         sensitive = {name: draft.attribute(name) for name in draft.of_role("sensitive")}
-        answers = draft.mapping()["columns"]["accept"]
         insensitive = draft.of_role("insensitive")
-        schema = Schema(quasi_identifying=quasi, sensitive=sensitive, insensitive=insensitive, accept=answers)
+        schema = Schema(quasi_identifying=quasi, sensitive=sensitive, insensitive=insensitive, accept=draft.accepted)
         promised = None if draft.problems() else promised_columns(draft.policy().to_models(), list(sensitive))
         with self.lock:
             for name in shown:
@@ -285,6 +291,100 @@ class Desk:
             for name in finding.columns:
                 found.setdefault(name, []).append(finding)
         return found
+
+    def questions(self) -> dict[str, list[Question]]:
+        """Return what reading would ask of each column that classes are made of, or that must stay hidden."""
+        draft, asked = self.draft, dict[str, list[Question]]()
+        for role in WITH_SETTINGS:
+            for name in draft.of_role(role):
+                with self.lock:
+                    if found := self._question_of(name, draft.attribute(name), is_known=role == WITH_SETTINGS[0]):
+                        asked[name] = found
+        return asked
+
+    def _question_of(self, name: str, declared: Attribute, *, is_known: bool) -> list[Question]:
+        key = (self.source, declared, is_known)
+        if self._questions.get(name, (None,))[0] != key:
+            reading = replace(self.table.reading_of(name), codes=[name] if is_known else [])
+            try:
+                read_attribute(self.table.texts(name), declared, reading)
+                found = []
+            except SfumatoError as error:
+                found = [Question.of(line, self.table) for line in error.problems]
+            self._questions[name] = key, found
+        return self._questions[name][1]
+
+    def marks(self) -> dict[str, dict[str, int]]:
+        """Return the texts that plainly stand for a missing value, and how many cells of which columns hold them."""
+        from sfumato.findings.review import missing_marks
+
+        found: dict[str, dict[str, int]] = {}
+        for name in self.table.names:
+            with self.lock:
+                profile = self.profile(name)
+                distinct = self.preview.distinct(name, None) if profile.kind is Kind.CATEGORICAL else None
+            if distinct is not None and len(distinct.values) <= MOST_DRAFTED:
+                texts = text_of(distinct.values)
+                for mark in missing_marks(texts, distinct.counts, numeric=False):
+                    if mark.sure:
+                        found.setdefault(mark.value, {})[name] = mark.records
+        return found
+
+    def hindrances(self) -> list[Question]:
+        """Return all that keeps a run of the draft from being made, as far as that can be told without making it."""
+        draft = self.draft
+        if problems := draft.problems():
+            return [Question(in_page_words(line)) for line in problems]
+        policy = draft.policy()
+        key = self.source, _without_numbers(policy)
+        if self._hindered is None or self._hindered[0] != key:
+            self._hindered = key, self._refusals(policy)
+        return self._hindered[1]
+
+    @property
+    def can_run(self) -> bool:
+        """Whether a run of the draft would be begun; of a large table only once somebody has looked."""
+        is_small = self.table.height * len(self.table.names) <= COUNTED_AT_ONCE
+        return not self.draft.problems() and (is_small or self._hindered is not None) and not self.hindrances()
+
+    def _refusals(self, policy: Policy) -> list[Question]:
+        from sfumato.release.task import Task
+
+        with self.lock:
+            try:
+                Task(self.table.with_schema(policy.to_schema()), policy)
+                for name, attribute in self.attributes(self.draft).items():
+                    self.preview.hierarchy(name, attribute)
+            except SfumatoError as error:
+                found = [finding.problem() for each in self.findings().values() for finding in each]
+                return [Question.of(line, self.table) for line in dict.fromkeys([*error.problems, *found])]
+        return []
+
+    def unprotected(self) -> list[str]:
+        """Name the sensitive columns of which no promise of the draft speaks."""
+        from sfumato.release.task import promised_columns
+
+        sensitive = self.draft.of_role("sensitive")
+        promised = promised_columns(self.draft.policy().to_models(), sensitive)
+        return [name for name in sensitive if name not in promised]
+
+    def open_in(self, job: Job) -> list[Finding]:
+        """Return what stops the release of a job from leaving the house: in what it publishes, and not answered now."""
+        from sfumato.findings.answers import stopping
+        from sfumato.findings.review import profile_of
+        from sfumato.release.task import promised_columns
+
+        _, opened = self.release(job.number)
+        policy = self.policy_of(job)
+        schema = replace(policy.to_schema(), accept=self.draft.accepted)
+        if self._found.get(job.number, (None,))[0] != schema.accept:
+            shown = [*schema.insensitive, *schema.sensitive]
+            columns = {name: frame[name] for frame in opened.published.tables.values() for name in frame.columns}
+            reading = ValueReading(("",), strip=True, is_text=True)
+            profiles = [profile_of(columns[name], reading) for name in shown if name in columns]
+            promised = promised_columns(policy.to_models(), list(schema.sensitive))
+            self._found = {job.number: (schema.accept, stopping(profiles, schema, promised))}
+        return list(self._found[job.number][1])
 
     def attributes(self, draft: Draft) -> dict[str, Attribute]:
         """Return the settings of the quasi-identifying columns."""
@@ -345,7 +445,7 @@ class Desk:
 
     def beside(self) -> dict[str, Path]:
         """Return releases in the table's folder, as candidates for that of last time; of a series the last one."""
-        folder = self.project.table.parent
+        folder = self.project.place
         found = [path for path in sorted(folder.iterdir()) if path.is_dir() and not path.is_symlink()]
         lasts = [last_of_series(path) or path for path in found]
         return {path.relative_to(folder).as_posix(): path for path in lasts if no_release(path) is None}
@@ -366,6 +466,13 @@ def last_of_series(folder: Path) -> Path | None:
         return next(reversed(SeriesFolder.open(folder).releases), None)
     except (SfumatoError, OSError):
         return None
+
+
+def _without_numbers(policy: Policy) -> str:
+    """Return what decides whether a run is begun: no number of a promise does, so that turning one costs nothing."""
+    content = policy.to_mapping()
+    models = [{key: its for key, its in model.items() if isinstance(its, str)} for model in content["models"]]
+    return repr({**content, "models": models})
 
 
 def _whole_table(path: Path, source: Source) -> RawTable:

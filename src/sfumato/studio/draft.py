@@ -92,6 +92,15 @@ class Draft:
         """Columns that say together who a record is about."""
         return [*self.of_role("person"), *self.of_role("and-person")]
 
+    @property
+    def accepted(self) -> dict[str, str]:
+        """The findings that somebody has answered, as a policy names them, each with a reason."""
+        return {
+            f"{finding}:{name}": reason
+            for name, its in self.settings.items()
+            for finding, reason in its.get(ACCEPT, {}).items()
+        }
+
     def of_role(self, role: str) -> list[str]:
         """Columns of one role."""
         return [name for name, its in self.roles.items() if its == role]
@@ -103,6 +112,13 @@ class Draft:
             raise PolicyError("role: is none of the roles")
         freed = dict.fromkeys(self.of_role(role), UNDECIDED) if role in SINGLE else {}
         return replace(self, roles={**self.roles, **freed, column: role})
+
+    def with_roles(self, roles: Mapping[str, str]) -> Draft:
+        """Return the draft with other roles of several columns."""
+        draft = self
+        for name, role in roles.items():
+            draft = draft.with_role(name, role)
+        return draft
 
     def with_setting(self, column: str, key: str, value: Any) -> Draft:
         """Return the draft with one setting of a column; None takes it away. Another kind takes the hierarchy away."""
@@ -149,11 +165,7 @@ class Draft:
             columns["person"] = self.key_columns
         if self.key_form is not None:
             columns[KEY_FORM] = self.key_form
-        columns[ACCEPT] = {
-            f"{finding}:{name}": reason
-            for name, its in self.settings.items()
-            for finding, reason in its.get(ACCEPT, {}).items()
-        }
+        columns[ACCEPT] = self.accepted
         columns["others"] = "drop" if self.of_role(DROPPED) else "error"
         return {**self.rest, "anonymizer": self.anonymizer, "columns": columns}
 

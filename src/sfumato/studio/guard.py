@@ -8,10 +8,12 @@ cookie.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import secrets
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import h11
@@ -19,6 +21,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sfumato.whole_files import PRIVATE, write_whole
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -39,6 +43,8 @@ OURS = "x-sfumato"
 """Header that every write has; another page cannot send it without asking the server first, which never allows it."""
 MOST = 1_000_000
 """Bytes of a request's body."""
+LARGE = "/start/file"
+"""Where a file of any size may be sent, a piece at a time, until a table is open."""
 IDLE = 15 * 60
 """Seconds without a request after which the studio locks."""
 PATIENCE = 10.0
@@ -54,14 +60,22 @@ class Guard:
     * `port`: the port that the server listens on.
     * `say`: told a new address to open after the studio has locked itself.
     * `clock`: seconds; for tests.
+    * `kept`: a private file with the port and the digest of the cookie that was given last: a page goes on after the
+      studio was killed and begun again. Nobody can make the cookie of it; it serves as long as one that lies idle.
     """
 
     def __init__(
-        self, app: Any, port: int, say: Callable[[str], None] = print, clock: Callable[[], float] = time.monotonic
+        self,
+        app: Any,
+        port: int,
+        say: Callable[[str], None] = print,
+        clock: Callable[[], float] = time.monotonic,
+        kept: Path | None = None,
     ) -> None:
-        self._app, self._port, self._say, self._clock = app, port, say, clock
+        self._app, self._port, self._say, self._clock, self._kept = app, port, say, clock, kept
         self._cookie = f"sfumato-{port}"
-        self._session: str | None = None
+        last = None if kept is None else last_session(kept)
+        self._session = last[1] if last is not None and last[0] == port else None
         self._seen = clock()
         self.token: str | None = secrets.token_urlsafe(32)
         self.when_opened: Callable[[], None] = lambda: None
@@ -86,7 +100,7 @@ class Guard:
             response.headers.update(HEADERS)
             await response(scope, receive, send)
             return
-        await self._app(scope, _limited(receive), _with_headers(send))
+        await self._app(scope, receive if request.url.path == LARGE else _limited(receive), _with_headers(send))
 
     def _refusal(self, request: Request) -> Response | None:
         """Say why a request is refused; None lets it through."""
@@ -99,13 +113,13 @@ class Guard:
             return PlainTextResponse("Refused.\n", 405)
         if request.method == "POST" and headers.get(OURS) != "1":
             return PlainTextResponse("Refused: the request does not come from the studio's page.\n", 403)
-        if _is_too_long(headers):
+        if request.url.path != LARGE and _is_too_long(headers):
             return PlainTextResponse("The request is too long.\n", 413)
         return None if request.url.path == "/open" else self._who(request)
 
     def _who(self, request: Request) -> Response | None:
         given = request.cookies.get(self._cookie, "")
-        if self._session is None or not hmac.compare_digest(given.encode(), self._session.encode()):
+        if self._session is None or not hmac.compare_digest(_digest(given), self._session):
             return PlainTextResponse("Open the studio by the address that the terminal shows.\n", 401)
         now = self._clock()
         if now - self._seen > IDLE:
@@ -113,11 +127,14 @@ class Guard:
             return PlainTextResponse("The studio is locked. The terminal shows an address that opens it again.\n", 401)
         # A page that only watches a job is not somebody at the keyboard.
         if not request.url.path.endswith("/events"):
+            if self._kept is not None and now - self._seen > IDLE / 15:
+                self._keep()
             self._seen = now
         return None
 
     def _lock(self) -> None:
         self._session = None
+        self.forget()
         self.token = secrets.token_urlsafe(32)
         self._say(f"The studio was idle and has locked itself. Open it again: {self.address}")
 
@@ -125,14 +142,25 @@ class Guard:
         given = request.query_params.get("token", "")
         if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
             return PlainTextResponse("This address has been used, or is wrong.\n", 401)
-        self.token, self._session, self._seen = None, secrets.token_urlsafe(32), self._clock()
+        cookie = secrets.token_urlsafe(32)
+        self.token, self._session, self._seen = None, _digest(cookie), self._clock()
+        self._keep()
         self.when_opened()
         # What begins elsewhere, as with the file that opens the browser, carries no cookie to its end: a page of ours
         # asks for the next one.
         is_ours = request.headers.get("sec-fetch-site") != "cross-site"
         response = RedirectResponse("/", 303) if is_ours else PlainTextResponse("", headers={"Refresh": "0; url=/"})
-        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
+        response.set_cookie(self._cookie, cookie, httponly=True, samesite="strict", path="/")
         return response
+
+    def _keep(self) -> None:
+        if self._kept is not None and self._session is not None:
+            write_whole(self._kept, f"{self._port} {self._session}", PRIVATE)
+
+    def forget(self) -> None:
+        """Let no page in that was open before."""
+        if self._kept is not None:
+            self._kept.unlink(missing_ok=True)
 
     def _hosts(self) -> set[str]:
         return {f"{host}:{self._port}" for host in ("127.0.0.1", "localhost", "[::1]")}
@@ -143,6 +171,21 @@ class Guard:
             return False
         # The address from the terminal is opened from nowhere; the file that opens the browser has the token.
         return site in (None, "same-origin", "none") or (site == "cross-site" and request.url.path == "/open")
+
+
+def last_session(kept: Path) -> tuple[int, str] | None:
+    """Return the port of the studio that ran here last, and the digest of its cookie; None if that is long ago."""
+    try:
+        if time.time() - kept.stat().st_mtime > IDLE:
+            return None
+        port, digest = kept.read_text(encoding="ascii").split()
+        return int(port), digest
+    except (OSError, ValueError):
+        return None
+
+
+def _digest(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()
 
 
 def _is_too_long(headers: Headers) -> bool:

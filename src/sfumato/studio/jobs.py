@@ -394,7 +394,7 @@ def attack_order(project: Project, entry: HistoryEntry, run: Job, folder_of_run:
     def make(number: int, folder: Path) -> Job:
         words = ["attack", str(folder_of_run / RELEASE), "--original", str(project.table)]
         words += ["--policy", _written(policy, folder), *(["--earlier", str(earlier)] if earlier else [])]
-        named = f", beside {earlier.relative_to(project.table.parent).as_posix()}" if earlier else ""
+        named = f", beside {earlier.relative_to(project.place).as_posix()}" if earlier else ""
         title = f"attack on release {run.number}{named}"
         job = _job(project, entry, policy, number, "attack", title, [*words, "--json"])
         return replace(job, about=run.number)

@@ -18,7 +18,7 @@ from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
 from sfumato.studio.draft import Draft
 from sfumato.table.layout import Reading
-from sfumato.table.raw_table import open_table
+from sfumato.table.raw_table import RawTable, open_table
 from sfumato.table.sources.encodings import is_utf8
 from sfumato.table.sources.protocol import CsvFormat
 from sfumato.table.sources.text_files import CsvFile, open_csv
@@ -53,6 +53,8 @@ class Trial:
     broken: Broken | None
     problems: list[str]  # why the file cannot be read in this way; empty if it can
     better: list[tuple[str, dict[str, str]]]  # ways that seem to fit better: what is said of them, and what changes
+    separator: str  # what parts the fields, declared or found
+    remarks: tuple[str, ...]  # what was found in the file
 
 
 def is_text_file(path: Path) -> bool:
@@ -67,7 +69,8 @@ def tried(path: Path, source: Mapping[str, Any]) -> Trial:
     names = list(layout.columns or ()) or (rows.pop(0) if rows else [])
     width = len(names)
     broken = _broken(path, layout, width) if problems else None
-    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems))
+    taken, remarks = _found(path, layout)
+    return Trial(names, rows[:SHOWN], broken, problems, _better(path, layout, problems, taken), taken, remarks)
 
 
 def layout_columns(path: Path, source: Mapping[str, Any]) -> list[str]:
@@ -117,8 +120,8 @@ def _broken(path: Path, layout: CsvFormat, width: int) -> Broken | None:
     return None
 
 
-def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    found, taken = [], _separator(path, layout)
+def _better(path: Path, layout: CsvFormat, problems: Sequence[str], taken: str) -> list[tuple[str, dict[str, str]]]:
+    found = []
     for separator, name in SEPARATORS.items():
         if separator == taken:
             continue
@@ -133,22 +136,24 @@ def _better(path: Path, layout: CsvFormat, problems: Sequence[str]) -> list[tupl
     return list({tuple(its.items()): (words, its) for words, its in better}.values())
 
 
-def _separator(path: Path, layout: CsvFormat) -> str:
-    """Return what parts the fields as the file is read now: what is declared, or what was found."""
+def _found(path: Path, layout: CsvFormat) -> tuple[str, tuple[str, ...]]:
+    """Return what parts the fields as the file is read now, declared or found, and what else was found."""
     try:
-        return find_layout(open_csv(path, layout), layout).format.separator
+        found = find_layout(open_csv(path, layout), layout)
+        return found.format.separator, found.remarks
     except InputError:
-        return layout.separator
+        return layout.separator, ()
 
 
 def _with(layout: CsvFormat, separator: str) -> CsvFormat:
     return CsvFormat(separator, layout.encoding, layout.quote)
 
 
-_OPTION = re.compile(r"--(set|categorical) ((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)")
-OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator", "header-line", "footer-lines")
+_VALUE = r"((?:'[^']*'|\"[^\"]*\"|[^\s'\";()])+)"
+_OPTION = re.compile(rf"--(set|categorical|identifying|publish|accept) {_VALUE}")
+OF_FILE = ("decimal", "thousands", "dates", "encoding", "separator", "header-line", "footer-lines", "missing")
 """Settings that speak of the whole file unless they name a column."""
-OF_COLUMN = ("decimal", "thousands", "dates", "unit")
+OF_COLUMN = ("decimal", "thousands", "dates", "unit", "missing")
 _SAID = {
     "decimal": "“{}” stands before fractions",
     "thousands": "“{}” stands between thousands",
@@ -158,11 +163,16 @@ _SAID = {
     "separator": "“{}” parts the fields",
     "header-line": "line {} names the columns",
     "footer-lines": "{} lines at the end are no records",
+    "missing": "“{}” is a missing value",
 }
+ACCEPTED = ("identifier", "free-text", "spellings")
+"""Findings that stop a run until somebody says that they may stay."""
 _OF_KIND = {
     "categorical": "it is text, or codes",
     "numeric": "they are numbers",
     "strays-missing": "what does not fit counts as missing",
+    "identifying": "make it identifying",
+    "accept": "publish it so",
 }
 
 
@@ -170,53 +180,126 @@ _OF_KIND = {
 class Answer:
     """One answer to a question."""
 
-    option: str  # what it sets, as a policy calls it, or the kind of a column
+    option: str  # what it sets, as a policy calls it, or the kind or role of a column
     column: str  # whose values it is about; empty: the whole file's
     value: str  # what is said; empty where the option says all
 
     @property
+    def label(self) -> str:
+        """What the button says beside the question."""
+        return _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
+
+    @property
     def words(self) -> str:
-        """What the button says."""
-        words = _OF_KIND[self.option] if self.option in _OF_KIND else _SAID[self.option].format(self.value)
-        return f"{self.column}: {words}" if self.column else words
+        """What was said, with the column."""
+        return f"{self.column}: {self.label}" if self.column else self.label
+
+
+@dataclass(frozen=True)
+class Question:
+    """What stops a run until somebody answers: the sentence as the page says it, and a button for each answer."""
+
+    sentence: str
+    answers: tuple[Answer, ...] = ()
+
+    @classmethod
+    def of(cls, problem: str, table: RawTable) -> Question:
+        """Read a problem of the library with the open table."""
+        sentence = in_page_words(problem.removeprefix(f"{table.source}: "))
+        return cls(f"{sentence[:1].upper()}{sentence[1:]}", tuple(answers([problem], table.names)))
 
 
 def answers(problems: Sequence[str], names: Sequence[str]) -> list[Answer]:
     """Return the answers that problems with a table name, each once; `names` are those of its columns."""
-    found = [_answer(option, value, names) for line in problems for option, value in _OPTION.findall(line)]
-    return list(dict.fromkeys(answer for answer in found if answer is not None))
+    found = [_answer(option, value) for line in problems for option, value in _OPTION.findall(line)]
+    return [one for one in dict.fromkeys(found) if one is not None and (not one.column or one.column in names)]
 
 
-def _answer(option: str, reply: str, names: Sequence[str]) -> Answer | None:
+def _answer(option: str, reply: str) -> Answer | None:
     try:
         value = "".join(shlex.split(reply))
     except ValueError:
         return None
-    if option == "categorical":
-        return Answer(option, value, "") if value in names else None
+    if not value.endswith(("=,", "=:")):
+        value = value.rstrip(",:")  # of the sentence
+    if option == "set":
+        return _of_setting(value)
+    if option == "accept":
+        finding, _, name = value.rpartition("=")[0].partition(":")
+        return Answer("accept", name, finding)
+    return Answer("accept", value, "identifier") if option == "publish" else Answer(option, value, "")
+
+
+def _of_setting(value: str) -> Answer | None:
     found = settings_of([value], [])
-    match (found[0].path, str(found[0].value)) if found else ((), ""):
-        case ("columns", _, str(column), "kind"), "numeric" if column in names:
+    said = found[0].value if found else ""
+    match (found[0].path if found else (), ", ".join(map(str, said)) if isinstance(said, list) else str(said)):
+        case ("columns", _, str(column), "kind"), "numeric":
             return Answer("numeric", column, "")
-        case ("columns", _, str(column), "strays"), "missing" if column in names:
+        case ("columns", _, str(column), "strays"), "missing":
             return Answer("strays-missing", column, "")
-        case ("columns", _, str(column), str(key)), text if column in names and key in OF_COLUMN:
+        case ("columns", _, str(column), str(key)), text if key in OF_COLUMN:
             return Answer(key, column, text)
-        case ("source", str(key)), text if text and key in OF_FILE:
+        case ("source", str(key)), text if text and not text.startswith("TEXT") and key in OF_FILE:
             return Answer(key, "", text)
     return None
 
 
 def answered(draft: Draft, answer: Answer) -> Draft:
     """Return the draft after an answer; ``InputError`` if it is none, ``PolicyError`` without the column."""
-    if answer.option in ("categorical", "numeric"):
-        return draft.with_setting(answer.column, "kind", answer.option)
-    if answer.option == "strays-missing":
-        return draft.with_setting(answer.column, "strays", "missing")
-    if answer.column and answer.option in OF_COLUMN:
-        return draft.with_setting(answer.column, answer.option, answer.value)
-    if not answer.column and answer.option in OF_FILE:
+    column, option, value = answer.column, answer.option, answer.value
+    if option in ("categorical", "numeric"):
+        return draft.with_setting(column, "kind", option)
+    if option == "strays-missing":
+        return draft.with_setting(column, "strays", "missing")
+    if option == "identifying":
+        return draft.with_role(column, option)
+    if option == "accept" and value in ACCEPTED:
+        return draft.with_answer(column, value)
+    if column and option == "dates" and ", " in value:
+        return draft.with_setting(column, option, value.split(", "))
+    if column and option in OF_COLUMN:
+        now = draft.settings.get(column, {}).get(option, ())
+        return draft.with_setting(column, option, [*now, value] if option == "missing" else value)
+    if not column and option in OF_FILE:
         source: dict[str, Any] = dict(draft.rest.get("source", {}))
-        value = int(answer.value) if answer.value.isdecimal() else answer.value
-        return draft.with_rest("source", {**source, answer.option: value})
+        said = int(value) if value.isdecimal() and option.endswith(("line", "lines")) else value
+        return draft.with_rest(
+            "source", {**source, option: [*source.get(option, ()), value] if option == "missing" else said}
+        )
     raise InputError("option: is none of the answers")
+
+
+_ELSEWHERE = (
+    (r" \((?:in a policy|in Python|on the command line)[^()]*\)", ""),
+    (r"; in a policy [a-z-]+ = [^;.)]*", ""),
+    (r" \(--set columns\.key-form=[^()]*\)", " on the page Columns"),
+    (r"\w+=(?:'[^']*'|\[[^\]]*\]) \((--[^()]*)\)", r"\1"),
+    (r"[,;] (?:or )?give their text with --set source\.missing=TEXT", ", name their text under “How it is read”"),
+    (r"`?sfumato hierarchy TABLE [^`;,)]*`?( drafts one)?", r"the page Hierarchies\1"),
+    (r"`sfumato risk` on them", "The page Columns"),
+    (r"--set source\.(?:sheet|range|hidden)=[A-Za-z0-9:_]+", "“Of a workbook”"),
+    (r"--set (?:\"[^\"]*\"|'[^']*'|[^\s;()]+)", "“How it is read”"),
+    (r"--others drop", "the button “all others: leave out”"),
+    (r"--person [^\s;,()]+", "the role “person”"),
+)
+"""What messages say to a command line, and what a page says instead."""
+
+
+def in_page_words(line: str) -> str:
+    """Write a message of the library for a page: options become the labels of buttons, commands the pages."""
+
+    def label(found: re.Match[str]) -> str:
+        answer = _answer(found[1], found[2])
+        if answer is None:
+            return found[0]
+        return answer.label if "“" in answer.label else f"“{answer.label}”"
+
+    if "sfumato " not in line and "--" not in line and " in Python " not in line:
+        return line
+    for pattern, words in _ELSEWHERE[:-4]:
+        line = re.sub(pattern, words, line)
+    line = _OPTION.sub(label, line)
+    for pattern, words in _ELSEWHERE[-4:]:
+        line = re.sub(pattern, words, line)
+    return line

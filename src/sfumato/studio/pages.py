@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from sfumato.numbers import figure, percent
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import ROLES, Draft, in_words
 from sfumato.studio.jobs import Job, shown_command
+from sfumato.studio.layout import in_page_words
 from sfumato.studio.project import HistoryEntry
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ def desk_of(request: Request) -> Desk:
     return desk
 
 
+def page_line(line: str) -> str:
+    """Write a message of the library so that a page can show it."""
+    return in_page_words(printable(line))
+
+
 @cache
 def environment() -> Environment:
     """Return the templates; every value is escaped, and a name that is not given is a fault."""
@@ -57,7 +64,7 @@ def environment() -> Environment:
         n=lambda number: "–" if number is None else f"{number:,}",
         pct=lambda share, digits=3: "–" if share is None else percent(share, digits),
         fig=lambda value: "–" if value is None else figure(value, 4),
-        line=printable,
+        line=page_line,
         command=shown_command,
     )
     return made
@@ -89,8 +96,8 @@ def _state(desk: Desk, path: str) -> str:
     draft, releases = desk.draft, desk.releases()
     done = {
         "/": True,
-        "/columns": not draft.undecided,
-        "/promises": not draft.problems(),
+        "/columns": not draft.undecided and (bool(draft.problems()) or desk.can_run),
+        "/promises": desk.can_run,
         "/runs": any(not desk.staleness(job) for job in releases[:1]),
         "/look": False,
     }
@@ -111,7 +118,7 @@ def answering(write: Callable[[Request, FormData], str | None]) -> Any:
             answer = await run_in_threadpool(write, request, sent)
         except Exception as error:
             problems, _ = explained(error)
-            return JSONResponse({"problems": [printable(line) for line in problems]}, 422)
+            return JSONResponse({"problems": [page_line(line) for line in problems]}, 422)
         desk: Desk | None = getattr(request.app.state, "desk", None)
         return JSONResponse({"said": answer or "", "entry": 0 if desk is None else desk.head.number})
 
@@ -176,10 +183,35 @@ def figures(job: Job) -> dict[str, str]:
 
 
 def open_findings(job: Job) -> list[str]:
-    """Return what no promise of a release covers, and what the steward should know of it, beside "verified"."""
+    """Return what no promise of a release covers, and what is published whatever was found in it."""
     result = job.result if isinstance(job.result, Mapping) else {}
     bare = [str(each["sentence"]) for each in (result.get("verification") or {}).get("uncovered", ())]
-    return [*(f"{sentence[0].upper()}{sentence[1:]}." for sentence in bare), *map(str, result.get("notes") or ())]
+    bare = [f"{sentence[0].upper()}{sentence[1:]}." for sentence in bare]
+    return [*_published_all_the_same(job), *bare]
+
+
+def notes_of(job: Job) -> list[str]:
+    """Return what the steward should know of a release beside what is open."""
+    return list(map(str, job.result.get("notes") or ())) if isinstance(job.result, Mapping) else []
+
+
+_FOUND = {
+    "identifier": "looks like an identifier",
+    "free-text": "looks like free text",
+    "spellings": "may write one label in several ways",
+}
+
+
+def _published_all_the_same(job: Job) -> list[str]:
+    """Name the columns that a release publishes because somebody said that they may be, whatever was found in them."""
+    columns = tomllib.loads(job.policy).get("columns", {})
+    shown = {*columns.get("insensitive", ()), *columns.get("sensitive", ()), *columns.get("quasi-identifying", ())}
+    answers = [key.partition(":") for key in columns.get("accept", ())]
+    return [
+        f"Column {name!r} is published as it is, although it {_FOUND[finding]}: it was answered so."
+        for finding, _, name in answers
+        if name in shown and finding in _FOUND
+    ]
 
 
 def loss_and_risk(job: Job) -> tuple[float, float] | None:

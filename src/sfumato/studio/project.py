@@ -147,29 +147,32 @@ class Project:
     earlier: str | None = None
     _lock: int | None = field(default=None, repr=False)
     _seen: tuple[int, ...] = field(default=(), repr=False)
+    place: Path = Path()  # where releases are handed over
 
     @classmethod
-    def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any]) -> Project:
+    def opened(cls, folder: Path, table: Path | None, source: Mapping[str, Any], place: Path | None = None) -> Project:
         """Open a project, or begin one.
 
         `table`: the original; None takes the one that the project was begun with. `source`: how it is read, beside what
-        the project says. Raises ``InputError`` when the folder is something else, of a newer version, or in use; or
+        the project says. `place`: where releases are handed over; None: beside the table. Raises ``InputError`` when
+        the folder is something else, of a newer version, or in use; or
         when there is no table.
         """
-        content = _read(folder)
-        place = table or (Path(content["table"]) if "table" in content else None)
-        if place is None:
+        content = read_mark(folder)
+        found = table or (Path(content["table"]) if "table" in content else None)
+        if found is None:
             raise InputError(f"{folder}: is a new project; name the table that it is about")
-        if not place.is_file():
-            raise InputError(f"{place}: there is no such file; name the table that the project is about")
+        if not found.is_file():
+            raise InputError(f"{found}: there is no such file; name the table that the project is about")
         made_private(folder)
         for part in _PARTS:
             made_private(folder / part)
         layout = {**content.get("source", {}), **source}
         checked(Source, layout)
-        stamp = _stamp(place)
-        parts = History(folder / "history"), content.get("earlier"), _locked(folder), stamp
-        project = cls(folder, place.resolve(), layout, _sha256(place), *parts)
+        stamp = _stamp(found)
+        parts = History(folder / "history"), content.get("earlier"), locked(folder), stamp
+        project = cls(folder, found.resolve(), layout, _sha256(found), *parts)
+        project.place = place or project.table.parent
         _mark(project)
         return project
 
@@ -250,7 +253,8 @@ def _mark(project: Project) -> None:
     write_whole(project.folder / MARK, tomli_w.dumps(content), PRIVATE)
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def read_mark(folder: Path) -> dict[str, Any]:
+    """Return what a project says of itself; nothing where one can be begun. Raises ``InputError`` where none can."""
     if not folder.exists():
         if not folder.parent.is_dir():
             raise InputError(f"{folder.parent}: there is no such folder; make it first")
@@ -268,7 +272,7 @@ def _read(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _locked(folder: Path) -> int | None:
+def locked(folder: Path) -> int | None:
     """Lock the project against a second server, and return what holds the lock; None where there are no locks."""
     if sys.platform == "win32":
         return None

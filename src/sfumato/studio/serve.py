@@ -32,6 +32,8 @@ WAITING = 1000
 """Connections that may wait to be taken; whoever comes when they are all there comes again a second later."""
 TAKEN = 50
 """Connections that are taken at a time: each is an open file, until the one that makes room for it is closed."""
+SESSION = "session"
+"""The file of a project that lets a page go on after the studio was killed."""
 _ALLOCATOR = "_RJEM_MALLOC_CONF"
 """Setting of the allocator (jemalloc) that polars brings with it, where it brings one."""
 
@@ -53,7 +55,7 @@ def run_studio(
 ) -> None:
     """Serve a project until somebody quits.
 
-    * `table`: the original; None takes the one that the project was begun with.
+    * `table`: the original; None takes the one that the project was begun with; without either a page asks for one.
     * `project`: the folder of the project; None makes a private one in the system's folder for temporary files, which
       goes afterwards unless it holds a release.
     * `policy`: a setup to begin with.
@@ -64,24 +66,61 @@ def run_studio(
     Raises ``SfumatoError`` when the project or the table cannot be opened.
     """
     check_installed()
+    from sfumato.studio.guard import Guard, last_session
     from sfumato.studio.project import Project
+    from sfumato.studio.start import Recent, remove_left_files, state_file
 
-    with _folder(project, table) as folder, listening_socket(port) as listening:
+    remove_left_files()
+    if table is None and project is None:
+        _run_start(policy, opens=opens, port=port)
+        return
+    with _folder(project) as folder, contextlib.ExitStack() as stack:
+        kept = folder / SESSION
+        last = last_session(kept)
+        listening = stack.enter_context(listening_socket(port, None if last is None else last[0]))
         opened = Project.opened(folder, table, source or {})
-        number = int(listening.getsockname()[1])
         served: list[Any] = []
-        app, close, problems = _opened_or_asking(opened, policy, number, served)
+        pages, close, problems = _pages_of(opened, policy, lambda: _stop(served))
+        app = Guard(pages, int(listening.getsockname()[1]), say=say_at_terminal, kept=kept)
+        if project is not None:
+            Recent(state_file()).add(opened)
         try:
-            say_at_terminal(f"The studio is open at {app.address}")
-            say_at_terminal(
-                "The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved."
-            )
-            for line in problems:
-                say_at_terminal(f"{line}. The page asks how the file is to be read.")
-            with browser_at(app) if opens else contextlib.nullcontext():
-                serve(app, listening, served)
+            _serve_to_one(app, listening, served, problems, opens=opens)
         finally:
+            app.forget()
             close()
+
+
+def _run_start(policy: Policy | None, *, opens: bool, port: int) -> None:
+    """Serve the start page, and then the project of what is opened there."""
+    from sfumato.studio.guard import Guard
+    from sfumato.studio.start import PREFIX, Start
+
+    served: list[Any] = []
+    with listening_socket(port) as listening:
+        start = Start(
+            lambda opened, meant: _pages_of(opened, meant, lambda: _stop(served)),
+            _new_private(PREFIX),
+            lambda: _stop(served),
+            policy,
+        )
+        app = Guard(start, int(listening.getsockname()[1]), say=say_at_terminal)
+        try:
+            _serve_to_one(app, listening, served, (), opens=opens)
+        finally:
+            if (stays := start.close()) is not None:
+                say_at_terminal(f"The project holds releases and was kept, without the table: {stays}")
+
+
+def _serve_to_one(
+    app: Guard, listening: socket.socket, served: list[Any], problems: Sequence[str], *, opens: bool
+) -> None:
+    say_at_terminal(f"The studio is open at {app.address}")
+    say_at_terminal("The address works once, in one browser on this computer. Stop with Ctrl-C; everything is saved.")
+    for line in problems:
+        say_at_terminal(f"{line}. The page asks how the file is to be read.")
+    with browser_at(app) if opens else contextlib.nullcontext():
+        serve(app, listening, served)
 
 
 @contextlib.contextmanager
@@ -119,27 +158,26 @@ def load_polars() -> None:
     os.environ[_ALLOCATOR] = before or ""
 
 
-def _opened_or_asking(
-    project: Project, policy: Policy | None, port: int, served: list[Any]
-) -> tuple[Guard, Callable[[], None], Sequence[str]]:
+def _pages_of(
+    project: Project, policy: Policy | None, stop: Callable[[], None]
+) -> tuple[Any, Callable[[], None], Sequence[str]]:
     """Return the pages of a project; where its table is text that cannot be read, those that ask how to, and why."""
-    from sfumato.studio.app import Opening, opening_app, studio_app
+    from sfumato.studio.app import Opening, Pages
     from sfumato.studio.desk import Desk
     from sfumato.studio.layout import is_text_file
 
-    settings: dict[str, Any] = {"stop": lambda: _stop(served), "say": say_at_terminal}
     try:
         desk = Desk.of(project, policy)
     except InputError as error:
         if not is_text_file(project.table):
             project.close()
             raise
-        opening = Opening(project, policy, settings["stop"])
-        return opening_app(opening, port, say=say_at_terminal), opening.close, error.problems
+        opening = Opening(project, policy, stop)
+        return opening, opening.close, error.problems
     except BaseException:
         project.close()
         raise
-    return studio_app(desk, port, **settings), desk.close, ()
+    return Pages(desk, stop), desk.close, ()
 
 
 def serve(app: Any, listening: socket.socket, served: list[Any]) -> None:
@@ -180,13 +218,18 @@ def _stop(served: list[Any]) -> None:
 
 
 @contextlib.contextmanager
-def listening_socket(port: int) -> Iterator[socket.socket]:
-    """Listen on this computer alone."""
+def listening_socket(port: int, last: int | None = None) -> Iterator[socket.socket]:
+    """Listen on this computer alone; where no port is named, on the `last` one if it is free."""
     # Named, as asyncio sends at once only what is TCP by name; otherwise every answer waits 40 ms for a receipt.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
+        try:
+            listening.bind(("127.0.0.1", port or last or 0))
+        except OSError:
+            if port or not last:
+                raise
+            listening.bind(("127.0.0.1", 0))
         # Whoever opens the address before the server is ready waits for it.
         listening.listen(WAITING)
     except OSError:
@@ -199,12 +242,10 @@ def listening_socket(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def _folder(project: Path | None, table: Path | None) -> Iterator[Path]:
+def _folder(project: Path | None) -> Iterator[Path]:
     if project is not None:
         yield project.absolute()
         return
-    if table is None:
-        raise InputError("name a table, or the folder of a project with --project")
     made = _new_private("sfumato-studio-")
     folder = made / "project"
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -259,15 +260,19 @@ _FEWEST_ALIKE = 5
 
 _UNITS = frozenset(
     """€ $ £ ¥ ₹ ₽ ₺ ₩ % ‰ ° eur usd gbp chf jpy sek nok dkk pln czk huf inr brl zł kr fr. r$ us$ rs. kč ft lei kg g mg
-    µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj""".split()  # noqa: SIM905
+    µg km m cm mm m² m³ l ml dl °c °f mmhg mg/dl mmol/l km/h bpm h min kwh kcal kj
+    rp ₫ ₱ ₦ ฿ ₪ ₴ ₸ ₼ ₾ ₡ ₲ ₵ c$ a$ s$ mx$ nt$ hk$ aud cad nzd cny krw thb idr myr php sgd vnd zar try ils uah ron bgn
+    mxn ars clp cop aed sar egp ngn kes sfr sfr. tl лв. руб. 元 円 원 nmol/l µmol/l µl ng ng/ml g/dl g/l pg iu/l
+    u/l""".split()  # noqa: SIM905
 )
 """Units that a message may show: they are known before any value is read. In small letters."""
-_NUMBER_LIKE = r"^[^0-9]{0,12}[0-9][0-9.,'’\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,16}$"
-_WRITTEN = r"[0-9]\s*-\s*$|^\(|^[+-]\s|[^\x00-\x7f]"
+_NUMBER_LIKE = r"^[^0-9]{0,12}[0-9][0-9.,'’ʼ´_\s\u00a0\u202f\u2009]*(?:[eE][+\-]?[0-9]+)?[^0-9]{0,16}$"
+_WRITTEN = r"[0-9.,]\s*-+(\s|$)|[x*]\s?10|^\(|^[+-]\s|[^\x00-\x7f]"
 """Signs behind a number or apart from it, brackets, and digits and signs of other scripts."""
 _DATE_LIKE = (
-    r"^[0-9]{1,4}[./\-, ].*[0-9]|^[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年]|^[0-9]{1,2}\p{L}+ "
-    r"|^\p{L}{2,}[., ].*[0-9]{4}|^[0-9]{8}[ T]|^p[0-9t]|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
+    r"^[0-9]{1,4}[./\-, _].*[0-9]|^-?[0-9]+:[0-9]{2}|[0-9]\p{L}{3}[0-9]|^[0-9]{1,4}[^0-9]+[0-9]|[년年月]"
+    r"|^[0-9]{1,2}\p{L}+ |^/date\(|^\p{L}{2,}[., \-/].*[0-9]{4}|^[\[\"'][0-9].*[0-9][\]\"']$|^[0-9]{8}[ T]|^p[0-9t]"
+    r"|^[0-9]+ ?\p{L}|^\p{L}{1,2}[0-9]+\."
 )
 _GROUPED = r"^[+\-]?[1-9][0-9]{0,2}(?:\.[0-9]{3})+$"
 _UNGROUPED = r"^[+\-]?[0-9]{1,3}$"
@@ -278,7 +283,9 @@ _DAYS = (
         for mark in "./- "
         for form in ("dd.mm.yyyy", "mm.dd.yyyy", "yyyy.mm.dd", "dd.mm.yy", "mm.dd.yy")
     ),
+    *("yy/mm/dd", "yy-mm-dd"),
     *(f"dd{mark}mon{mark}{year}" for mark in " -/." for year in ("yyyy", "yy")),
+    *(form for mark in "-/." for form in (f"yyyy{mark}mon{mark}dd", f"mon{mark}dd{mark}yyyy")),
     *("dd. mon yyyy", "mon dd, yyyy", "mon dd yyyy", "ddmonyyyy", "yyyymmdd", "yyyy. mon dd", "yyyy mon dd"),
 )
 _CLOCKS = ("hh:mm", "hh:mm:ss", "hh:mm am", "hh:mm:ss am", "hh:mmz", "hh:mm:ssz")
@@ -363,7 +370,8 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
     unit, is_before = _unit(sample, share)
     marks = [mark for mark in MARKS if known.str.contains(MARKS[mark]).any()]
     past = set()
-    for decimal, thousands in product([".", *({","} & {*marks})], [None, *marks]):
+    # Where points part thousands, a comma would begin a fraction, whether or not there is one.
+    for decimal, thousands in product([".", *([","] if {",", "."} & {*marks} else [])], [None, *marks]):
         if decimal == thousands:
             continue
         form = WrittenForm(decimal, thousands, unit)
@@ -372,7 +380,7 @@ def _numbers(texts: pl.Series, sample: pl.Series, share: float) -> Iterator[Prop
         used = _used(known, form)
         fraction = used.decimal is not None or known.str.contains(r"[0-9][.][0-9]").any()
         sure = (unit is None or unit in _UNITS or (bool(fraction) and unit not in _CLOCK_WORDS)) and not (
-            _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$").all()
+            _may_be_grouped_codes(known, used, bool(fraction)) or known.str.contains(r"^\(.*\)$|_").all()
         )
         if not sure and (is_before or known.n_unique() < _FEWEST_CODES):
             continue
@@ -417,16 +425,39 @@ def _unit(sample: pl.Series, share: float) -> tuple[str | None, bool]:
     return None, False
 
 
+_OF_TIME = {
+    word: unit
+    for unit, words in (
+        ("y", "yr yrs year years jahr jahre an ans año años anno anni"),
+        ("mo", "mos month months monat monate mois mes meses mese mesi"),
+        ("wk", "w wks week weeks woche wochen semaine semaines semana semanas"),
+        ("d", "day days tag tage jour jours día días dia dias giorno giorni"),
+        ("h", "hour hours std stunde stunden heure heures hora horas ora ore"),
+        ("min", "mins minute minutes minuten minuto minutos"),
+    )
+    for word in (unit, *words.split())
+}
+"""Words for one unit of time."""
+
+
+def has_two_marks(known: pl.Series) -> bool:
+    """Tell whether fractions begin with a point in some numbers of a column and with a comma in others."""
+    sample = plain_signs(known.head(_SAMPLE))
+    if sample.n_unique() < _FEWEST_CODES or not sample.str.contains(r"^[+\-]?[0-9]+(?:[.,][0-9]+)?$").all():
+        return False
+    return bool(sample.str.contains(".", literal=True).any() and sample.str.contains(",", literal=True).any())
+
+
 def has_several_units(known: pl.Series) -> int:
     """Count the units of a column of numbers, where they are two or more, some perhaps without one; else zero."""
     sample = plain_signs(known.head(_SAMPLE))
     parts = sample.str.extract_groups(
-        r"^([^0-9+\-.,]{0,4}?)\s*([+\-]?[0-9][0-9.,' ]*?)\s*([^0-9.,\s][^0-9]{0,9})?$"
+        r"^((?:[^0-9+\-.,]{1,4}?\.?)?)\s*([+\-]?[0-9][0-9.,' ]*?)\s*([^0-9.,\s][^0-9]{0,9})?$"
     ).struct.unnest()
     if parts.to_series(1).has_nulls() or parts.to_series(1).n_unique() < _FEWEST_CODES:
         return 0
-    units = parts.select(pl.concat_str(pl.nth(0).fill_null(""), pl.nth(2).fill_null(""))).to_series()
-    sure = units.is_in([*_UNITS, ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
+    units = parts.select(pl.concat_str(pl.nth(0).fill_null(""), pl.nth(2).fill_null(""))).to_series().replace(_OF_TIME)
+    sure = units.is_in([*_UNITS, *_OF_TIME.values(), ""]).all() or parts.to_series(1).str.contains(r"[.,][0-9]").all()
     count = units.n_unique()
     return count if 2 <= count <= _FEWEST_ALIKE and sure else 0
 
@@ -475,6 +506,12 @@ def _is_early(days: pl.Series) -> bool:
     return bool((days.dt.year() < _FIRST_DAY.year).any())
 
 
+def _is_of_another_era(days: pl.Series) -> bool:
+    """Tell whether all years are such as people live in by the calendars of Islam and of Persia."""
+    years = days.drop_nulls().dt.year()
+    return len(years) > 0 and bool(years.is_between(1290, 1500).all())
+
+
 def _is_late(days: pl.Series) -> bool:
     return bool((days.dt.year() > _LAST_YEAR).any())
 
@@ -499,7 +536,7 @@ _CODE_NAME = re.compile(
 """Names of columns whose numbers are codes."""
 _DIGITS = r"^[0-9]+$"
 _SAMPLE = 200
-_DIGITS_OF_DAYS = 8
+_DIGITS_OF_DAYS = {8: "yyyymmdd", 14: "yyyy-mm-dd hh:mm:ss"}
 _FIRST_DAY, _LAST_DAY = date(1850, 1, 1), date(2100, 1, 1)
 
 
@@ -516,6 +553,8 @@ def question_of_text(
         return _thousands(name) if is_plain and grouped_thousands(parsed.known) else None
     if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_late(parsed.values.drop_nulls()):
         return ask(name, [Proposal(Kind.DATE, WrittenForm(dates=form), False) for form in ("bbbb-mm-dd", "yyyy-mm-dd")])
+    if parsed.kind is Kind.DATE and parsed.way == NumberStyle(Kind.DATE) and _is_of_another_era(parsed.values):
+        return ask(name, [Proposal(Kind.DATE, WrittenForm(dates="yyyy-mm-dd"), False)])
     if parsed.kind is not Kind.CATEGORICAL or parsed.known.is_empty():
         return None
     if parsed.known.head(_SAMPLE).str.contains(_DIGITS).all() and parsed.known.str.contains(_DIGITS).all():
@@ -523,7 +562,9 @@ def question_of_text(
         return _about_zeros(name) if has_zeros and parsed.known.str.len_bytes().n_unique() > 1 else None
     if found := proposals(parsed.known):
         return found[0] if len(found) == 1 and found[0].sure else ask(name, found)
-    stray = strays(parsed.known)
+    # Codes of places may have a letter here and there, as those of Corsica do.
+    is_code = bool(_CODE_NAME.search(name)) and parsed.known.str.len_chars().n_unique() == 1
+    stray = None if is_code else strays(parsed.known)
     if stray is not None:
         return _about_strays(name, stray, mask(stray.way))
     several = has_several_units(parsed.known)
@@ -531,6 +572,11 @@ def question_of_text(
         return InputError(
             f"column {name!r} holds numbers with several units ({several} different ones); write all in one unit, or "
             f"read it as text: --categorical {_quoted(name)}"
+        )
+    if has_two_marks(parsed.known):
+        return InputError(
+            f"column {name!r} holds numbers whose fractions begin with a point in some and a comma in others; write "
+            f"all alike, or read it as text: --categorical {_quoted(name)}"
         )
     return _about_forms(name, parsed.known)
 
@@ -567,10 +613,10 @@ def question_of_codes(name: str, known: pl.Series) -> InputError | None:
     length = digits_each(known)
     if length is None:
         return None
-    if length == _DIGITS_OF_DAYS and _read_as_days(known):
+    if length in _DIGITS_OF_DAYS and _read_as_days(known, _DIGITS_OF_DAYS[length]):
         return InputError(
-            f"column {name!r} holds numbers of eight digits that all read as dates; say what they are: dates "
-            f"({set_word('dates', 'yyyymmdd', name)}), codes (--categorical {_quoted(name)}) or numbers "
+            f"column {name!r} holds numbers of {length} digits that all read as dates; say what they are: dates "
+            f"({set_word('dates', _DIGITS_OF_DAYS[length], name)}), codes (--categorical {_quoted(name)}) or numbers "
             f"({set_word('kind', 'numeric', name)})"
         )
     if not _CODE_NAME.search(name):
@@ -601,8 +647,8 @@ def digits_each(known: pl.Series) -> int | None:
     return None if length is None or known.n_unique() < _FEWEST_CODES else length
 
 
-def _read_as_days(known: pl.Series) -> bool:
-    days = date_form("yyyymmdd").read(known)
+def _read_as_days(known: pl.Series, form: str) -> bool:
+    days = date_form(form).read(known)
     return bool(not days.has_nulls() and ((days >= _FIRST_DAY) & (days < _LAST_DAY)).all())
 
 
@@ -775,7 +821,24 @@ def read_attribute(column: pl.Series, attribute: Attribute, reading: ValueReadin
         reading = replace(reading, missing={*reading.missing, *attribute.missing})
     typed = _typed(column, attribute, reading)
     values = _canonical(typed.values) if typed.values.dtype.is_float() else typed.values
-    return typed._replace(values=_without_marks(values, attribute.missing) if attribute.missing else values)
+    values = _without_marks(values, attribute.missing) if attribute.missing else values
+    return typed._replace(values=_with_one_spelling(values) if attribute.spellings and is_text(values) else values)
+
+
+def folded_label(text: str) -> str:
+    """Return what all spellings of a label share: small letters, single blanks, no invisible ones."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    visible = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    # A sign before a digit, or at an end, is no form of writing: -5 and A- are not 5 and A.
+    return re.sub(r"(?<=\w)[\s_\-.]+(?=[^\W\d_])|[\s_]+", " ", visible).strip(" .,;:!")
+
+
+def _with_one_spelling(values: pl.Series) -> pl.Series:
+    """Write all spellings of a label alike. Cost O(n), and O(bytes) of the distinct texts."""
+    texts = values.cast(pl.String)
+    found = {text: folded_label(text) for text in texts.unique().drop_nulls()}
+    # A label of signs alone has nothing that others could share.
+    return texts.replace({text: folded or text for text, folded in found.items()}).cast(private_categorical())
 
 
 def _without_marks(values: pl.Series, marks: Sequence[str]) -> pl.Series:
@@ -846,6 +909,12 @@ def _text_among_types(column: pl.Series, attribute: Attribute, reading: ValueRea
         return _proposed(column, found[0], reading)
     if found:
         raise ask(column.name, found)
+    stray = strays(known)
+    if stray is not None and attribute.strays is None and attribute.kind is None:
+        way = stray.way
+        raise _about_strays(
+            column.name, stray, parse_texts(column, None, reading.missing, strip=reading.strip, way=way).strangers
+        )
     return typed
 
 
@@ -896,7 +965,7 @@ def _parsed(column: pl.Series, kind: Kind | None, attribute: Attribute, reading:
     return TypedColumn(parsed.values, parsed.kind, remarks)
 
 
-_WRAPPED = (r'^="(.*)"$', r"^'([0-9].*)$")
+_WRAPPED = (r'^="(.*)"$', r"^'([0-9].*?)'?$")
 """Codes as spreadsheets are told to keep them: as a formula, or behind an apostrophe."""
 
 

@@ -164,7 +164,10 @@ def check_names(header: Header) -> None:
     """Refuse (``InputError``) names that repeat, are blank, look like patterns or hold control characters."""
     several = header.where(repeated(header.names).__contains__)
     if several:
-        raise InputError(f"several columns have the same name: {header.listed(several)}; rename them")
+        # What has digits or controls may be a cell, whatever the first names are.
+        plain = frozenset(name for name in header.shown if name.isprintable() and not any(map(str.isdigit, name)))
+        listed = replace(header, shown=plain).listed(several)
+        raise InputError(f"several columns have the same name: {listed}; rename them")
     blank = header.where(_is_blank)
     if blank:
         raise InputError(

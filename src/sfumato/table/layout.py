@@ -115,7 +115,7 @@ class Reading:
 
     def place(self) -> Place:
         """Return where a table lies inside of a source."""
-        return Place(self.sheet, self.range, tuple(self.codes), self.table, self.query, self.hidden)
+        return Place(self.sheet, self.range, self.codes, self.table, self.query, self.hidden)
 
     def changed(self) -> list[str]:
         """Return the names of the settings that are not as they are by default."""

@@ -439,8 +439,8 @@ def sheet_column_problems(name: str, column: pl.Series, place: int, signs: Signs
             yield f"column {name!r}: {counted(count, 'cell')} {what}{where}; {cure}"
     if column.dtype == pl.String:
         yield from _dates_beside_others(name, column)
-    if isinstance(column.dtype, pl.Datetime) and bool((column < _FIRST_DAY).any()):
-        yield f"column {name!r} holds times of day; write them as text or numbers"
+    if isinstance(column.dtype, pl.Datetime) and not _are_times(column) and bool((column < _FIRST_DAY).any()):
+        yield f"column {name!r} holds times of day beside dates; write them as text or numbers"
     if column.dtype.is_float() and _has_rounded(column):
         yield (
             f"column {name!r} holds whole numbers of sixteen digits or more, of which Excel keeps fifteen; write them "
@@ -464,7 +464,14 @@ def read_column(column: pl.Series, place: int, signs: Signs) -> pl.Series:
         return column.cast(pl.Int64).cast(pl.String).str.zfill(width)
     if column.dtype == pl.String:
         return column.str.replace(_MIDNIGHT, "$1") if column.str.contains(_MIDNIGHT).any() else column
+    if isinstance(column.dtype, pl.Datetime) and _are_times(column):
+        return column.dt.to_string("%H:%M:%S")
     return whole_where_whole(column)
+
+
+def _are_times(column: pl.Series) -> bool:
+    """Tell whether all moments are of the day that Excel takes for none: they are times of day."""
+    return len(column.drop_nulls()) > 0 and bool((column.drop_nulls() < _FIRST_DAY).all())
 
 
 def _has_rounded(column: pl.Series) -> bool:
@@ -566,15 +573,9 @@ class WorkbookSource:
     def _hidden(self, signs: Signs, names: Sequence[str]) -> list[str]:
         """Ask about rows and columns that nobody sees."""
         columns = [name for name in names if self.columns[name] in signs.hidden_columns]
-        if self.hidden is not None or not (columns or signs.hidden_rows):
+        if self.hidden is not None:
             return []
-        what = " and ".join(
-            counted(count, noun) for count, noun in ((len(signs.hidden_rows), "row"), (len(columns), "column")) if count
-        )
-        return [
-            f"sheet {self.sheet.name!r} hides {what} of the table; publish them all the same: "
-            "--set source.hidden=keep, or leave them out: --set source.hidden=drop"
-        ]
+        return _about_hidden(self.sheet.name, len(signs.hidden_rows), len(columns))
 
     def _merged(self, signs: Signs) -> list[str]:
         if not signs.merged:
@@ -705,6 +706,64 @@ class CellTexts:
         return as_categories_where_few([self.frame.get_column(name) for name in names])
 
 
+@dataclass(frozen=True)
+class _Hidden:
+    """Rows and columns of a sheet that nobody sees."""
+
+    rows: frozenset[int] = frozenset()
+    columns: frozenset[int] = frozenset()
+
+
+_REPEATED = "number-{}s-repeated"
+_CONTENT = "content.xml"
+
+
+def _hidden_in(path: Path, sheet: str, first: int) -> _Hidden:
+    """Return what a sheet of OpenDocument hides; its first row with something in it has the number `first`."""
+    if not zipfile.is_zipfile(path):
+        return _Hidden()
+    with zipfile.ZipFile(path) as archive:
+        if _CONTENT not in archive.namelist():
+            return _Hidden()
+        root = ElementTree.fromstring(archive.read(_CONTENT))
+    tables = [each for each in root.iter() if _local(each) == "table" and _said_of(each, "name") == sheet]
+    found: dict[str, set[int]] = {"row": set(), "column": set()}
+    place, top = {"row": 0, "column": 0}, None
+    for each in tables[0].iter() if tables else ():
+        name = _local(each).removeprefix("table-")
+        if name in found:
+            times = min(int(_said_of(each, _REPEATED.format(name)) or 1), _MOST_COLUMNS)
+            if _said_of(each, "visibility") in ("collapse", "filter"):
+                found[name] |= {*range(place[name], place[name] + times)}
+            top = (
+                place["row"]
+                if top is None and name == "row" and any(map(_local, each.iter("*"))) and _filled_in(each)
+                else top
+            )
+            place[name] += times
+    moved = first - (top or 0)
+    return _Hidden(frozenset(row + moved for row in found["row"]), frozenset(found["column"]))
+
+
+def _said_of(element: ElementTree.Element, name: str) -> str | None:
+    return next((text for key, text in element.attrib.items() if key.rpartition("}")[2] == name), None)
+
+
+def _filled_in(row: ElementTree.Element) -> bool:
+    return any(_local(each) == "p" and "".join(each.itertext()).strip() for each in row.iter())
+
+
+def _about_hidden(sheet: str, rows: int, columns: int) -> list[str]:
+    """Ask about rows and columns that nobody sees."""
+    if not rows and not columns:
+        return []
+    what = " and ".join(counted(count, noun) for count, noun in ((rows, "row"), (columns, "column")) if count)
+    return [
+        f"sheet {sheet!r} hides {what} of the table; publish them all the same: "
+        "--set source.hidden=keep, or leave them out: --set source.hidden=drop"
+    ]
+
+
 def open_other_sheet(given: Given) -> TableSource:
     """Open a workbook of OpenDocument, of the old or the binary Excel; ``InputError`` where it cannot be read so."""
     reader = library("fastexcel", extra="excel", what="workbooks")
@@ -730,9 +789,17 @@ def open_other_sheet(given: Given) -> TableSource:
         raise InputError("there is nothing in the sheet, or in its range; name another with sheet and range")
     first = _without_title(filled[0], filled) if said.top is None else filled[0]
     index = _index(first, filled)
-    texts = texts.slice(first.number + 1).filter(pl.any_horizontal(pl.all().is_not_null()))
+    hidden = _hidden_in(given.file, sheet, filled[0].number) if given.place.range is None else _Hidden()
     kept = [column for column in range(texts.width) if column in first.cells and column != index]
-    return CellTexts(pl.DataFrame([texts.to_series(column).alias(first.cells[column]) for column in kept]))
+    texts = texts.with_row_index("\0").slice(first.number + 1).filter(pl.any_horizontal(pl.exclude("\0").is_not_null()))
+    unseen = texts.to_series(0).is_in([*hidden.rows])
+    texts, columns = texts.drop("\0"), [column for column in kept if column in hidden.columns]
+    if given.place.hidden is None:
+        raise_all(InputError, _about_hidden(sheet, int(unseen.sum()), len(columns)))
+    elif given.place.hidden == "drop":
+        texts, kept = texts.filter(~unseen), [column for column in kept if column not in hidden.columns]
+    frame = pl.DataFrame([texts.to_series(column).alias(first.cells[column]) for column in kept])
+    return CellTexts(frame)
 
 
 def _sheet_of(book: Workbook, name: str | None) -> Sheet:

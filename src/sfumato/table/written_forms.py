@@ -14,6 +14,7 @@ from typing import Any, Literal
 import polars as pl
 
 from sfumato.errors import InputError, raise_all
+from sfumato.numbers import month_numbers
 
 # Dates, timestamps and times as people write them: ``dd.mm.yyyy``, ``mm/dd/yyyy hh:mm``, ``hh:mm:ss``.
 
@@ -28,17 +29,22 @@ _HALF = r" ?(?P<half>[ap])\.?m\.?"
 _ZONE = r" ?(?:z|utc|gmt|[+\-][0-9]{2}(?::?[0-9]{2})?|[a-z]{3,4})"
 _BUDDHA = 543
 """Years of the Buddhist era are that many more."""
-_ORDER = ("days", "hours", "minutes", "seconds")
-_SECONDS = (86_400, 3_600, 60, 1)
-_D, _H, _M, _S = (rf"(?P<{name}>[0-9]+(?:[.,][0-9]+)?)" for name in _ORDER)
+_ORDER = ("weeks", "days", "hours", "minutes", "seconds")
+_SECONDS = (604_800, 86_400, 3_600, 60, 1)
+_W, _D, _H, _M, _S = (rf"(?P<{name}>[0-9]+(?:[.,][0-9]+)?)" for name in _ORDER)
+_CLOCK = "(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9](?:[.,][0-9]+)?)"
 SPANS = {
-    "hhh:mm": (rf"^{_H}:(?P<minutes>[0-5][0-9])$",),
-    "mmm:ss": (rf"^{_M}:(?P<seconds>[0-5][0-9])$",),
-    "hhh:mm:ss": (rf"^{_H}:(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9](?:[.,][0-9]+)?)$",),
+    # Hours have no fraction here: what stands before a point are days.
+    "hhh:mm": ("^(?P<hours>[0-9]+):(?P<minutes>[0-5][0-9])$",),
+    "mmm:ss": ("^(?P<minutes>[0-9]+):(?P<seconds>[0-5][0-9])$",),
+    "hhh:mm:ss": (f"^(?P<hours>[0-9]+):{_CLOCK}$",),
     "duration": (
-        rf"^p(?:{_D}d)?(?:t(?:{_H}h)?(?:{_M}m)?(?:{_S}s)?)?$",
+        rf"^p(?:{_W}w)?(?:{_D}d)?(?:t(?:{_H}h)?(?:{_M}m)?(?:{_S}s)?)?$",
         rf"^{_D} ?d\p{{L}}*,? ?{_H}:(?P<minutes>[0-5][0-9])(?::(?P<seconds>[0-5][0-9](?:\.[0-9]+)?))?$",
-        rf"^(?:{_D} ?(?:d|days?|tage?n?|j|jours?|d[ií]as?|giorni|dagar)\.?,? ?)?"
+        rf"^(?P<days>[0-9]+)\.(?P<hours>[0-2][0-9]):{_CLOCK}$",
+        "^(?P<hours>[0-9]+) ?h ?(?P<minutes>[0-5][0-9])$",
+        rf"^(?:{_W} ?(?:w|weeks?|wochen?|semaines?|semanas?|settiman[ae]|veck(?:a|or))\.?,? ?)?"
+        rf"(?:{_D} ?(?:d|days?|tage?n?|j|jours?|d[ií]as?|giorni|dagar)\.?,? ?)?"
         rf"(?:{_H} ?(?:h|hrs?|hours?|std|stunden?|heures?|horas?|ore|timmar)\.?,? ?)?"
         rf"(?:{_M} ?(?:m|mins?|minutes?|minuten?|mn|minutos?|minuti|minuter)\.?,? ?)?"
         rf"(?:{_S} ?(?:s|secs?|sek|seconds?|sekunden?|secondes?|segundos?|secondi|sekunder)\.?)?$",
@@ -52,51 +58,90 @@ def _tables() -> dict[str, Any]:
     return tomllib.loads(files("sfumato.table").joinpath("written_forms.toml").read_text(encoding="utf-8"))
 
 
-@cache
-def _months() -> tuple[dict[str, str], ...]:
-    """Return by language the number of each name of a month."""
-    languages = (enumerate(months.split(), 1) for months in _tables()["months"].values())
-    return tuple({name: str(number) for number, names in months for name in names.split("|")} for months in languages)
-
-
-def month_numbers(names: Sequence[str]) -> dict[str, str]:
-    """Return the number of each name, in the languages that have all of them, unless these mean different months."""
-    fitting = [months for months in _months() if all(name in months for name in names)] or _months()
-    found = {name: {months[name] for months in fitting if name in months} for name in names}
-    return {name: next(iter(numbers)) for name, numbers in found.items() if len(numbers) == 1}
-
-
-_DIGITS = {
-    chr(first + digit): str(digit) for first in (0xFF10, 0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for digit in range(10)
+_ZEROS = (
+    0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xDE6, 0xE50, 0xED0, 0xF20,
+    0x1040, 0x17E0, 0x1810, 0x1A80, 0x1B50, 0xA8D0, 0xA9D0, 0xAA50, 0xABF0, 0xFF10,
+)  # fmt: skip
+"""The zero of each script that has digits of its own."""
+_DIGITS = {chr(first + digit): str(digit) for first in _ZEROS for digit in range(10)}
+_SIGNS = {
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", "-"),
+    **dict(zip("\uff0e\uff0c\u066b\u066c\uff0f\uff1a\u3000\uff05\uff0b", ".,.,/: %+", strict=True)),
+    **dict.fromkeys("\u00ad\u200b\u200e\u200f\u202a\u202b\u202c\u2060\u2066\u2067\u2068\u2069\ufeff", ""),
+    # The micro sign and the Greek letter.
+    **{f"\u03bc{unit}": f"\u00b5{unit}" for unit in ("g", "l", "m", "s")},
 }
-_SIGNS = dict(zip("\u2212\u2013\uff0d\ufe63\uff0e\uff0c\u066b\u066c\uff0f\uff1a\u3000", "----.,.,/: ", strict=True))
 _ASCII = {**_DIGITS, **_SIGNS}
+_RAISED = {**dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-", strict=True))}
+_POWER = r"([0-9])\s*[×x·⋅*]\s*10\s*\^?\s*([+\-]?[0-9]{1,3})$"
+_PARTS = (("½", "5"), ("¼", "25"), ("¾", "75"))
 
 
 def plain_signs(texts: pl.Series) -> pl.Series:
-    """Write digits and signs of all scripts as ASCII has them; in small letters."""
+    """Write digits, signs and powers of ten of all scripts as ASCII has them; in small letters."""
     lowered = texts.str.to_lowercase()
-    if lowered.is_empty() or not lowered.str.contains(r"[^\x00-\x7f]").any():
+    if lowered.is_empty():
         return lowered
-    return lowered.str.replace_many(list(_ASCII), list(_ASCII.values()))
+    if lowered.str.contains(r"[^\x00-\x7f]").any():
+        lowered = lowered.str.replace_many(list(_ASCII), list(_ASCII.values()))
+        for part, digits in _PARTS:
+            lowered = lowered.str.replace(rf"([0-9])\s*{part}", f"$1.{digits}").str.replace(f"^{part}", f"0.{digits}")
+        raised = lowered.str.contains("[×x·⋅*] ?10[⁻⁰¹²³⁴-⁹]+$")
+        if raised.any():
+            lowered = lowered.str.replace_many(list(_RAISED), list(_RAISED.values())).zip_with(raised, lowered)
+    return lowered.str.replace(_POWER, "${1}e$2") if lowered.str.contains("[×x·⋅*] ?10").any() else lowered
 
 
 _DAY_WORDS = (
-    (r"\s*[年년]\s*", "-"), (r"\s*[月월]\s*", "-"), (r"\s*[日일]", ""), (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"),
-    (r"\s+(?:de|del|of|den)\s+", " "), (r"\s*г\.?$", ""), (r"^\p{L}{2,}\.?,?\s+(.*\p{L}{3}.*)$", "$1"),
-    (r"^(\d{1,2}[\p{L}]{3}\d{4}):", "$1 "), (r"(\d)\.$", "$1"),
+    (r"[\u00a0\u2009\u202f]", " "), (r"^\[([^\[\]]*)\]$", "$1"), (r"^[\"']([^\"']*)[\"']$", "$1"),
+    (r"^ngày\s+|^the\s+", ""), (r"\s*tháng\s*|,?\s*năm\s*", "-"),
+    (r"\s*[年년]\s*", "-"), (r"\s*[月월]\s*", "-"), (r"\s*[日일]", " "), (r"\s+$", ""),
+    (r"(\d)(?:st|nd|rd|th|er|º|ª)\b", "$1"), (r"\s+(?:de|del|of|den)\s+", " "), (r"\s*г\.?$", ""),
+    (r"^(\d{1,2}[/ \-]?\p{L}{3}[/ \-]?\d{4}):", "$1 "), (r"(\d)\.$", "$1"), (r"(\p{L}{2}\.?),\s+(\d{4})", "$1 $2"),
+    (r"\s'(\d{2})$", " $1"), (r"^(\d{1,4})_(\d{1,2})_(\d{1,4})$", "$1-$2-$3"), (r"\[[a-z_+\-/0-9]+\]$", ""),
+    # What stands between day and time, and how times are written.
+    (r"(\d),?\s+(?:um|at|à|a las|alle|às|om|klo|kl)\.?\s+(\d)", "$1 $2"), (r"(\d),\s+(\d{1,2}:\d{2})", "$1 $2"),
+    (r"(\d{4}\s+\d{1,2})[.h](\d{2})(?:[.m](\d{2}))?s?$", "$1:$2"),
+    (r"^(\d{4}-\d{2}-\d{2})-(\d{2})\.(\d{2})\.(\d{2})(\.\d+)?$", "$1 $2:$3:$4"),
+    (r"^(\d{4})(\d{2})(\d{2})t?(\d{2})(\d{2})(\d{2})", "$1-$2-$3 $4:$5:$6"),
+    (r"^(\p{L}+\.?)\s+(\d{1,2})\s+(\d{1,2}:\d{2}(?::\d{2})?)\s+(?:[a-z]{3,5}\s+)?(\d{4})$", "$1 $2 $4 $3"),
+    (r"^(\d{1,2}:\d{2}(?::\d{2})?)\s+(\d{1,4}[./\-]\d{1,2}[./\-]\d{2,4})$", "$2 $1"),
 )  # fmt: skip
 """Words and signs of days that say nothing, and what stands in their place."""
+_HAN = "〇一二三四五六七八九"
+_TENS = ((rf"([{_HAN}])十([{_HAN}])", "$1$2"), (rf"([{_HAN}])十", "${1}〇"), (rf"十([{_HAN}])", "一$1"), ("十", "一〇"))
+_WEEK_DATE = r"^\d{4}-w\d{2}-[1-7]$"
+_UNUSUAL_DAYS = r"\.$|\d{4}\s.*\.|:.*\s|\d{14}|-\d{2}\.\d{2}\."
+"""What digits and points alone may have that is no plain day."""
+_EPOCH = r"^/date\((-?\d+)(?:[+\-]\d{4})?\)/$"
 _ERA = r"^(令和|平成|昭和|大正|明治|民國|民国|[rhstm])(元|\d{1,3})[-.](\d{1,2})[-.](\d{1,2})$"
+
+
+@cache
+def _week_days() -> str:
+    """Return the pattern of a day of the week before a whole day: ``mar 5 2020`` is in March."""
+    words = "|".join(_tables()["days"]["of_the_week"].split())
+    return rf"^(?:{words})\.?,?\s+(\d{{1,4}}[./\-]\s?[\divx]{{1,4}}[./\-].*|[^:]*\p{{L}}{{3}}.*)$"
 
 
 def plain_days(texts: pl.Series) -> pl.Series:
     """Drop from days what says nothing, and count the years of eras."""
     texts = plain_signs(texts)
-    if not texts.str.contains(r"[^0-9.:/\- ]").any() and not texts.str.contains(r"\.$").any():
+    if not texts.str.contains(r"[^0-9.:/\- ]").any() and not texts.str.contains(_UNUSUAL_DAYS).any():
         return texts
+    if texts.str.contains(rf"[十{_HAN[1:]}][年月日]").any():
+        for pattern, plain in _TENS:
+            texts = texts.str.replace_all(pattern, plain)
+        texts = texts.str.replace_many(list(_HAN), list("0123456789"))
+    texts = texts.str.replace(_week_days(), "$1")
     for pattern, plain in _DAY_WORDS:
         texts = texts.str.replace_all(pattern, plain)
+    if texts.str.contains(_WEEK_DATE).any():
+        weeks = texts.str.to_uppercase().str.to_date("%G-W%V-%u", strict=False).cast(pl.String)
+        texts = weeks.zip_with(weeks.is_not_null(), texts)
+    if texts.str.contains(_EPOCH).any():
+        since = texts.str.extract(_EPOCH).cast(pl.Int64).cast(pl.Datetime("ms"))
+        texts = since.dt.date().cast(pl.String).zip_with(since.is_not_null(), texts)
     era = texts.str.extract_groups(_ERA).struct.unnest()
     first = era.to_series(0).replace_strict(_tables()["eras"], default=None, return_dtype=pl.Int64)
     year = first + era.to_series(1).str.replace("元", "1").cast(pl.Int64)
@@ -134,7 +179,7 @@ class DateForm:
 
     @cached_property
     def _python(self) -> re.Pattern[str]:
-        return re.compile(self.pattern.replace(r"\p{L}", r"[^\W\d_]"))
+        return re.compile(self.pattern)
 
     def fits(self, text: str) -> bool:
         """Tell whether one text looks like it; quick, as many forms are tried."""
@@ -181,6 +226,7 @@ class DateForm:
 def _spans(texts: pl.Series, patterns: Sequence[str]) -> pl.Series:
     """Return spans of time in seconds, or in minutes where only hours and minutes are written; null for other texts."""
     found = pl.repeat(None, len(texts), dtype=pl.Float64, eager=True)
+    is_below, texts = texts.str.starts_with("-"), texts.str.strip_prefix("-")
     for pattern in patterns:
         parts = texts.str.extract_groups(pattern).struct.unnest()
         units = [(name, size) for name, size in zip(_ORDER, _SECONDS, strict=True) if name in parts.columns]
@@ -188,6 +234,7 @@ def _spans(texts: pl.Series, patterns: Sequence[str]) -> pl.Series:
         cells = [pl.col(name).str.replace(",", ".", literal=True).cast(pl.Float64) * size for name, size in units]
         total = pl.when(pl.any_horizontal(pl.all().is_not_null())).then(pl.sum_horizontal(cells))
         found = found.zip_with(found.is_not_null(), parts.select(total).to_series())
+    found = (-found).zip_with(is_below, found)
     found = (found / 60 if "seconds" not in patterns[0] else found).alias(texts.name)
     return found.cast(pl.Int64) if (found.drop_nulls() == found.drop_nulls().round()).all() else found
 
@@ -211,9 +258,10 @@ def date_form(text: str) -> DateForm:
     """Read the declaration of a form.
 
     `text`: made of ``dd``, ``mm``, ``yyyy`` (or ``yy``: 1930 to 2029; ``19yy``, ``20yy``: that century), ``mon`` (the
-    name of a month, in one of 27 languages), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve hours), ``z`` (a zone),
-    and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where something stands
-    between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist era. ``hhh:mm``,
+    name of a month, in one of 43 languages, or a Roman number), ``hh:mm``, ``hh:mm:ss``, ``am`` (a time of twelve
+    hours), ``z`` (a zone), and ``.``, ``/``, ``-``, commas and blanks between. Days and months may have one digit where
+    something stands between. Without ``dd`` the first day of the month is meant; ``bbbb`` is a year of the Buddhist
+    era. ``hhh:mm``,
     ``mmm:ss``, ``hhh:mm:ss`` and ``duration`` are spans of time. Raises ``InputError`` for everything else.
     """
     lowered = text.strip().lower()
@@ -249,7 +297,7 @@ def _part(token: str, width: str, *, before_clock: bool) -> str:
     return {
         "yyyy": "(?P<year>[0-9]{4})",
         "bbbb": "(?P<year>[0-9]{4})",
-        "mon": r"(?P<name>\p{L}{3,})\.?",
+        "mon": r"(?P<name>[^\s0-9.,/:\-]+)\.?",
         "mm": f"(?P<month>[0-9]{width})",
         "dd": f"(?P<day>[0-9]{width})",
         "am": _HALF,
@@ -276,8 +324,10 @@ def _is_whole(pattern: str) -> bool:
 
 
 _BLANKS = "[ \u00a0\u202f\u2009]"
-MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019]"}
+MARKS = {".": r"\.", ",": ",", " ": _BLANKS, "'": "['\u2019\u02bc\u00b4_]"}
 """Marks between groups of digits and before fractions, and regular expressions of all that they are written as."""
+_WHOLE = r"[.,]\s*-{1,2}(\s|$)"
+"""A dash in place of hundredths: ``12,-``."""
 _BEHIND, _BRACKETS, _APART = r"^([^-]*[0-9.,][^-]*?)\s*-$", r"^\((.*)\)$", r"^([+-])\s+"
 """Minus signs behind a number, brackets around a negative one, and signs that stand apart."""
 
@@ -305,6 +355,7 @@ class NumberForm:
         """Rewrite numbers with a decimal point and nothing else; null where a text is no number of this form."""
         bare = plain_signs(texts)
         if bare.str.contains("[-(+]").any():
+            bare = bare.str.replace(_WHOLE, "$1")
             bare = bare.str.replace(_BRACKETS, "-$1").str.replace(_BEHIND, "-$1").str.replace(_APART, "$1")
         if self.unit is not None:
             bare = _without_unit(bare, self.unit.lower())

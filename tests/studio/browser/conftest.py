@@ -47,13 +47,18 @@ class Server:
     """A studio in a process of its own."""
 
     words: list[str]
+    folder: Path | None = None
     process: subprocess.Popen[str] = field(init=False)
     address: str = field(init=False)
     said: list[str] = field(default_factory=list)
 
     def start(self) -> Server:
         command = [sys.executable, "-m", "sfumato.cli", "studio", *self.words, "--no-browser"]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, encoding="utf-8")
+        # What tests open is nobody's recent work.
+        env = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")} if self.folder else None
+        self.process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=env, cwd=self.folder
+        )
         assert self.process.stderr is not None
         first = self.process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/open\?token=\S+", first)
@@ -81,12 +86,12 @@ class Server:
 
 
 @pytest.fixture
-def serve() -> Iterator[Any]:
+def serve(tmp_path: Path) -> Iterator[Any]:
     """Start servers, and stop them afterwards."""
     started: list[Server] = []
 
     def start(*words: str) -> Server:
-        started.append(Server(list(words)).start())
+        started.append(Server(list(words), tmp_path).start())
         return started[-1]
 
     yield start

@@ -73,7 +73,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, sync_playwright() as driver:
         subprocess.run([sys.executable, str(HERE / "docs" / "make_patients.py")], cwd=folder, check=True)
-        server = Server([f"{folder}/patients.csv", "--project", f"{folder}/project"]).start()
+        server = Server([f"{folder}/patients.csv", "--project", f"{folder}/project"], Path(folder)).start()
         made = driver.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         try:
             page = made.new_page(viewport={"width": 1200, "height": 860})

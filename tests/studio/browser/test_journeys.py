@@ -121,6 +121,113 @@ def test_a_run_is_cancelled_and_the_server_killed(serve, watched, tmp_path):
     assert back.get_by_label("role of sick", exact=True).input_value() == "sensitive"
 
 
+def test_a_killed_server_is_said_and_the_page_goes_on(serve, watched, table, tmp_path):
+    words = (str(table), "--project", str(tmp_path / "project"))
+    server = serve(*words)
+    one = watched(server)
+    page = one.page
+    go(page, "Columns")
+    second = watched(server, context=page.context, path="/columns").page
+    second.get_by_label("role of age", exact=True).select_option("quasi-identifying")
+    page.get_by_text("changed in another tab").wait_for(timeout=3_000)
+    page.get_by_role("button", name="Show what stands").click()
+    page.get_by_text("5 undecided").wait_for()
+    second.close()
+    server.kill()
+    page.locator("#link").get_by_text("does not answer").wait_for(timeout=3_000)
+    assert one.axe() == []
+    assert serve(*words).root == server.root
+    page.get_by_text("answers again").wait_for(timeout=10_000)
+    page.get_by_label("role of sex", exact=True).select_option("sensitive")
+    page.get_by_text("4 undecided").wait_for()
+    # The browser itself notes that nobody answered.
+    one.lines = [line for line in one.lines if "ERR_CONNECTION_REFUSED" not in line]
+
+
+def test_a_file_is_chosen_on_the_start_page_and_opened(serve, watched, table, tmp_path):
+    for width, scheme in ((1400, "light"), (390, "dark")):
+        one = watched(serve(), width=width, scheme=scheme)
+        page = one.page
+        page.get_by_role("heading", name="Drop a file here").wait_for()
+        assert one.axe() == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 390:
+            page.locator("#file").set_input_files(table)
+        else:
+            content = table.read_text(encoding="utf-8")
+            code = "text => { const d = new DataTransfer(); d.items.add(new File([text], 'dropped.csv')); return d; }"
+            dropped = page.evaluate_handle(code, content)
+            page.dispatch_event("#drop", "drop", {"dataTransfer": dropped})
+        page.locator("#file-size").get_by_text("kB").wait_for()
+        page.locator("#take").click()
+        page.get_by_role("region", name="The original table").get_by_text("Person0003").wait_for()
+        page.locator("#quit").click()
+        page.get_by_text("The studio has stopped").wait_for()
+    page = watched(serve()).page
+    page.locator("#open-here").click()
+    page.get_by_role("region", name="The original table").get_by_text("Person0003").wait_for()
+    assert (tmp_path / "people-project" / "studio.toml").is_file()
+    page = watched(serve()).page
+    page.get_by_text("people-project").wait_for()
+    page.locator("#forget").click()
+    page.get_by_text("None yet.").wait_for()
+
+
+def test_many_columns_are_searched_chosen_and_undone_by_keyboard(serve, watched, tmp_path):
+    names = ["age", "sick", *(f"lab_{number}" for number in range(20))]
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join([",".join(names), *(",".join([str(row % 9)] * 22) for row in range(40))]) + "\n")
+    one = watched(serve(str(path), "--project", str(tmp_path / "project")))
+    page = one.page
+    go(page, "Columns")
+    page.locator("#find").fill("lab_1")
+    page.get_by_text("11 of 22 shown").wait_for()
+    page.locator("#pick-all").check()
+    page.locator("#bulk-role").select_option("insensitive")
+    page.locator("#bulk-chosen").click()
+    page.get_by_text("insensitive: 11 columns.").wait_for()
+    assert page.locator("#find").input_value() == "lab_1"
+    page.locator("#find").fill("")
+    # What was chosen outlives another change.
+    page.get_by_label("choose age").check()
+    page.get_by_label("role of sick", exact=True).select_option("sensitive")
+    page.get_by_text("10 undecided").wait_for()
+    assert page.get_by_label("choose age").is_checked()
+    page.locator("#bulk-role").select_option("quasi-identifying")
+    page.locator("#bulk-chosen").click()
+    page.get_by_text("quasi-identifying: 1 column.").wait_for()
+    page.locator("#bulk-others").click()
+    page.get_by_text("every column has a role").wait_for()
+    assert one.axe() == []
+    page.locator("#bulk-role").focus()
+    page.keyboard.press("Control+z")
+    page.get_by_text("9 undecided").wait_for()
+    page.keyboard.press("Control+y")
+    page.get_by_text("every column has a role").wait_for()
+
+
+def test_names_of_any_length_stay_within_the_page(serve, watched, tmp_path):
+    names = [
+        "age",
+        "a" * 80,
+        "Average_cost_of_treatment_in_each_quarter_of_the_year",
+        "name of the physician in charge",
+    ]
+    path = tmp_path / "long.csv"
+    rows = (f"{20 + row % 9},{'b' * 50}{row % 3},{row % 7},{'flu' if row % 2 else 'cold'}" for row in range(60))
+    path.write_text("\n".join([",".join(names), *rows]) + "\n", encoding="utf-8")
+    server = serve(str(path), "--project", str(tmp_path / "project"))
+    page = watched(server, width=390).page
+    give_roles(page, dict(zip(names, ["quasi-identifying"] * 3 + ["sensitive"], strict=True)))
+    promise_k(page, 3)
+    run(page)
+    page.get_by_text("✓ verified").wait_for(timeout=MINUTE)
+    for path in PAGES:
+        page.goto(server.root + path.replace("4", "2"))
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
 def test_two_tabs_lose_nothing(serve, watched, table, tmp_path):
     server = serve(str(table), "--project", str(tmp_path / "project"))
     first = watched(server).page
@@ -223,7 +330,7 @@ def test_axe_and_widths_on_every_page(serve, watched, table, tmp_path):
     found = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        for width in (1400, 900, 420):
+        for width in (1400, 900, 390):
             page.set_viewport_size({"width": width, "height": 900})
             for path in PAGES:
                 page.goto(server.root + path)

@@ -30,6 +30,7 @@ from sfumato.evaluation.attacks.learners import (
     require_scikit_learn,
     usual_share,
 )
+from sfumato.evaluation.attacks.minimality import ClassesAgain, classes_again
 from sfumato.evaluation.attacks.original_values import (
     ExactPart,
     exact_parts,
@@ -189,8 +190,9 @@ class OthersAndRelease(Checked):
     *Played.* The control group plays a survey of the same population: the attacker knows its sensitive values, and
     learns how quasi-identifying values go with them. Inside a bucket, slice or class all assignments of its sensitive
     values to its people are weighed by that, exactly where there are few (:mod:`sfumato.kernels.linking`), scaled to
-    the right sums in others. In a generalized table people are placed in the classes that fit them; only classes that
-    hold exactly the people placed in them are weighed, and of everybody else nothing is guessed.
+    the right sums in others. In a generalized table everybody's class is taken to be known where the algorithm, run
+    again, makes the published classes. Where it does not, people are placed in the classes that fit them, and only
+    classes that hold exactly the people placed in them are weighed. Of everybody else the learner guesses alone.
 
     Trees judge rows that have all attributes of a person, so in buckets and classes; the columns of a slice are learnt
     by naive Bayes. What deFinetti learns from the release itself is left out: on Adult it made guesses worse.
@@ -244,12 +246,12 @@ class OthersAndRelease(Checked):
         right, by_chance = (guesses.right(each, person, inside) for each in (guesses.learnt, guesses.worlds))
         usual = usual_share(inside, person)
         alone = known_from_others(cohort, sensitive, ranges=self.ranges, trees=trees)
-        members = Beliefs(guesses.belief(cohort.insiders), right, by_chance)
+        members = _or_alone(Beliefs(guesses.belief(cohort.insiders), right, by_chance), alone)
         return AttackResult(
             attack=self.name,
             knows=known,
             goal=goal + ("" if buckets.answers.edges is None else " to the right range"),
-            success=Rate(float(right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
+            success=Rate(float(members.right.sum()), cohort.insiders, max(float(by_chance.mean()), usual)),
             figures={
                 "random_worlds": float(by_chance.mean()),
                 "prior": usual,
@@ -270,12 +272,25 @@ class OthersAndRelease(Checked):
         )
 
 
+def _or_alone(members: Beliefs, alone: Beliefs | None) -> Beliefs:
+    """Guess as who has not seen the release where it says nothing of somebody."""
+    if alone is None:
+        return members
+    unknown = members.belief <= 0
+    return Beliefs(
+        np.where(unknown, alone.belief, members.belief), np.where(unknown, alone.right, members.right), members.guessed
+    )
+
+
 def _pieces_with_buckets(target: Target, cohort: Cohort, sensitive: str) -> tuple[ExactPart, ...] | None:
     """Split a release into pieces; of a generalized table, the people of its classes and their sensitive values."""
     published = target.published
     if not isinstance(published, PublishedTable):
         return exact_parts(published)
     people = cohort.frame[: cohort.members]
+    known = target.remembered.once("classes", (published,), lambda: classes_again(published, target), people.height)
+    if known is not None:
+        return _known_pieces(published, people, known, sensitive)
     placement = place_people(published, people, target.original.schema, target.recoding)
     names = [each.attribute.name for each in placement.known]
     # The last two stand for whoever fits no class, or several.
@@ -289,6 +304,18 @@ def _pieces_with_buckets(target: Target, cohort: Cohort, sensitive: str) -> tupl
             columns_of(people, names)[rows], dict(zip(names, names, strict=True)), row_class[rows], np.ones(len(rows))
         ),
         ExactPart(published.data[records], {sensitive: sensitive}, record_class[records], np.ones(len(records))),
+    )
+
+
+def _known_pieces(
+    published: PublishedTable, people: pl.DataFrame, known: ClassesAgain, sensitive: str
+) -> tuple[ExactPart, ...]:
+    """Split a table of which everybody's class is known, as :func:`_pieces_with_buckets` does."""
+    rows, records = np.flatnonzero(known.of_record >= 0), np.flatnonzero(known.of_row >= 0)
+    own = {name: name for name in published.quasi_identifying if name in people.columns}
+    return (
+        ExactPart(columns_of(people, list(own))[rows], own, known.of_record[rows].astype(np.int64), np.ones(len(rows))),
+        ExactPart(published.data[records], {sensitive: sensitive}, known.of_row[records], np.ones(len(records))),
     )
 
 

@@ -158,7 +158,7 @@ class AttackResult:
         Where beliefs are ranked, it must stay so among the surest as well, or within what people who are not in the
         data show of the population.
         """
-        return self.allowed is not None and not exceeds_promise(self._judging, self.allowed)
+        return self.allowed is not None and not exceeds_promise(self.judging, self.allowed)
 
     @property
     def verdict(self) -> Verdict:
@@ -172,12 +172,12 @@ class AttackResult:
             return "undecided"
         if self.certainty is not None and self.certainty.holds and (self.certainty.told or self.curve is None):
             return "succeeds" if self.certainty.told else "no better"
-        return curve_verdict(self._judging)
+        return curve_verdict(self.judging)
 
     @property
     def headline(self) -> str:
         """Write the verdict in words, which say if others show as much where guessing does not."""
-        shown = self.verdict == "no better" and is_above_guessing(self._judging)
+        shown = self.verdict == "no better" and is_above_guessing(self.judging)
         return AS_OTHERS if shown else IN_WORDS[self.verdict]
 
     @property
@@ -193,16 +193,17 @@ class AttackResult:
     @property
     def people_needed(self) -> int | None:
         """Return about how many people would decide; None unless the attack was played and is undecided."""
-        return people_to_decide(self._judging) if self.is_undecided else None
+        return people_to_decide(self.judging) if self.is_undecided else None
 
     @property
     def needed(self) -> str | None:
         """Say so in words; None likewise."""
         exact = self.people_needed
-        return None if exact is None else needed_in_words(exact, self._judging, self.counts)
+        return None if exact is None else needed_in_words(exact, self.judging, self.counts)
 
     @property
-    def _judging(self) -> BeliefCurve:
+    def judging(self) -> BeliefCurve:
+        """All shares that a verdict looks at."""
         return judging_curve(self.success, self.control, self.curve)
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,6 +222,7 @@ class AttackResult:
             "notes": list(self.notes),
             "helps": self.helps,
             "allowed": self.allowed,
+            **({} if self.allowed is None else {"within": bool(self.is_allowed)}),
             "counts": self.counts,
             "certainty": None if self.certainty is None else asdict(self.certainty),
             "unplayed": self.unplayed,

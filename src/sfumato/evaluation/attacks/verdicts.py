@@ -33,6 +33,10 @@ RELEVANT = 0.05
 """Share of the people from which on an excess over guessing matters: "no better" excludes so much."""
 
 
+TENTH, AMONG_FEW = 0.1, 0.1
+"""The smallest share of the people that a resistance is judged by, and which excess over the bar matters there."""
+
+
 SURE = 1e-9
 """Shares this close are equal: they are quotients of counts."""
 
@@ -94,6 +98,10 @@ _NO_CONTROL = "there is no control group of people who were not in the data (con
 
 
 _NOTHING = 1e-12
+
+
+_MOST_PEOPLE = 1 << 30
+"""People beyond whom nobody asks how many would decide."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -356,15 +364,37 @@ def exceeds_promise(curve: BeliefCurve, allowed: float) -> bool:
     return any(_exceeds(look, max(allowed, look.inside.baseline), tail) for look in curve.looks)
 
 
-def people_to_decide(curve: BeliefCurve) -> int:
+def resistance_verdict(curve: BeliefCurve, allowed: float | None) -> Verdict:
+    """Judge whether a release withstands an attacker: *no better* where it does, at every point of the curve.
+
+    An excess that is certain at any look is a success, over guessing or what a promise allows, and over what others
+    show. Where none is, one of more than five of a hundred must be excluded among everybody, and of more than ten among
+    smaller shares down to a tenth; below a tenth there are too few to ask for it. So this asks for more people than
+    :func:`curve_verdict`. `allowed`: None where no promise is about it.
+
+    Examples
+    --------
+    >>> [resistance_verdict(judging_curve(Rate(*one, 0.3), None, None), 0.5) for one in ((500, 1000), (600, 1000))]
+    ['no better', 'succeeds']
+    """
+    least, tail = allowed or 0.0, _tail(curve)
+    if exceeds_promise(curve, least):
+        return "succeeds"
+    wide = [look for look in curve.looks if look.inside.people >= TENTH * curve.people]
+    margins = (RELEVANT if look.inside.people == curve.people else AMONG_FEW for look in wide)
+    excluded = (_over(look, tail, least) <= margin for look, margin in zip(wide, margins, strict=True))
+    return "no better" if all(excluded) else "undecided"
+
+
+def people_to_decide(curve: BeliefCurve, verdict: Callable[[BeliefCurve], Verdict] = curve_verdict) -> int:
     """Return about how many people would decide it, if shares stay and as many people are in the control group."""
     enough = 1
-    while curve_verdict(_scaled(curve, enough)) == "undecided":
+    while verdict(_scaled(curve, enough)) == "undecided" and enough < _MOST_PEOPLE:
         enough *= 2
     few = enough // 2
     while enough - few > 1:
         middle = (few + enough) // 2
-        few, enough = (few, middle) if curve_verdict(_scaled(curve, middle)) != "undecided" else (middle, enough)
+        few, enough = (few, middle) if verdict(_scaled(curve, middle)) != "undecided" else (middle, enough)
     return enough
 
 
@@ -422,10 +452,15 @@ def _excluded(look: CurvePoint, people: int, tail: float) -> bool:
     if not look.inside.people:
         return True
     relevant = RELEVANT / math.sqrt(look.inside.people / people)
-    (low, high), others = interval_ends(look.inside, tail), _shown_by_others(look)
-    over = min([high - look.inside.baseline, *(_highest(look.inside, other, tail) for other in others)])
+    low, others = interval_ends(look.inside, tail)[0], _shown_by_others(look)
     bar = max([look.inside.baseline, *(interval_ends(other, tail)[1] for other in others)])
-    return over <= relevant and low <= bar
+    return _over(look, tail, 0.0) <= relevant and low <= bar
+
+
+def _over(look: CurvePoint, tail: float, allowed: float) -> float:
+    """Return the high end of the excess over guessing and what is allowed, or over what others show if that is less."""
+    high = interval_ends(look.inside, tail)[1] - max(look.inside.baseline, allowed)
+    return min([high, *(_highest(look.inside, other, tail) for other in _shown_by_others(look))])
 
 
 def _shown_by_others(look: CurvePoint) -> list[Rate]:
@@ -452,6 +487,7 @@ def _scaled(curve: BeliefCurve, people: int) -> BeliefCurve:
             look,
             inside=grown(look.inside, curve.people),
             control=None if look.control is None else grown(look.control, outside),
+            population=None if look.population is None else grown(look.population, curve.people),
             same=None if look.same is None else grown(look.same, curve.people),
         )
         for look in curve.looks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from starlette.datastructures import FormData
@@ -12,16 +13,24 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.evaluation.preview import ClassSizes
+from sfumato.numbers import counted
 from sfumato.policy.entries import checked
 from sfumato.policy.parts import Source
-from sfumato.studio.desk import MOST_ROWS, Desk, TablePage, ordered
-from sfumato.studio.draft import ACCEPT, KEY_FORM, WITH_SETTINGS, Draft
+from sfumato.studio.desk import COUNTED_AT_ONCE, MOST_ROWS, Desk, TablePage, ordered
+from sfumato.studio.draft import ACCEPT, DROPPED, KEY_FORM, ROLES, SINGLE, WITH_SETTINGS, Draft
 from sfumato.studio.layout import ENCODINGS, SEPARATORS, Answer, answered, is_text_file, layout_columns, tried
 from sfumato.studio.pages import answering, desk_of, environment, fragment, page, page_entry, reading, text, whole
 from sfumato.studio.project import Project, as_written
 
-COUNTED_AT_ONCE = 2_000_000
-"""Cells up to which class sizes are counted before the page is sent; above, the page comes first."""
+TAKEN_BACK = {
+    "decimal": "take back the mark before fractions",
+    "thousands": "take back the mark between thousands",
+    "dates": "take back the form of dates",
+    "unit": "take back the unit",
+    "strays": "take back that other texts are missing values",
+    "missing": "take back what is a missing value",
+}
+"""Settings of a column by which somebody answered, and the button that asks again."""
 BANDS = ((1, 1, "1 (alone)"), (2, 4, "2 to 4"), (5, 19, "5 to 19"), (20, None, "20 and more"))
 DEFAULT_K = 5
 
@@ -36,8 +45,35 @@ def table(request: Request) -> Response:
         "/",
         changed=desk.project.has_changed,
         can_change=can_change,
+        read_as=_in_words(desk.project.source),
         looks_parted=can_change and len(names) == 1 and any(mark in names[0] for mark in SEPARATORS),
     )
+
+
+READ_AS = {
+    "separator": "between fields",
+    "encoding": "letters",
+    "quote": "around fields",
+    "missing": "missing values",
+    "decimal": "before fractions",
+    "thousands": "between thousands",
+}
+_USUAL = {"header": True, "strip": True, "encoding": "utf-8", "quote": '"'}
+
+
+def _in_words(source: Mapping[str, Any]) -> dict[str, str]:
+    """Say how the table is read, as far as that is not as usual."""
+    found = {}
+    for key, value in source.items():
+        if value == _USUAL.get(key) or key == "columns" or value in ([""], ("",)):
+            continue
+        shown = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        words = {"header": "is a record", "strip": "are kept", "quote": shown or "nothing"}.get(key, shown)
+        name = {"header": "first row", "strip": "blanks around fields"}.get(
+            key, READ_AS.get(key, key.replace("-", " "))
+        )
+        found[name] = SEPARATORS.get(words, words)
+    return found
 
 
 def columns(request: Request) -> Response:
@@ -55,8 +91,12 @@ def columns(request: Request) -> Response:
         heights=heights,
         sizes=shown,
         with_settings=WITH_SETTINGS,
-        keys_asked=desk.keys_asked(),
-        findings=desk.findings(),
+        keys_asked=(keys := desk.keys_asked()),
+        findings=(findings := desk.findings()),
+        asked_of=(asked := desk.questions()),
+        open_questions=len({*findings, *asked}) + bool(keys),
+        taken_back=TAKEN_BACK,
+        single=SINGLE,
     )
 
 
@@ -136,11 +176,13 @@ def change_column(request: Request, sent: FormData) -> str:
             return draft.with_setting(column, "weight", float(value) if value not in ("", "1") else None)
         if what == KEY_FORM:
             return draft.with_setting(column, KEY_FORM, value or None)
+        if what == "unsay" and value in TAKEN_BACK:
+            return draft.with_setting(column, value, None)
         if what == ACCEPT:
             return draft.with_answer(column, value)
         if what == "level":
             return draft.with_level(column, whole(value, "level"))
-        raise InputError("what: is none of role, kind, weight, level, key-form and accept")
+        raise InputError("what: is none of the changes that this page can make")
 
     if what == "kind" and value:
         desk.table.typed(column, value)  # type: ignore[arg-type]
@@ -148,7 +190,37 @@ def change_column(request: Request, sent: FormData) -> str:
     return BRANCHED if branches else ""
 
 
+def change_columns(request: Request, sent: FormData) -> str:
+    """Give several columns a role at once: those that are chosen, those whose names are alike, or all others."""
+    desk, what, role = desk_of(request), text(sent, "what"), text(sent, "role")
+    names = desk.table.names
+    if what == "chosen":
+        named = [name for name in sent.getlist("columns") if name in names]
+    elif what == "pattern":
+        pattern = text(sent, "pattern").strip().casefold()
+        named = [name for name in names if fnmatchcase(name.casefold(), pattern)]
+    elif what == "others":
+        named, role = desk.draft.undecided, DROPPED
+    else:
+        raise InputError("what: is none of chosen, pattern and others")
+    if not named:
+        raise InputError("no column is meant: choose some, or write a pattern such as lab_*")
+    if role in SINGLE:
+        raise InputError("role: one column alone can have it; set it in its row")
+    _, branches = desk.change(page_entry(sent), lambda draft: draft.with_roles(dict.fromkeys(map(str, named), role)))
+    said = f"{ROLES[role].partition(':')[0]}: {counted(len(named), 'column')}."
+    return f"{said} {BRANCHED}" if branches else said
+
+
 BRANCHED = "Another tab had gone on from here; this change began a branch of the history."
+
+
+def state(request: Request) -> Response:
+    """Tell a page whether the studio is there, and what stands; 0 where nothing is open yet."""
+    desk: Desk | None = getattr(request.app.state, "desk", None)
+    if desk is None:
+        return JSONResponse({"entry": 0, "jobs": 0})
+    return JSONResponse({"entry": desk.head.number, "jobs": len(desk.jobs.all)})
 
 
 def grid(request: Request) -> Response:
@@ -187,7 +259,8 @@ ASKED = ("separator", "encoding", "quote", "decimal", "thousands", "dates")
 def layout(request: Request) -> Response:
     """Show the first rows of the table as they would be read."""
     desk = desk_of(request)
-    return page(request, "layout.html", "/", **_shown(desk.project, request.query_params), is_blank=desk.is_blank)
+    shown = _shown(desk.project, request.query_params)
+    return page(request, "layout.html", "/", **shown, is_blank=desk.is_blank, found=desk.marks())
 
 
 def asking(request: Request) -> Response:
@@ -211,20 +284,18 @@ def _shown(project: Project, settings: Mapping[str, str]) -> dict[str, Any]:
         "trial": trial,
         "wrong": problems,
         "source": checked(Source, source),
-        "separators": {**SEPARATORS, **({} if _mark(source) in SEPARATORS else {_mark(source): _mark(source)})},
+        "marks": _fields(source)["missing"],
+        "separators": {**{trial.separator: trial.separator}, **SEPARATORS},
         "encodings": list(dict.fromkeys([*ENCODINGS, str(source.get("encoding", "utf-8"))])),
         "better": [(words, {**_fields(source), **changes}) for words, changes in trial.better],
     }
 
 
-def _mark(source: Mapping[str, Any]) -> str:
-    return str(source.get("separator", ","))
-
-
 def _fields(source: Mapping[str, Any]) -> dict[str, str]:
     """Return a way of reading as the fields of the form."""
     fields = {name: str(source[name]) for name in ASKED if isinstance(source.get(name), str)}
-    return {**fields, "header": "no" if source.get("header") is False else "yes"}
+    marks = {"missing": ", ".join(filter(None, source.get("missing", ())))}
+    return {**fields, **marks, "header": "no" if source.get("header") is False else "yes"}
 
 
 def _source(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,6 +312,11 @@ def _source(project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
             source[name] = value
         else:
             source.pop(name, None)
+    if isinstance(settings.get("missing"), str):
+        marks = [mark for part in settings["missing"].split(",") if (mark := part.strip())]
+        source = {key: value for key, value in source.items() if key != "missing"} | (
+            {"missing": marks} if marks else {}
+        )
     if settings.get("header") == "no":
         named = source.get("columns")
         checked(Source, {**source, "header": True, "columns": None})
@@ -269,7 +345,7 @@ def answer_layout(request: Request, sent: FormData) -> str:
     """Answer a question that reading the table asked."""
     reply = Answer(text(sent, "option"), text(sent, "column"), text(sent, "value"))
     _, branches = desk_of(request).change(page_entry(sent), lambda draft: answered(draft, reply))
-    return BRANCHED if branches else f"{reply.words}. Run it again."
+    return BRANCHED if branches else f"{reply.words}."
 
 
 ROUTES = [
@@ -278,7 +354,9 @@ ROUTES = [
     Route("/sizes", reading(sizes)),
     Route("/sizes/more", reading(more_sizes)),
     Route("/grid", grid),
+    Route("/events", state),
     Route("/setup/column", answering(change_column), methods=["POST"]),
+    Route("/setup/columns", answering(change_columns), methods=["POST"]),
     Route("/values", answering(show_values), methods=["POST"]),
     Route("/layout", reading(layout)),
     Route("/setup/layout", answering(change_layout), methods=["POST"]),
@@ -287,5 +365,6 @@ ROUTES = [
 OPENING = [
     Route("/", asking),
     Route("/layout", asking),
+    Route("/events", state),
     Route("/setup/layout", answering(open_anyway), methods=["POST"]),
 ]

@@ -31,7 +31,7 @@ def compare(request: Request) -> Response:
         request,
         "compare.html",
         "/compare",
-        problems=desk.draft.problems(),
+        problems=desk.hindrances(),
         current=[job for job in jobs if not job.has_ended],
         failed=jobs[0] if jobs and jobs[0].state == "failed" else None,
         done=done,

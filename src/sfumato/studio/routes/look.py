@@ -15,11 +15,12 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError
 from sfumato.hierarchy.specification import text_of
+from sfumato.numbers import counted, percent
 from sfumato.published import PublishedTable
 from sfumato.release.verify import OpenedRelease
 from sfumato.studio.desk import Desk, TablePage
 from sfumato.studio.jobs import Job
-from sfumato.studio.pages import desk_of, figures, fragment, open_findings, page, reading, whole
+from sfumato.studio.pages import desk_of, figures, fragment, notes_of, open_findings, page, reading, whole
 from sfumato.table.schema import Schema
 
 # One person of the original, before and after: who looks like them, and what that says of their sensitive values.
@@ -117,6 +118,7 @@ def look(request: Request) -> Response:
         figures=figures(job),
         checks=(result.get("verification") or {}).get("checks", []),
         findings=open_findings(job),
+        notes=notes_of(job),
         paid=_paid(result),
         can_find=isinstance(opened.published, PublishedTable),
         kind=opened.published.kind.replace("-", " "),
@@ -158,7 +160,13 @@ def look_groups(request: Request) -> Response:
     return fragment("groups.html", losses=losses[:GROUPS_SHOWN], is_blank=desk.is_blank)
 
 
-VERDICTS = {"succeeds": "succeeds", "no better": "no better than guessing", "undecided": "undecided"}
+VERDICTS = {
+    "beyond": "more than is promised",
+    "within": "within what is promised",
+    "undecided": "undecided",
+    "no better": "no better than guessing",
+}
+"""How a result is judged on the page: only what no promise allows is painted as bad."""
 
 
 def attack(request: Request) -> Response:
@@ -176,19 +184,57 @@ def attack(request: Request) -> Response:
         "attack.html",
         "/attack",
         about=about,
-        problems=desk.draft.problems(),
+        problems=desk.hindrances(),
         releases=desk.releases(),
         current=[job for job in jobs if not job.has_ended],
         failed=jobs[0] if jobs and jobs[0].state == "failed" else None,
         done=[(job, _chip(job), _results(job), desk.staleness(job)) for job in done[:4]],
-        verdicts=VERDICTS,
     )
 
 
-def _results(job: Job) -> list[Mapping[str, Any]]:
+@dataclass(frozen=True)
+class Played:
+    """A result of an attack as the page shows it: one judgement, and the figures on which it rests."""
+
+    of: Mapping[str, Any]
+    judged: str  # a key of `VERDICTS`
+    words: str
+    success: Mapping[str, Any] | None  # None where the attacker claims nothing of anybody
+    surest: str = ""  # who decides where not everybody does, with their figures
+
+    @classmethod
+    def result(cls, one: Mapping[str, Any]) -> Played:
+        """Read a result as an attack has printed it."""
+        success, allowed, verdict = one["success"], one.get("allowed"), one["verdict"]
+        is_within = one.get("within", allowed is not None and success["low"] <= allowed)
+        judged = ("within" if is_within else "beyond") if verdict == "succeeds" else verdict
+        shows = success["people"] and (verdict != "succeeds" or success["low"] > success["baseline"])
+        words = VERDICTS[judged] if judged in ("beyond", "within") else one.get("headline", VERDICTS[judged])
+        if judged == "beyond" and allowed is None:
+            words = "succeeds, and no promise is about it"
+        return cls(one, judged, words, success if success["people"] else None, "" if shows else _surest(one))
+
+
+def _surest(one: Mapping[str, Any]) -> str:
+    """Name those of whom the attacker is surest, where they show more than all people do."""
+    if one["verdict"] != "succeeds":
+        return ""
+    looks = [look["inside"] for look in (one.get("curve") or {}).get("looks", ())]
+    best = max(looks, key=lambda inside: inside["low"] - inside["baseline"], default=None)
+    if best is None or best["low"] <= best["baseline"]:
+        told = (one.get("certainty") or {}).get("told", 0)
+        return f"certain of {counted(told, 'person')}, about whom one answer is left" if told else ""
+    return (
+        f"of the {best['people']:,} of whom the attacker is surest, {percent(best['share'], 3)} are right, "
+        f"by guessing {percent(best['baseline'], 3)}"
+    )
+
+
+def _results(job: Job) -> list[Played]:
     results = job.result.get("results", []) if isinstance(job.result, Mapping) else []
-    order = {"succeeds": 0, "undecided": 1, "no better": 2}
-    return sorted(results, key=lambda result: (order.get(result.get("verdict"), 3), bool(result.get("unplayed"))))
+    order = list(VERDICTS)
+    shown = map(Played.result, results)
+    return sorted(shown, key=lambda played: (bool(played.of.get("unplayed")), order.index(played.judged)))
 
 
 def _chip(job: Job) -> Mapping[str, int]:

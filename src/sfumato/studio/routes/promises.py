@@ -56,7 +56,8 @@ def promises(request: Request) -> Response:
         methods=[(group, [(name, one_line(name)) for name in names]) for group, names in method_names().items()],
         parts=[(part, part_form(title, draft.rest.get(part, {}))) for part, title in PARTS.items()],
         has_people=bool(draft.key_columns),
-        problems=draft.problems(),
+        problems=(problems := desk_of(request).hindrances()),
+        unprotected=[] if problems else desk_of(request).unprotected(),
         dial=_dial(desk_of(request)),
     )
 

@@ -18,12 +18,13 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.jobs import FAILED, RUNNING, Job, draft_attack_order, release_order, try_order
-from sfumato.studio.layout import Answer, answers
+from sfumato.studio.layout import Question
 from sfumato.studio.pages import (
     answering,
     desk_of,
     figures,
     loss_and_risk,
+    notes_of,
     open_findings,
     page,
     page_entry,
@@ -93,11 +94,11 @@ def runs(request: Request) -> Response:
         request,
         "runs.html",
         "/runs",
-        problems=desk.draft.problems(),
+        problems=desk.hindrances(),
         changed=desk.project.has_changed,
         jobs=[(job, figures(job), desk.staleness(job) if job.state == "done" else "") for job in releases],
         current=[job for job in desk.jobs.all if not job.has_ended],
-        findings={job.number: open_findings(job) for job in releases if job.state == "done"},
+        told_of={job.number: (open_findings(job), notes_of(job)) for job in releases if job.state == "done"},
         relaxing={job.number: _relaxing(desk, job) for job in releases[:1] if job.state == FAILED and job.code == 1},
         answers=_answers(desk, releases),
         dots=_dots(desk),
@@ -105,13 +106,12 @@ def runs(request: Request) -> Response:
     )
 
 
-def _answers(desk: Desk, releases: list[Job]) -> dict[int, list[Answer]]:
-    """Return the answers to what reading the table asked in the last run, by its number."""
+def _answers(desk: Desk, releases: list[Job]) -> dict[int, list[Question]]:
+    """Return what reading the table asked in the last run, by its number, unless the setup has gone on since."""
     last = next(iter(releases), None)
-    if last is None or last.state != FAILED:
+    if last is None or last.state != FAILED or desk.staleness(last):
         return {}
-    found = answers(last.problems, desk.table.names)
-    return {last.number: found} if found else {}
+    return {last.number: [Question.of(line, desk.table) for line in last.problems]}
 
 
 def _seconds(releases: list[Job]) -> float | None:

@@ -18,7 +18,20 @@ from sfumato.studio.desk import Desk
 from sfumato.studio.draft import Draft
 from sfumato.studio.guard import FRAMED
 from sfumato.studio.jobs import POLICY, REPORT, Job, attack_order, report_order
-from sfumato.studio.pages import answering, decisions, desk_of, figures, page, page_entry, promise, reading, text, whole
+from sfumato.studio.pages import (
+    answering,
+    decisions,
+    desk_of,
+    figures,
+    notes_of,
+    open_findings,
+    page,
+    page_entry,
+    promise,
+    reading,
+    text,
+    whole,
+)
 from sfumato.studio.routes.columns import BRANCHED
 
 # The release of last time: what changed in the table since, its policy as the setup, and what must be played first.
@@ -115,8 +128,15 @@ def played_beside(desk: Desk, job: Job) -> dict[str, Job]:
     return {names[path]: each for path, each in played.items() if path in names}
 
 
-def lacking(desk: Desk, job: Job) -> str:
-    """Say what must be done about earlier releases before a release is signed and handed over; empty: nothing."""
+def lacking(desk: Desk, job: Job) -> list[str]:
+    """Say what must be done before a release is handed over; nothing with a severe finding open leaves the house."""
+    severe = [name for finding in desk.open_in(job) for name in finding.columns]
+    found = f"Say first what is open under “What is open”: {', '.join(dict.fromkeys(severe))}." if severe else ""
+    return [line for line in (found, _lacking_beside(desk, job)) if line]
+
+
+def _lacking_beside(desk: Desk, job: Job) -> str:
+    """Say what must be done about earlier releases; empty: nothing."""
     name = chosen(desk)
     if not desk.beside() or name == "":
         return ""
@@ -157,6 +177,9 @@ def sign(request: Request) -> Response:
         differences=differences(desk, desk.beside()[earlier]) if earlier else [],
         checked=played_beside(desk, job),
         lacking=lacking(desk, job),
+        severe=desk.open_in(job),
+        findings=open_findings(job),
+        notes=notes_of(job),
         playing=[each for each in desk.jobs.of_kind("attack") if each.about == job.number and not each.has_ended],
     )
 
@@ -206,8 +229,8 @@ def hand_over(request: Request, sent: FormData) -> str:
     if not name or name in (".", "..") or Path(name).name != name or "\\" in name or "\0" in name:
         raise InputError("name: give the name of a new folder, without a path")
     if lack := lacking(desk, job):
-        raise InputError(lack)
-    target = desk.project.table.parent / name
+        raise InputError(*lack)
+    target = desk.project.place / name
     proof = target.with_name(f"{name}{RECEIPT}")
     if proof.exists():
         raise InputError(f"{proof.name}: is there already; take it away, or name another folder")

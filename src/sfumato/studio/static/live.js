@@ -42,6 +42,52 @@ function unsent() {
   return kept.map((field) => [field.id, field.value]);
 }
 
+/** Which columns are chosen, and what is searched for; both outlive a page that is swapped in. @type {Set<string>} */
+const picked = new Set();
+let sought = "";
+
+/** @returns {HTMLInputElement[]} */
+const picks = () => [...document.querySelectorAll("[data-pick]")].map((one) => /** @type {HTMLInputElement} */ (one));
+
+function showFound() {
+  const field = /** @type {HTMLInputElement | null} */ (document.getElementById("find"));
+  if (!field) return;
+  field.value = sought;
+  const words = sought.trim().toLowerCase();
+  let isShown = true, many = 0;
+  for (const row of document.querySelectorAll(".columns tbody tr")) {
+    const pick = /** @type {HTMLInputElement | null} */ (row.querySelector("[data-pick]"));
+    if (pick) {
+      isShown = pick.value.toLowerCase().includes(words);
+      many += isShown ? 1 : 0;
+      pick.checked = picked.has(pick.value);
+    }
+    /** @type {HTMLElement} */ (row).hidden = !isShown;
+  }
+  const found = document.getElementById("found"), all = picks().length;
+  if (found) found.textContent = [words && `${many} of ${all} shown`, picked.size && `${picked.size} chosen`].filter(Boolean).join(" · ");
+}
+document.addEventListener("input", (event) => {
+  const field = /** @type {HTMLInputElement} */ (event.target);
+  if (field.id === "find") sought = field.value;
+  else if (field.dataset.pick !== undefined) field.checked ? picked.add(field.value) : picked.delete(field.value);
+  else if (field.id === "pick-all") {
+    for (const pick of picks()) {
+      if (!pick.closest("tr")?.hidden) field.checked ? picked.add(pick.value) : picked.delete(pick.value);
+    }
+  } else return;
+  showFound();
+});
+document.addEventListener("keydown", (event) => {
+  const field = /** @type {HTMLElement} */ (event.target);
+  if (field.id === "find" && event.key === "Enter") event.preventDefault();
+  if (!(event.ctrlKey || event.metaKey) || field.matches("input:not([type=checkbox]), textarea")) return;
+  const name = event.key.toLowerCase() === "y" || (event.shiftKey && event.key.toLowerCase() === "z") ? "redo" : "undo";
+  if (!["y", "z"].includes(event.key.toLowerCase())) return;
+  event.preventDefault();
+  /** @type {HTMLButtonElement | null} */ (document.getElementById(name))?.click();
+});
+
 /** @param {string} [address] */
 export async function refresh(address = location.href) {
   const answer = await fetch(address, { headers: { "X-Sfumato": "1" } });
@@ -81,6 +127,7 @@ function send(form, button) {
   if (submitter?.name) body.set(submitter.name, submitter.value);
   const { action } = form, then = form.dataset.then, isAtOnce = form.dataset.atOnce !== undefined;
   for (const field of form.elements) if (field.id) sent.add(field.id);
+  if (form.id === "bulk") picked.clear();
   pending += 1;
   document.getElementById("main")?.setAttribute("aria-busy", "true");
   queue = queue.then(() => write(action, body, then, isAtOnce)).finally(() => {
@@ -106,7 +153,7 @@ async function write(action, body, then, isAtOnce) {
     }
     entry = String(told.entry);
     say([told.said], false);
-    if (new URL(action).pathname === "/quit") return;
+    if (new URL(action).pathname === "/quit") return clearInterval(watch);
     if (pending || typing) return;
     await refresh(then || location.href);
     if (then) history.pushState({}, "", then);
@@ -201,6 +248,49 @@ document.addEventListener("change", (event) => {
   }
   if (form?.matches("form[data-go]")) location.href = input.value;
 });
+// Asks whether the studio is still there, and whether another tab has gone on. A server that was killed refuses at once.
+const EVERY = 1500;
+/** @param {string} line @param {string} [button] */
+function link(line, button) {
+  const place = document.getElementById("link");
+  if (!place || place.dataset.line === line) return;
+  place.dataset.line = line;
+  const told = document.createElement("p"), again = document.createElement("button");
+  told.textContent = line;
+  again.textContent = button || "";
+  again.addEventListener("click", () => refresh().then(() => link("")));
+  place.replaceChildren(...(line ? [told] : []), ...(line && button ? [again] : []));
+}
+let lost = false, leaves = false;
+window.addEventListener("pagehide", () => { leaves = true; });
+window.addEventListener("pageshow", () => { leaves = false; });
+async function ask() {
+  const main = document.getElementById("main");
+  if (!main?.dataset.entry) return clearInterval(watch);
+  try {
+    const answer = await fetch("/events", { headers: { "X-Sfumato": "1" } });
+    if (!answer.ok) {
+      lost = true;
+      return link((await answer.text()).trim());
+    }
+    const told = await answer.json();
+    if (pending) return;
+    if (lost) {
+      lost = false;
+      await refresh();
+      say(["The studio answers again; nothing that was saved is lost."], false);
+    } else if (String(told.entry) === entry && String(told.jobs) !== main.dataset.jobs && !unsent().length) {
+      await refresh();
+    }
+    const isOld = String(told.entry) !== entry && !pending;
+    link(isOld ? "The setup has changed in another tab. What you change here would begin a branch." : "", "Show what stands");
+  } catch {
+    if (leaves) return;
+    lost = true;
+    link("The studio does not answer. Start it again in the terminal; this page goes on by itself then. Nothing that was saved is lost.");
+  }
+}
+const watch = window.setInterval(ask, EVERY);
 window.addEventListener("popstate", () => refresh());
 /** On a narrow screen the steps scroll sideways; the one that stands is in sight. */
 function showStep() {
@@ -209,7 +299,8 @@ function showStep() {
   const its = step.getBoundingClientRect(), all = steps.getBoundingClientRect();
   steps.scrollLeft += its.left + its.width / 2 - all.left - all.width / 2;
 }
-document.addEventListener("swapped", () => { fillAll(); announce(document.body); showStep(); });
+document.addEventListener("swapped", () => { showFound(); fillAll(); announce(document.body); showStep(); });
 document.documentElement.classList.add("scripted");
 showStep();
+showFound();
 fillAll();

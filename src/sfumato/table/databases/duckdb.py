@@ -45,7 +45,6 @@ _PLAIN = [
     "USMALLINT",
     "UINTEGER",
     "UBIGINT",
-    "HUGEINT",
     "FLOAT",
     "DOUBLE",
     "VARCHAR",
@@ -56,7 +55,12 @@ _PLAIN = [
     "TIMESTAMP_MS",
     "TIMESTAMP_NS",
 ]
-_CASTS = {"TIMESTAMP WITH TIME ZONE": "{}::TIMESTAMP", "UUID": "{}::VARCHAR", "UHUGEINT": "{}::VARCHAR"}
+_CASTS = {
+    "TIMESTAMP WITH TIME ZONE": "{}::TIMESTAMP",
+    "HUGEINT": "{}::DECIMAL(38, 0)",
+    "UUID": "{}::VARCHAR",
+    "UHUGEINT": "{}::VARCHAR",
+}
 _CONFINED: dict[str, Any] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sfumato.errors import InputError, SchemaError, SfumatoError, raise_together
+from sfumato.errors import InputError, SchemaError, SfumatoError, raise_all, raise_together
 from sfumato.table.columns import ValueReading
 from sfumato.table.header import Header, RoleAssignment, assign_roles, checked_header
 from sfumato.table.layout import Reading
@@ -26,7 +26,6 @@ from sfumato.table.sources.folders import Part, SeveralFiles, files_of, joined_c
 from sfumato.table.sources.frames import ArrowFileSource, ParquetSource, without_index
 from sfumato.table.sources.json_files import is_json_lines
 from sfumato.table.sources.text_files import CsvSource, count_regular_rows
-from sfumato.table.sources.text_layout import SUM_QUESTION
 
 BYTES = 1 << 24
 """Bytes of a CSV file that are parsed at a time."""
@@ -80,8 +79,7 @@ def batch_source(source: TableSource) -> BatchSource:
             "only a file in UTF-8 without lines above or below its table can be read a piece at a time; "
             "write it again in UTF-8 without them"
         )
-    if source.sums:
-        raise InputError(SUM_QUESTION)
+    raise_all(InputError, source.questions)
     return CsvBatches(source)
 
 

@@ -28,6 +28,19 @@ _SHIFTED = b"\x1b$"
 """Begins a character of two bytes in Japanese mail."""
 _LONELY = re.compile(r"(?<![^\W\d_])[^\W\d_a-zA-Z](?![^\W\d_])")
 """A letter beyond ASCII that is no part of a word."""
+_HANGUL_SHIFT = b"\x1b$)C"
+_OF_MAINFRAMES = ("cp037", "cp273", "cp500")
+_ASCII_FORMS = (
+    ("hz", re.compile(rb"~\{(?:[!-}][!-}])+~\}")),
+    ("utf-7", re.compile(rb"[A-Za-z]\+A[OP][0-9A-Za-z]-")),
+)
+"""Encodings that write all letters with those of ASCII, and how that looks."""
+_ENTITY = re.compile(
+    rb"&(?:[A-Za-z]{1,2}(?:uml|acute|grave|circ|tilde|slash|cedil|caron|ring|lig)|#(?:[0-9]{3,5}|x[0-9A-Fa-f]{2,5}));"
+)
+_LOST = "\ufffd".encode()
+_OF_SIGNS = {**dict.fromkeys("°§²µ–", 0.6), **dict.fromkeys("€’“”„«»", 0.8)}
+"""What signs count when a text is rated."""
 _TWICE = ("cp1252", "cp1251", "latin1", "mac-roman")
 
 
@@ -82,6 +95,18 @@ def refuse_twice(content: bytes) -> None:
     """Refuse UTF-8 in which all letters were read in another encoding, and written again (``InputError``)."""
     if _SHIFTED in content:
         raise InputError(f"the file {candidates_of(content)}")
+    for encoding, form in _ASCII_FORMS:
+        if form.search(content):
+            raise InputError(
+                f"letters of the file look like {encoding} (--set source.encoding={encoding}); if they are right as "
+                "they are: --set source.encoding=utf-8-sig"
+            )
+    if _ENTITY.search(content) or _LOST in content:
+        how = "stand as HTML writes them, such as &ouml;" if _LOST not in content else "were lost before (\ufffd)"
+        raise InputError(
+            f"letters of the file {how}; write the table again from where it came, or read it as it is: "
+            "--set source.encoding=utf-8-sig"
+        )
     strange = b"\n".join(_strange_lines(content))
     for encoding in _TWICE if strange else ():
         try:
@@ -103,7 +128,9 @@ def candidates_of(content: bytes) -> str:
     lines = _strange_lines(content)
     named = [f"{name} (--set source.encoding={name})" for name in likely_encodings(lines)]
     single = named and named[0].partition(" ")[0] in _tables()["single"]
-    if (whole := sum(map(_is_utf8_line, lines))) and (single or 3 * whole > len(lines)):
+    # In Cyrillic and the like a short word may be UTF-8 by chance.
+    whole = sum(map(_is_utf8_line, lines))
+    if whole > (0.2 * len(lines) if single and not _is_western(named[0]) else 0) and (single or 3 * whole > len(lines)):
         raise InputError(
             f"the file holds two encodings: of {len(lines):,} lines with letters beyond ASCII that were looked at, "
             f"{whole:,} are UTF-8 and {len(lines) - whole:,} are not; write it again in one encoding"
@@ -111,11 +138,17 @@ def candidates_of(content: bytes) -> str:
     return f"is not UTF-8; by its letters it is {', else '.join(named)}: look at the letters that come out"
 
 
+def _is_western(named: str) -> bool:
+    return _tables()["single"][named.partition(" ")[0]] in ("western", "central", "turkish", "baltic")
+
+
 def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     """Return up to three encodings in which lines with letters beyond ASCII read best, and differently."""
     sample = b"\n".join(lines)[:_SAMPLE].rpartition(b"\n")[0] or b"\n".join(lines)
     if _SHIFTED in sample:
-        return ["iso2022_jp"]
+        return ["iso2022_kr" if _HANGUL_SHIFT in sample else "iso2022_jp"]
+    if _is_of_a_mainframe(sample):
+        return [*_OF_MAINFRAMES]
     tables, rated = _tables(), []
     for name, script in tables["single"].items():
         text = sample.decode(name, "replace")
@@ -132,12 +165,19 @@ def likely_encodings(lines: Iterable[bytes]) -> list[str]:
     return list(found.values())[:_CANDIDATES]
 
 
+def _is_of_a_mainframe(sample: bytes) -> bool:
+    """Tell whether a text is in EBCDIC: read as such, nearly all of it is letters, digits and signs of ASCII."""
+    text = sample.decode(_OF_MAINFRAMES[0])
+    usual = sum(letter.isascii() and (letter.isprintable() or letter == "\n") for letter in text)
+    return usual > 0.9 * len(text) and sum(byte > 0x7F for byte in sample) > len(sample) / 2
+
+
 def _rate(text: str, letters: str) -> float:
     """Rate a text by its letters beyond ASCII: those of a language count, signs and capitals inside of words do not."""
     common, _, rare = letters.partition(" ")
     weights = {**dict.fromkeys(rare, 1.0), **dict.fromkeys(common, 1.2)}
     strange = [letter for letter in text if letter > "\x7f"]
-    worth = sum(weights.get(letter.lower(), 0.6 if letter in "°€§²µ–’“”„«»" else -1.0) for letter in strange)
+    worth = sum(weights.get(letter.lower(), _OF_SIGNS.get(letter, -1.0)) for letter in strange)
     return (worth - 2 * _mixed(text) - len(_LONELY.findall(text))) / max(1, len(strange))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,7 +134,7 @@ def _collected(frame: Any) -> Any:
     fields = getattr(getattr(frame, "dtype", None), "names", None)
     try:
         if fields and isinstance(frame, np.ndarray):
-            return pl.DataFrame({str(name): np.asarray(frame[name]) for name in fields})
+            return pl.DataFrame(dict(_fields(frame)))
         if (isinstance(frame, Mapping) and frame) or _are_records(frame):
             return pl.DataFrame(frame, infer_schema_length=None)
     except Exception:
@@ -142,6 +142,22 @@ def _collected(frame: Any) -> Any:
             "columns have values of mixed types, or are not equally long; make each column one type"
         ) from None
     return pl.from_arrow(frame) if type(frame).__name__ == "RecordBatch" else frame
+
+
+def _fields(array: Any, before: str = "") -> Iterator[tuple[str, pl.Series]]:
+    """Yield the fields of a structured array of NumPy, those inside of others as ``who.age``."""
+    for name in array.dtype.names:
+        values = array[name]
+        if values.dtype.names:
+            yield from _fields(values, f"{before}{name}.")
+            continue
+        mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+        plain = np.asarray(values)
+        # Polars knows days, and spans and moments of some units alone.
+        if plain.dtype.kind in "mM" and np.datetime_data(plain.dtype)[0] != "D":
+            plain = plain.astype(f"{plain.dtype.kind}8[us]")
+        series = pl.Series(plain.astype(plain.dtype.newbyteorder("=")))
+        yield f"{before}{name}", series if mask is None else series.set(pl.Series(mask), None)
 
 
 def _are_records(frame: object) -> bool:
@@ -159,6 +175,14 @@ def _index_names(frame: object) -> list[str]:
 def _plain_pandas(values: Any) -> pl.Series | None:
     """Return intervals of pandas as their text, and periods as their first day; None for all else."""
     kind = type(getattr(values, "dtype", None)).__name__
+    if str(getattr(values, "type", "")).startswith("run_end_encoded"):
+        import pyarrow.compute as pc  # few tables of Arrow have runs
+
+        return pl.concat([pl.Series(pc.run_end_decode(part)) for part in values.chunks])
+    if kind == "SparseDtype":
+        return pl.Series(np.asarray(values))
+    if kind.startswith("Object") and len({str(value.tzinfo) for value in values if hasattr(value, "tzinfo")}) > 1:
+        raise TypeError  # one type for all would move some to another day
     categories = getattr(getattr(values, "dtype", None), "categories", None)
     if kind == "PeriodDtype":
         return pl.Series(values.dt.start_time.dt.date.to_list(), dtype=pl.Date)

@@ -15,7 +15,7 @@ from sfumato.errors import InputError
 from sfumato.table.sources.protocol import Family, Given, TableSource
 from sfumato.table.sources.text_files import CsvFile, open_csv
 
-_LINES, _DOCUMENTS = {".jsonl", ".ndjson"}, {".json", ".geojson"}
+_LINES, _DOCUMENTS = {".jsonl", ".ndjson", ".geojsonl"}, {".json", ".geojson"}
 _STARTS = (b"[{", b'{"', b"[[")
 NO_TABLE = (
     'this is JSON, but no table; write its records as JSON lines (.jsonl), an object such as {"age": 31} in each line, '
@@ -62,16 +62,60 @@ def _open(given: Given) -> TableSource:
     if not content.strip():
         raise InputError("the file is empty; it needs a record, as a JSON object, in each line")
     try:
-        document = None if is_json_lines(given.file) else json.loads(content)
+        document = None if is_json_lines(given.file) else _parsed(_text(content))
     except (ValueError, RecursionError):
         document = None
     try:
         if document is None:
-            return JsonRecords(flat(pl.read_ndjson(content, infer_schema_length=None)))
+            return JsonRecords(flat(_lines(content)))
         return JsonRecords(flat(_frame_of(document)))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
         records = _records(file) if document is None else enumerate(document if isinstance(document, list) else [], 1)
         raise InputError(_mistake(records, "line" if document is None else "entry")) from None
+
+
+def _text(content: bytes) -> str:
+    return content.decode(json.detect_encoding(content))
+
+
+def _parsed(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; ``InputError`` where a key stands in it twice, of which parsers keep one."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise InputError("a key stands twice in one object; give each value a key of its own")
+    return record
+
+
+_LOOKED_AT = 100
+"""Lines in which keys that stand twice are looked for, as the fast parser takes no notice."""
+
+
+def _lines(content: bytes) -> pl.DataFrame:
+    """Return records that follow each other, line by line or parted by commas, blanks or nothing."""
+    head = content.splitlines()[:_LOOKED_AT]
+    try:
+        for line in head:
+            _parsed(line.decode() or "0")
+        return pl.read_ndjson(content, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError):
+        records = [*_following(_text(content))]
+        if not all(isinstance(record, dict) for record in records) or _mixed(records):
+            raise ValueError from None
+        return _frame_of(records)
+
+
+def _following(text: str) -> Iterator[Any]:
+    decoder, place = json.JSONDecoder(object_pairs_hook=_distinct), 0
+    while place < len(text):  # Ends: each value takes a character at least.
+        if text[place] in " \t\r\n,\x1e":
+            place += 1
+        else:
+            value, place = decoder.raw_decode(text, place)
+            yield value
 
 
 def _frame_of(document: Any) -> pl.DataFrame:
@@ -86,12 +130,11 @@ def _frame_of(document: Any) -> pl.DataFrame:
         if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
             return _frame_of([document["columns"], *document["data"]])
         columns = list(document.values())
-        if (
-            all(isinstance(each, dict) for each in columns)
-            and len({tuple(each) for each in columns}) == 1
-            and columns[0]
-        ):
-            columns = [list(each.values()) for each in columns]
+        if columns and all(isinstance(each, dict) and each for each in columns):
+            if _are_records(document):
+                return _frame_of(columns)
+            if len({tuple(each) for each in columns}) == 1:
+                columns = [list(each.values()) for each in columns]
         if all(_is_column(each) for each in columns) and len({len(each) for each in columns}) == 1:
             return pl.DataFrame(dict(zip_longest(document, columns)))
         lists = [each for each in document.values() if isinstance(each, list) and each and isinstance(each[0], dict)]
@@ -100,21 +143,38 @@ def _frame_of(document: Any) -> pl.DataFrame:
     raise InputError(NO_TABLE)
 
 
+def _are_records(document: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Tell whether an object of objects has a record under each key, and no column."""
+    inner = next(iter(document.values()))
+    if all(key.isdecimal() for key in inner):
+        return False
+    return all(key.isdecimal() for key in document) or len(document) > len(
+        {key for each in document.values() for key in each}
+    )
+
+
 def _is_column(values: Any) -> bool:
     return isinstance(values, list) and bool(values) and not any(isinstance(each, (dict, list)) for each in values)
 
 
 def _mistake(records: Iterator[tuple[int, object]], what: str) -> str:
     """Find the first record that is no object, or the keys whose values are of several types."""
-    types: dict[str, set[type]] = {}
+    known = []
     for number, record in records:
         if not isinstance(record, dict):
             return f"{what} {number} is no JSON object; {NO_TABLE}"
+        known.append(record)
+    listed = ", ".join(map(repr, _mixed(known)[:9])) or "some keys"
+    return f"values of {listed} are of several types; give each key one type"
+
+
+def _mixed(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the keys whose values are of several types."""
+    types: dict[str, set[type]] = {}
+    for record in records:
         for key, value in record.items():
             types.setdefault(key, set()).add(float if type(value) is int else type(value))
-    mixed = [key for key, kinds in types.items() if len(kinds - {type(None)}) > 1]
-    listed = ", ".join(map(repr, mixed[:9])) or "some keys"
-    return f"values of {listed} are of several types; give each key one type"
+    return [key for key, kinds in types.items() if len(kinds - {type(None)}) > 1]
 
 
 def _records(file: CsvFile) -> Iterator[tuple[int, object]]:
@@ -132,10 +192,15 @@ def is_json_lines(path: Path) -> bool:
     return not _LINES.isdisjoint(path.suffixes[-2:])
 
 
+def is_json(name: str) -> bool:
+    """Tell by its name whether a file, packed or not, is of JSON."""
+    path = Path(name)
+    return is_json_lines(path) or not _DOCUMENTS.isdisjoint(path.suffixes[-2:])
+
+
 def _is_json(given: Given) -> bool:
     start = b"".join(given.start.removeprefix(b"\xef\xbb\xbf").split())
-    named = is_json_lines(given.file) or not _DOCUMENTS.isdisjoint(given.file.suffixes[-2:]) if given.start else False
-    return named or start.startswith(_STARTS)
+    return bool(given.start) and (is_json(str(given.file)) or start.startswith(_STARTS))
 
 
 JSON = Family(recognizes=_is_json, open=_open)

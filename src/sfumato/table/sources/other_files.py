@@ -8,12 +8,14 @@ import zipfile
 
 from sfumato.errors import InputError, raise_all
 from sfumato.numbers import counted
+from sfumato.table.sources.json_files import JSON, is_json
 from sfumato.table.sources.protocol import Family, Given, TableSource
-from sfumato.table.sources.text_files import csv_source
+from sfumato.table.sources.text_files import CSV, files_in
 
 # Excel workbooks. How sheets are read is loaded with the first workbook: most tables are none.
 
 
+_TYPED = (".parquet", ".xlsx", ".xls", ".ods", ".sav", ".dta", ".arrow", ".feather", ".db", ".sqlite")
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
@@ -32,10 +34,11 @@ def _open(given: Given) -> TableSource:
         return open_sheet(given)
     if names and names[0].endswith(".npy"):
         raise InputError(_NUMPY)
-    if len(names) != 1:
+    names = files_in(names)
+    if len(names) != 1 or names[0].lower().endswith(_TYPED):
         count = counted(len(names), "file")
         raise InputError(f"this is a zip archive of {count}; unpack it, and give the path of the table in it")
-    return csv_source(given.file, given.layout)
+    return (JSON if is_json(names[0]) else CSV).open(given)
 
 
 def _open_old(given: Given) -> TableSource:
@@ -117,6 +120,7 @@ _STARTS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89HDF", "this is an HDF5 file; save the table as Parquet, as with pandas.read_hdf(...).to_parquet(...)"),
     (0, b"\x93NUMPY", _NUMPY),
     (0, b"Obj\x01", "this is an Avro file; save it as Parquet, as with polars.read_avro(...).write_parquet(...)"),
+    (0, b"\x1f\x9d", "this was packed by compress; unpack it, and give the path of the table in it"),
     (0, b"ORC", "this is an ORC file; save the table as Parquet, as with pandas.read_orc(...).to_parquet(...)"),
     (0, b"7z\xbc\xaf", "this is a 7z archive; unpack it, and give the path of the table in it"),
     (0, b"Rar!", "this is a RAR archive; unpack it, and give the path of the table in it"),
@@ -134,6 +138,13 @@ _STARTS: tuple[tuple[int, bytes, str], ...] = (
 """Where a file of a kind has which bytes, and what is said of it."""
 _WORDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ((b"<!doctype html", b"<html", b"<table", b"<head"), _WEB),
+    ((b"@relation",), f"this is ARFF, of Weka; {_EXPORT}"),
+    (
+        (b"insert into", b"create table", b"-- mysql dump", b"--\n-- postgresql"),
+        f"these are commands of SQL; {_EXPORT}",
+    ),
+    ((b"\\documentclass", b"\\begin{"), f"this is LaTeX; {_EXPORT}"),
+    ((b"begin:vcard", b"begin:vcalendar"), f"these are cards or a calendar; {_EXPORT}"),
     ((b"<?xml",), f"this is XML, also where its name says .xls; {_EXPORT}"),
     ((b"from: ", b"received: ", b"return-path: ", b"mime-version: ", b"delivered-to: "), _MAIL),
 )
@@ -141,6 +152,9 @@ _WORDS: tuple[tuple[tuple[bytes, ...], str], ...] = (
 _SUFFIXES = {
     (".rds", ".rda", ".rdata"): _R,
     (".dbf",): "this is a dBase file; save its table as CSV, or as .xlsx",
+    (".yaml", ".yml"): f"this is YAML; {_EXPORT}",
+    (".toml",): f"this is TOML; {_EXPORT}",
+    (".fods",): "this is a flat OpenDocument sheet; save it as .ods or .xlsx",
     (".bmp",): _PICTURE,
     (".pkl", ".pickle"): "this is a pickle of Python, which may run anything; save the table as Parquet or CSV",
 }

@@ -155,7 +155,7 @@ class Place:
 
     sheet: str | None = None  # of a workbook
     range: str | None = None  # cells of a sheet, such as ``B3:H500``; the first row names the columns
-    codes: tuple[str, ...] = ()  # columns whose codes are read although the file has labels for them
+    codes: str | Sequence[str] = ()  # columns whose codes are read although the file has labels for them
     table: str | None = None  # of a database, with its schema before a dot where it needs one
     query: str | os.PathLike[str] | None = None  # a file with one SELECT, which is asked of a database instead
     hidden: str | None = None  # what becomes of rows and columns that a workbook hides: ``keep`` or ``drop``

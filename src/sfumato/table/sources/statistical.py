@@ -129,6 +129,8 @@ def _starred(column: pl.Series, code: Any) -> pl.Series:
     return text_of(whole_where_whole(numbers)).zip_with(~is_star, pl.Series([STAR])).alias(column.name)
 
 
+_WEEKS = 52
+"""Of each year, as Stata counts; the last one has eight days or nine."""
 _PERIODS = {"%tm": 1, "%tq": 3, "%th": 6}
 """Formats of Stata that count months, quarters and half-years since 1960, and their months."""
 
@@ -142,6 +144,10 @@ def _as_shown(frame: pl.DataFrame, metadata: Any) -> pl.DataFrame:
             since = (column.cast(pl.Int64) * months).alias("m").to_frame()
             day = pl.date(1960 + pl.col("m").floordiv(12), pl.col("m") % 12 + 1, 1)
             column = since.select(day.alias(column.name)).to_series()
+        elif str(metadata.original_variable_types.get(column.name)).startswith("%tw") and column.dtype.is_numeric():
+            weeks = column.cast(pl.Int64).alias("w").to_frame()
+            first = pl.date(1960 + pl.col("w").floordiv(_WEEKS), 1, 1) + pl.duration(days=7 * (pl.col("w") % _WEEKS))
+            column = weeks.select(first.alias(column.name)).to_series()
         elif metadata.readstat_variable_types.get(column.name) == "float" and column.dtype == pl.Float64:
             column = column.cast(pl.Float32).cast(pl.String).cast(pl.Float64)
         columns.append(column)

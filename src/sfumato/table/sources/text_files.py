@@ -38,12 +38,19 @@ from sfumato.table.sources.encodings import (
 )
 from sfumato.table.sources.protocol import CsvFormat, Family
 from sfumato.table.sources.text_layout import (
+    COUNT_QUESTION,
     SUM_QUESTION,
     adds_up,
+    apart_question,
     find_layout,
+    first_lines,
     footer_question,
+    is_a_line,
     names_elsewhere,
+    numbers_columns,
+    rows_apart,
     trimmed,
+    without_enclosing,
 )
 
 _BLOCK = 1 << 18
@@ -126,6 +133,8 @@ def open_csv(given: Path | bytes, layout: CsvFormat) -> CsvFile:
         start = stream.read(_START)
     if start[_TAR] == b"ustar":
         raise InputError("this is a tar archive; unpack it, and give the path of the table in it")
+    if file.packing is not None and start.startswith((*_PACKINGS, b"PAR1", b"ARROW1")):
+        raise InputError(f"the {file.packing} file holds another packed file, or one of columns; unpack it first")
     encoding = layout.encoding
     if is_utf8(encoding):
         if (wide := wide_encoding(start)) is None:
@@ -180,6 +189,11 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
+def files_in(names: Iterable[str]) -> list[str]:
+    """Return the files of an archive but for folders and what a Macintosh puts beside."""
+    return [name for name in names if not name.endswith(("/", ".DS_Store")) and not name.startswith("__MACOSX/")]
+
+
 def _stream(packed: Path | bytes, packing: str) -> Any:
     if packing == "zstd":
         import pyarrow as pa  # only where it is needed: few files are packed like this
@@ -188,7 +202,7 @@ def _stream(packed: Path | bytes, packing: str) -> Any:
     source = io.BytesIO(packed) if isinstance(packed, bytes) else packed
     if packing == "zip":
         archive = zipfile.ZipFile(source)
-        return archive.open(archive.infolist()[0])
+        return archive.open(files_in(archive.namelist())[0])
     unpack: Any = {"gzip": gzip.open, "bz2": bz2.open, "xz": lzma.open}[packing]
     return unpack(source)
 
@@ -262,6 +276,10 @@ def read_rows(
         for index, dtype, column in zip(indices, dtypes, parts, strict=True):
             texts = [fields[index] for _, fields in chunk]
             faults.unreadable.extend(_unreadable([number for number, _ in chunk], texts))
+            if layout.quote:
+                faults.escaped += [
+                    row for (row, _), text in zip(chunk, texts, strict=True) if "\\" in text and '"' in text
+                ]
             if not faults.unreadable:
                 column.append(pl.Series(texts, dtype=dtype))
     if faults.unreadable:
@@ -280,6 +298,7 @@ class _Faults:
     long: list[int] = field(default_factory=list)
     unreadable: list[int] = field(default_factory=list)
     open_quote: list[int] = field(default_factory=list)
+    escaped: list[int] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
     rows: int = 0
     encoding: str = ""
@@ -300,6 +319,11 @@ class _Faults:
                 self.unreadable,
                 "have bytes that are not in the file's encoding",
                 f"the file {self.encoding}",
+            ),
+            (
+                self.escaped,
+                "have quotes behind backslashes",
+                'write a quote inside of a field twice (""), as CSV has it, or set quote=None (in a policy quote = "")',
             ),
             (
                 self.open_quote,
@@ -346,7 +370,7 @@ def _filled(rows: Iterator[list[str]], width: int, dropped: list[int] | None, ha
         if not fields:
             blank += width == 1
             continue
-        if dropped is not None and (not any(map(str.strip, fields)) or fields == names):
+        if dropped is not None and (not any(map(str.strip, fields)) or fields == names or is_a_line(fields)):
             dropped.append(number)
             continue
         names = names or (fields if has_names else names)
@@ -492,23 +516,25 @@ class CsvSource:
     layout: CsvFormat
     width: int  # fields in the first row
     names: tuple[str, ...]
-    first: int = 0  # the field of the first of them
+    places: tuple[int, ...] = ()  # the field of each of them
     unnamed: tuple[int, ...] = ()  # fields without a name that must be empty
     remarks: list[str] = field(default_factory=list)  # what a steward should hear of how it was read
-    sums: bool = False  # whether the last row seems to add up the others
+    questions: tuple[str, ...] = ()  # about rows that seem to be no records
+    above: int = 0  # lines above the names that were left out
 
     is_text = True
     """Every value arrives as text, so that kinds must be read off it."""
 
     def place(self, name: str) -> int:
         """Return the field of a column."""
-        return self.first + self.names.index(name)
+        return self.places[self.names.index(name)]
 
     def advice(self, wanted: Collection[str]) -> str | None:
         """Say what seems wrong with separator, header or encoding where the `wanted` columns cannot be read."""
         if any("\ufffd" in name for name in self.names):
             return f"the names of the columns cannot be read: the file {candidates_of(self.file.strange_bytes())}"
-        return None if set(wanted) & {*self.names} else names_elsewhere(self.file, self.layout, wanted)
+        found = len({*wanted} & {*self.names})
+        return None if found == len({*wanted}) else names_elsewhere(self.file, self.layout, wanted, found, self.above)
 
     def read(self, names: Sequence[str]) -> list[pl.Series]:
         """Read columns as text: Categorical, or String if nearly every value is distinct.
@@ -516,7 +542,7 @@ class CsvSource:
         Empty fields are null or empty text. Raises ``InputError`` when rows are ragged, a quote is never closed or
         bytes cannot be read: with counts and row numbers.
         """
-        raise_all(InputError, [SUM_QUESTION] if self.sums else [])
+        raise_all(InputError, self.questions)
         indices, dropped = [*map(self.place, names), *self.unnamed], list[int]()
         columns = self._read_fast(indices)
         if columns is None or self._repeats_names or (self._may_be_blank(columns) and self._has_blank_rows):
@@ -540,7 +566,8 @@ class CsvSource:
             return False
         blank = pl.Series([True])
         for column in columns[: len(columns) - len(self.unnamed)]:
-            blank = blank & (column.is_null() | (column.cast(pl.String).str.strip_chars() == ""))
+            # A line of dashes has no value either.
+            blank = blank & (column.is_null() | column.cast(pl.String).str.contains(r"^[-=+:|\s]*$"))
             if not blank.any():
                 return False
         return bool(len(columns))
@@ -564,7 +591,17 @@ class CsvSource:
     def _has_blank_rows(self) -> bool:
         """Whether a row is nothing but separators, blanks and quotes."""
         mark = re.escape(self.layout.separator.encode())
-        row = re.compile(rb'(?:^|[\r\n])[ \t"]*' + mark + rb'[ \t"' + mark + rb"]*(?:[\r\n]|$)")
+        signs = rb'[ \t"' + mark + rb"]*"
+        row = re.compile(
+            rb'(?:^|[\r\n])(?:[ \t"]*'
+            + mark
+            + signs
+            + rb"|"
+            + signs
+            + rb"[:+|]?--[-+:| \t"
+            + mark
+            + rb"]*)(?:[\r\n]|$)"
+        )
         return any(row.search(block) for block in self.file.blocks())
 
     def _read_fast(self, indices: Sequence[int]) -> list[pl.Series] | None:
@@ -612,6 +649,10 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     Raises ``InputError`` when the file has no rows, or when the number of given names differs from that of its columns.
     """
     file = open_csv(given, layout)
+    if layout.foreign and without_enclosing(first_lines(file)):
+        with file.open() as stream:
+            content = stream.read()
+        file = CsvFile(re.sub(rb'(?m)^"|"(?=\r?$)', b"", content).replace(b'""', b'"'))
     found = find_layout(file, layout)
     layout, remarks = found.format, [*found.remarks]
     if found.above or layout.footer_lines:
@@ -620,32 +661,76 @@ def csv_source(given: Path | bytes, layout: CsvFormat) -> CsvSource:
     fields = first_row(file, layout)
     if not any(field.strip() for field in fields):
         raise InputError("the file is empty; it needs a row of column names and records")
-    sums = layout.foreign and layout.footer_lines is None and len(fields) > 1 and adds_up(_last_row(file, layout))
+    questions = tuple(_questions(file, layout, len(fields))) if layout.foreign else ()
     if layout.columns is not None:
         if len(layout.columns) != len(fields):
             raise InputError(
                 f"{len(layout.columns)} column names were given, but the first row has {len(fields)} fields; "
                 "give one name per field, or check the separator"
             )
-        return CsvSource(file, layout, len(fields), tuple(layout.columns), 0, (), remarks, sums)
+        return CsvSource(
+            file,
+            layout,
+            len(fields),
+            tuple(layout.columns),
+            tuple(range(len(fields))),
+            (),
+            remarks,
+            questions,
+            found.above,
+        )
     names = [*([""] if found.numbered else []), *(_name(field) for field in fields)]
+    places = tuple(place for place, name in enumerate(names) if name)
     # Where every row ends in a separator, so does the header: what follows it is no column.
-    last = max(place for place, name in enumerate(names) if name)
-    first = int(layout.foreign and not names[0])
-    if first:
-        remarks.append("The first column has no name and was left out, as the numbers of rows are.")
-    rest = tuple(range(last + 1, len(names)))
-    return CsvSource(file, layout, len(names), tuple(names[first : last + 1]), first, rest, remarks, sums)
+    unnamed = tuple(place for place, name in enumerate(names) if not name and (place > places[0] or not layout.foreign))
+    if layout.foreign and places[0]:
+        what = "The first column has" if places[0] == 1 else f"The first {places[0]} columns have"
+        remarks.append(
+            f"{what} no name and {'was' if places[0] == 1 else 'were'} left out, as the numbers of rows are."
+        )
+    if not layout.foreign:
+        # What a release holds has its names; blank ones between them are told of as such.
+        places = tuple(range(max(places) + 1))
+        unnamed = tuple(range(max(places) + 1, len(names)))
+    return CsvSource(
+        file,
+        layout,
+        len(names),
+        tuple(names[place] for place in places),
+        places,
+        unnamed,
+        remarks,
+        questions,
+        found.above,
+    )
 
 
-def _last_row(file: CsvFile, layout: CsvFormat) -> list[str]:
-    """Return the fields of the last line that is not blank; none where it cannot be found at once."""
+def _questions(file: CsvFile, layout: CsvFormat, width: int) -> Iterator[str]:
+    """Ask about rows that seem to be no records: below a blank line, a sum, or the numbers of the columns."""
+    if numbers_columns(first_lines(file), layout):
+        yield COUNT_QUESTION
+    if layout.footer_lines is not None or width < 2:
+        return
+    lines = _last_lines(file)
+    if apart := rows_apart(lines):
+        yield apart_question(apart)
+    elif adds_up(_fields_of(lines, layout), [*lines[:-1], *first_lines(file)[: -len(lines) or None]]):
+        yield SUM_QUESTION
+
+
+def _last_lines(file: CsvFile) -> list[str]:
+    """Return the last whole lines of a file, without blank ones at its end; none where they cannot be found at once."""
+    if file.packing is not None:
+        return []
     with file.open() as stream:
-        if file.packing is None:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _START))
-        lines = stream.read().rstrip().splitlines() if file.packing is None else []
-    text = lines[-1].decode(errors="replace") if len(lines) > 1 else ""
-    return next(_reader(iter([text]), layout), []) if "\0" not in text else []
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - _START))
+        lines = stream.read().rstrip().splitlines()
+    return [line.decode(errors="replace") for line in lines[1 if size > _START else 0 :]]
+
+
+def _fields_of(lines: Sequence[str], layout: CsvFormat) -> list[str]:
+    return next(_reader(iter(lines[-1:]), layout), []) if len(lines) > 1 and "\0" not in lines[-1] else []
 
 
 def _name(field: str) -> str:

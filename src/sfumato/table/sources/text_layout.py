@@ -14,6 +14,8 @@ from sfumato.numbers import counted
 from sfumato.table.sources.protocol import CsvFormat
 
 SEPARATORS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
+_RARE = ("^", "~", "\x01", "\x1f", ":")
+"""Separators that are tried where none of the usual ones parts anything."""
 _LINES = 50
 """Lines by which the layout is told, and in which names are looked for."""
 _LONGEST = 1 << 16
@@ -21,9 +23,11 @@ _SAID = re.compile(r'\s*"?sep=(.)"?[\s;,]*$', re.IGNORECASE | re.DOTALL)
 _NUMBER = re.compile(r"[^\w]*[0-9][0-9.,:/\-\s]*\W*$")
 TOTALS = frozenset(
     """all gesamt gesamtsumme insgesamt ogolem overall razem somme sum suma summe totaal total totale totals всего итого
-    合計""".split()  # noqa: SIM905
-) | {"grand total", "total general"}
-"""Labels of rows that add up the others, in small letters."""
+    合計 average mean median durchschnitt mittelwert moyenne promedio gemiddelde medel среднее 平均
+    min max minimum maximum std subtotal zwischensumme teilsumme""".split()  # noqa: SIM905
+) | {"grand total", "total general", "standard deviation"}
+"""Labels of rows that add up the others, or tell of all of them, in small letters."""
+_COUNT = re.compile(r"n\s*=\s*[0-9.,]+$")
 
 
 class Text(Protocol):
@@ -79,7 +83,9 @@ class _Rows:
         for place, row in enumerate(self.fields):
             if sum(map(bool, row)) > max(1, self.width // 2):
                 below = [other for other in self.fields[place + 1 :] if len(other) == self.width]
-                is_name = all(row[1:]) and not any(map(_NUMBER.match, row)) and len(set(row)) == len(row)
+                named = [name for name in row if name]
+                whole = all(row[1:]) or (not row[0] and not row[-1] and all(row[1:-1]))
+                is_name = whole and not any(map(_NUMBER.match, row)) and len(set(named)) == len(named)
                 numbers = [any(map(_NUMBER.match, other)) for other in below]
                 return self.lines[place] if is_name and 2 * sum(numbers) > len(below) else 0
         return 0
@@ -100,6 +106,9 @@ def find_layout(file: Text, said: CsvFormat) -> Layout:
     if not tried or not separators[0].isascii():
         return Layout(said, above)
     best = max(tried, key=lambda rows: rows.share)
+    if not best.share and written is None:
+        rare = [rows for each in _RARE if (rows := _parted(lines[above:], each, said.quote)) and rows.share == 1]
+        best = rare[0] if rare else best
     if said.header and not said.header_line:
         above += best.names()
     remarks = []
@@ -144,10 +153,65 @@ def trimmed(content: bytes, above: int, below: int) -> bytes:
     return rest
 
 
-def adds_up(fields: Sequence[str]) -> bool:
-    """Tell whether a row seems to add up the others: a word for a sum, and else numbers or nothing."""
-    words = [field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())]
-    return bool(words) and all(word in TOTALS for word in words)
+def adds_up(fields: Sequence[str], others: Iterable[str] = ()) -> bool:
+    """Tell whether a row seems to add up the others: a word for a sum, and else numbers or nothing.
+
+    `others`: lines above it; a word that stands in one of them is a label as others are.
+    """
+    words = {field.strip(" :.=*").casefold() for field in fields if field.strip() and not _NUMBER.match(field.strip())}
+    if not words or not all(word in TOTALS or _COUNT.match(word) for word in words):
+        return False
+    return not any(words.intersection(re.split(r"[,;\t|]", line.casefold().replace('"', ""))) for line in others)
+
+
+def is_a_line(fields: Sequence[str]) -> bool:
+    """Tell whether a row is nothing but a line, drawn with dashes."""
+    return any("--" in field or "==" in field for field in fields) and all(map(_LINE.fullmatch, fields))
+
+
+_LINE = re.compile(r"[-=+:|\s]*")
+_ENCLOSED = re.compile(r'"(?:[^"]|"")*"')
+
+
+def without_enclosing(lines: Sequence[str]) -> bool:
+    """Tell whether each line stands between quotes as a whole, as a spreadsheet writes lines that it did not part."""
+    shown = [line for line in lines if line.strip()]
+    inner = [line[1:-1].replace('""', '"') for line in shown]
+    return (
+        len(shown) > 1
+        and all(map(_ENCLOSED.fullmatch, shown))
+        and any((rows := _parted(inner, each, '"')) is not None and rows.share == 1 for each in SEPARATORS)
+    )
+
+
+def rows_apart(lines: Sequence[str]) -> int:
+    """Count the lines below the only blank ones among the last lines of a file; zero where there are none, or more."""
+    blank = [place for place, line in enumerate(lines) if not line.strip()]
+    if not blank or blank[-1] - blank[0] != len(blank) - 1 or blank[0] < 2:
+        return 0
+    return len(lines) - 1 - blank[-1]
+
+
+def apart_question(rows: int) -> str:
+    """Ask about lines at the end of a file that stand below a blank one."""
+    return (
+        f"below a blank line at the end of the file {'stands' if rows == 1 else 'stand'} {counted(rows, 'line')}, as "
+        f"a footer or another table does; leave {'it' if rows == 1 else 'them'} out: "
+        f"--set source.footer-lines={rows}, or keep {'it' if rows == 1 else 'them'}: --set source.footer-lines=0"
+    )
+
+
+COUNT_QUESTION = "the first row below the names numbers the columns, and would count as a person; delete it"
+
+
+def numbers_columns(lines: Sequence[str], layout: CsvFormat) -> bool:
+    """Tell whether the row below the names is 1, 2, 3 and so on, though a column has texts."""
+    rows = _parted(lines, layout.separator, layout.quote)
+    if rows is None or len(rows.fields) < 4 or rows.width < 3 or not layout.header:
+        return False
+    first, rest = rows.fields[1], rows.fields[2:]
+    counts = [*first] == [str(number) for number in range(1, rows.width + 1)]
+    return counts and any(not any(map(_NUMBER.match, column)) for column in zip(*rest, strict=False))
 
 
 def footer_question(rows: int, width: int, number: int) -> str:
@@ -165,26 +229,31 @@ SUM_QUESTION = (
 )
 
 
-def names_elsewhere(file: Text, layout: CsvFormat, names: Collection[str]) -> str | None:
+def names_elsewhere(
+    file: Text, layout: CsvFormat, names: Collection[str], found: int = 0, above: int = 0
+) -> str | None:
     """Say with which separator, or in which line, the names of the schema stand; None where nothing is found.
 
-    `file`: the file, of which the first lines are looked at. `layout`: as it was read, without finding any of the
-    names.
+    `file`: the file, of which the first lines are looked at. `layout`: as it was read, finding so many of the names
+    below so many lines.
     """
     lines = first_lines(file)
     for number, line in enumerate(lines, 1):
         for separator in (layout.separator, *SEPARATORS):
-            if not _holds(_fields(line, separator, layout.quote), names):
+            if not _holds(_fields(line, separator, layout.quote), names, found):
                 continue
-            where = f"in line {number} of the file: add --set source.header-line={number}" if number > 1 else ""
+            line_number = number + above
+            where = (
+                f"in line {line_number} of the file: add --set source.header-line={line_number}" if number > 1 else ""
+            )
             other = f"separated by {SEPARATORS[separator]}: add --set source.separator={SEPARATORS[separator]}" \
                 if separator != layout.separator else ""  # fmt: skip
             if where or other:
                 return f"the names of the columns stand {' and '.join(filter(None, [where, other]))}"
         fields = [*_fields(line, layout.separator, layout.quote)]
-        if layout.quote != "'" and all(field[:1] == field[-1:] == "'" for field in fields):
+        if layout.quote != "'" and fields and all(field[:1] == field[-1:] == "'" for field in fields):
             return 'fields stand between apostrophes: add --set "source.quote=\'"'
-        if len(line.split()) > 1 and _holds(line.split(), names):
+        if len(line.split()) > 1 and _holds(line.split(), names, found):
             return (
                 "the columns are parted by blanks, as those of one width are; write the table again with a separator, "
                 "such as a tab"
@@ -192,9 +261,9 @@ def names_elsewhere(file: Text, layout: CsvFormat, names: Collection[str]) -> st
     return None
 
 
-def _holds(found: Iterable[str], names: Collection[str]) -> bool:
-    common = {*found}.intersection(names)
-    return bool(common) and len(common) >= len(names) / 2
+def _holds(fields: Iterable[str], names: Collection[str], found: int) -> bool:
+    common = {*fields}.intersection(names)
+    return len(common) > found and len(common) >= len(names) / 2
 
 
 def _fields(line: str, separator: str, quote: str | None) -> Iterator[str]:

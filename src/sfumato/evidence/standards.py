@@ -1,0 +1,463 @@
+"""What standards ask, and who answers: a figure of the evidence, a person by name, or nobody.
+
+``standards.toml`` holds the questions. No question is left out of the evidence because nobody answered it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from string import ascii_lowercase
+from typing import Any, Literal, NamedTuple
+
+from sfumato.errors import PolicyError, raise_all
+from sfumato.evaluation.attacks import CRITERIA
+from sfumato.numbers import counted, percent
+from sfumato.policy.parts import WAYS, Author, Context
+
+Status = Literal["answered by the recount", "answered by a person", "not answered"]
+STATUSES: tuple[Status, ...] = ("answered by the recount", "answered by a person", "not answered")
+_DIGITS = 3
+_Content = Mapping[str, Any]
+
+
+class Question(NamedTuple):
+    """One thing that a standard asks, in our words."""
+
+    name: str  # such as "iso-27559 6.3.3 a"
+    clause: str
+    ask: str
+    source: str | None  # what of the evidence or the policy answers it
+
+
+class Standard(NamedTuple):
+    """A standard with its questions."""
+
+    name: str
+    title: str
+    numbers: str  # how sure the numbers of its clauses are
+    questions: tuple[Question, ...]
+
+
+@cache
+def standards() -> tuple[Standard, ...]:
+    """Return all standards; several questions of one clause are told apart by a letter."""
+    text = resources.files("sfumato.evidence").joinpath("standards.toml").read_text(encoding="utf-8")
+    return tuple(
+        Standard(one["id"], one["title"], one["numbers"], _questions(one["id"], one["items"]))
+        for one in tomllib.loads(text)["standards"]
+    )
+
+
+def _questions(standard: str, items: Sequence[Mapping[str, str]]) -> tuple[Question, ...]:
+    places, many = Counter[str](), Counter(item["clause"] for item in items)
+    found = []
+    for item in items:
+        clause = item["clause"]
+        letter = f" {ascii_lowercase[places[clause]]}" if many[clause] > 1 else ""
+        places[clause] += 1
+        found.append(Question(f"{standard} {clause}{letter}", clause, item["ask"], item.get("from")))
+    return tuple(found)
+
+
+def standards_content(context: Context | None, content: _Content) -> list[dict[str, Any]]:
+    """Answer every question of every standard, or say that nobody did.
+
+    Parameters
+    ----------
+    context
+        The section of the steward's policy; None where there is none.
+    content
+        Of one edition of the evidence, with its ``context``. Every figure comes from there.
+
+    Returns
+    -------
+    list of dict
+        For each standard its name, title, how many questions have which status, and the questions with their answers.
+
+    Raises
+    ------
+    PolicyError
+        With every answer of the policy to a question that no standard asks, or that is answered twice.
+    """
+    answers = _answers(context)
+    found = []
+    for standard in standards():
+        entries = [
+            {"question": one.name, "ask": one.ask, **_answered(one, answers.get(one.name), context, content)}
+            for one in standard.questions
+        ]
+        states = Counter(entry["status"] for entry in entries)
+        found.append(
+            {
+                "standard": standard.name,
+                "title": standard.title,
+                "numbers": standard.numbers,
+                "counts": {status: states[status] for status in STATUSES},
+                "questions": entries,
+            }
+        )
+    return found
+
+
+def _answers(context: Context | None) -> dict[str, Mapping[str, str]]:
+    given = () if context is None else context.answers
+    known = {one.name for standard in standards() for one in standard.questions}
+    times = Counter(answer.question for answer in given)
+    raise_all(
+        PolicyError,
+        [
+            *(
+                f"context.answers: no standard asks {name!r}; the evidence lists all"
+                for name in times
+                if name not in known
+            ),
+            *(f"context.answers: {name!r} is answered twice" for name in times if times[name] > 1),
+        ],
+    )
+    return {answer.question: answer.model_dump() for answer in given}
+
+
+def _answered(
+    question: Question, answer: Mapping[str, str] | None, context: Context | None, content: _Content
+) -> dict[str, Any]:
+    """Return status, answer and who gives it; a person's words stand beside a figure."""
+    figure = _COUNTS[question.source](content) if question.source in _COUNTS else None
+    stated = _STATES[question.source](context) if question.source in _STATES and context is not None else None
+    author = None if context is None else context.author
+    words = None if answer is None else answer["answer"]
+    if figure is not None:
+        status, by = STATUSES[0], "counted"
+    elif words is not None:
+        status, by = STATUSES[1], _signature(answer)
+    elif stated is not None and author is not None:
+        status, by = STATUSES[1], _signature(author.model_dump())
+    else:
+        # What is stated without a name is no answer of a person.
+        status, by = STATUSES[2], "stated, but by nobody with name, role and day" if stated is not None else ""
+    texts = [text for text in (figure, stated, words) if text is not None]
+    return {"status": status, "answer": " ".join(texts), "by": by}
+
+
+def _signature(person: Mapping[str, str] | None) -> str:
+    assert person is not None
+    return f"{person['name']}, {person['role']}, {person['day']}"
+
+
+def counts_in_words(content: Sequence[Mapping[str, Any]]) -> str:
+    """Say how many questions of all standards are answered, and by whom."""
+    total = Counter[str]()
+    for standard in content:
+        total.update(standard["counts"])
+    recount, person, nobody = (total[status] for status in STATUSES)
+    return (
+        f"Of {total.total():,} questions of {len(content)} standards, {recount:,} are answered by the recount, "
+        f"{person:,} by a person, {nobody:,} by nobody."
+    )
+
+
+def _kind(content: _Content) -> str:
+    meaning, records = content["kind"]["meaning"], content["records"]["published"]
+    return f"{meaning[:1].upper()}{meaning[1:]}; {_number(records)} published records, {_columns(content)}."
+
+
+def _columns(content: _Content) -> str:
+    return counted(sum(one["role"] != "identifying" for one in content["columns"]), "column")
+
+
+def _number(count: int | str) -> str:
+    return f"{count:,}" if isinstance(count, int) else str(count)
+
+
+def _of_role(role: str, nothing: str | None) -> Callable[[_Content], str | None]:
+    """Name the columns of a role; where there is none, `nothing`: None leaves the question open."""
+
+    def names(content: _Content) -> str | None:
+        found = [one["name"] for one in content["columns"] if one["role"] == role]
+        return f"{', '.join(found)}." if found else nothing
+
+    return names
+
+
+def _identifying(content: _Content) -> str | None:
+    """Name what was removed; the release alone does not tell."""
+    if content["records"]["original"] is None:
+        return None
+    removed = [one["name"] for one in content["columns"] if one["role"] == "identifying"]
+    return f"Removed: {', '.join(removed)}." if removed else "The policy names none."
+
+
+def _treatment(content: _Content) -> str:
+    return " ".join(f"{one['name']}: {one['treatment']}." for one in content["columns"])
+
+
+def _kinds(content: _Content) -> str | None:
+    found = [f"{one['name']} {one['kind']}" for one in content["columns"] if one["kind"]]
+    return f"{', '.join(found)}." if found else None
+
+
+def _unprotected(content: _Content) -> str:
+    names = [one["name"] for one in content["unprotected"]]
+    return f"{', '.join(names)}." if names else "Of none."
+
+
+def _promises(content: _Content) -> str | None:
+    found = [f"{one['promise']}: {one['outcome']}" for one in content["promises"] if one["meaning"]]
+    return f"{'; '.join(found)}." if found else "None is promised."
+
+
+def _people(content: _Content) -> str | None:
+    if "people" in content:
+        return "People have several records; people are counted."
+    repeated: str | None = content.get("repeated")
+    return repeated
+
+
+def _risk(stage: str, *names: str) -> Callable[[_Content], str | None]:
+    """Say risks of a stage, of the person most at risk and on average."""
+
+    def figures(content: _Content) -> str | None:
+        people = content.get("people")
+        found = people if people is not None and stage == "after" else (content["risk"] or {}).get(stage)
+        if not found:
+            return None
+        words = {"highest": "of the person most at risk", "average": "on average"}
+        return f"{', '.join(f'{percent(found[name], _DIGITS)} {words[name]}' for name in names)}."
+
+    return figures
+
+
+def _journalist(content: _Content) -> str | None:
+    found = ((content["risk"] or {}).get("after") or {}).get("journalist")
+    if found is None:
+        return None
+    highest, average = (percent(found[name], _DIGITS) for name in ("highest", "average"))
+    return f"With the population: {highest} at most, {average} on average."
+
+
+def _views(content: _Content) -> str | None:
+    if not content["risk"]:
+        return None
+    return "Yes; both views were counted." if _journalist(content) else "Yes; that is the stronger attacker."
+
+
+def _unique(content: _Content) -> str | None:
+    risk = content["risk"] or {}
+    found = [f"{stage} {_number(risk[stage]['unique'])}" for stage in ("before", "after") if stage in risk]
+    return f"{', '.join(found)}." if found else None
+
+
+def _classes(content: _Content) -> str | None:
+    after = (content["risk"] or {}).get("after")
+    if not after:
+        return None
+    return f"In {after['classes']:,} groups, {after['records'] / after['classes']:.3g} records each on average."
+
+
+def _verdict(content: _Content) -> str | None:
+    context = content.get("context")
+    if not context or context["verdict"]["outcome"] == "not counted":
+        return None
+    return str(context["verdict"]["sentences"][0])
+
+
+def _threshold(content: _Content) -> str | None:
+    if _verdict(content) is None:
+        return None
+    context = content["context"]
+    name = context["verdict"]["threshold"]
+    found = next(one for one in context["thresholds"] if one["name"] == name)
+    return f"{percent(found['value'], _DIGITS)}, {found['compared_with']}; {found['source']}."
+
+
+def _products(content: _Content) -> str | None:
+    context = content.get("context")
+    found = [
+        one
+        for one in (context or {"products": ()})["products"]
+        if (one["view"], one["stage"]) == ("prosecutor", "after")
+    ]
+    shares = [f"{one['way']} {percent(one['maximum'], _DIGITS)}" for one in found]
+    return f"{', '.join(shares)}." if shares else None
+
+
+def _public(content: _Content) -> str | None:
+    found = [one for one in (content.get("context") or {"thresholds": ()})["thresholds"] if one["name"] == "0.09"]
+    return f"9%, of the person most at risk: {found[0]['outcome']}." if found else None
+
+
+def _attacks(content: _Content) -> str | None:
+    if not content["attacks"]:
+        return None
+    return " ".join(f"{one['attack']}: {one['headline']}." for one in _played(content))
+
+
+def _played(content: _Content) -> list[Mapping[str, Any]]:
+    return [one for one in (content["attacks"] or {"results": ()})["results"] if one["unplayed"] is None]
+
+
+def _control(content: _Content) -> str | None:
+    found = [one for one in _played(content) if one.get("control") and one["control"]["people"]]
+    shares = (f"{one['attack']} {percent(one['control']['share'], _DIGITS)}" for one in found)
+    return f"Right about them: {', '.join(shares)}." if found else None
+
+
+def _unplayed(content: _Content) -> str | None:
+    if not content["attacks"]:
+        return None
+    unplayed = content["attacks"]["unplayed"]
+    return " ".join(f"{name}: {reason}." for name, reason in unplayed.items()) or "None that applies."
+
+
+def _criterion(name: str) -> Callable[[_Content], str | None]:
+    def lines(content: _Content) -> str | None:
+        found = [one for one in _played(content) if one["attack"] in CRITERIA[name]]
+        return " ".join(f"{one['attack']}: {one['headline']}." for one in found) or None
+
+    return lines
+
+
+def _losses(content: _Content) -> str | None:
+    losses = content["losses"]
+    if not losses:
+        return None
+    columns = ", ".join(f"{name} {percent(share, _DIGITS)}" for name, share in losses["attribute_ncp"].items())
+    return f"{percent(losses['normalized_ncp'], _DIGITS)} in all; {columns}."
+
+
+def _utility(content: _Content) -> str | None:
+    utility = content["utility"]
+    if not utility:
+        return None
+    errors = (
+        f"{name}: median error {percent(one['median'], _DIGITS)}" for name, one in (utility["queries"] or {}).items()
+    )
+    return "; ".join([f"{percent(utility['correlations']['kept'], _DIGITS)} of the association is kept", *errors]) + "."
+
+
+def _suppression(content: _Content) -> str | None:
+    """Say whom the release leaves out most; the published table alone does not tell."""
+    suppression = content["suppression"]
+    if not suppression or content["records"]["original"] is None:
+        return None
+    groups = suppression["subgroups"]
+    if not groups:
+        return "No subgroup loses records for sure."
+    most = max(groups, key=lambda one: one["suppressed"])
+    share = percent(most["suppressed"], _DIGITS)
+    return f"At most {share} of a subgroup of {most['attribute']}; {counted(len(groups), 'subgroup')} lose records."
+
+
+def _recount(content: _Content) -> str:
+    return f"Counted on {content['made']} from {content['recounted_from']}."
+
+
+def _attacker(content: _Content) -> str | None:
+    names = [one["name"] for one in content["columns"] if one["role"] == "quasi-identifying"]
+    return f"The columns {', '.join(names)}, and no others." if names else None
+
+
+def _earlier(content: _Content) -> str | None:
+    """Say what earlier releases hold; that none was named does not say that there is none."""
+    found = [f"{one['release']}: {'holds' if one['holds'] else 'broken'}" for one in content["earlier"]]
+    together = content.get("together") or {"published": [], "findings": []}
+    found += together["published"][1:]
+    texts = [f"{'; '.join(found)}.", *(one["sentence"] for one in together["findings"])]
+    return " ".join(texts) if found else None
+
+
+def _pseudonyms(content: _Content) -> str | None:
+    found = [one["meaning"] for one in content["promises"] if one["promise"].startswith("fingerprints")]
+    return found[0] if found else None
+
+
+def _listing(key: str, what: str) -> Callable[[_Content], str | None]:
+    """Say that the annex holds something, where it does."""
+    return lambda content: f"{what}: in the annex." if content[key] else None
+
+
+def _versions(content: _Content) -> str:
+    return f"Sfumato {content['versions']['sfumato']}; the annex names all parts."
+
+
+def _intruder(content: _Content) -> str | None:
+    found = content.get("intruder")
+    return None if not found else " ".join(found["sentences"])
+
+
+_COUNTS: Mapping[str | None, Callable[[_Content], str | None]] = {
+    "kind": _kind,
+    "people": _people,
+    "kinds": _kinds,
+    "identifying": _identifying,
+    "quasi": _of_role("quasi-identifying", "None."),
+    "sensitive": _of_role("sensitive", "The policy names none."),
+    "unprotected": _unprotected,
+    "treatment": _treatment,
+    "attacker": _attacker,
+    "maximum": _risk("after", "highest"),
+    "average": _risk("after", "average"),
+    "before": _risk("before", "highest", "average"),
+    "after": _risk("after", "highest", "average"),
+    "views": _views,
+    "journalist": _journalist,
+    "unique": _unique,
+    "classes": _classes,
+    "promises": _promises,
+    "limits": _listing("limits", "All limits"),
+    "verdict": _verdict,
+    "threshold": _threshold,
+    "products": _products,
+    "public": _public,
+    "attacks": _attacks,
+    "control": _control,
+    "unplayed": _unplayed,
+    **{name: _criterion(name) for name in ("singling out", "linkability", "inference")},
+    "losses": _losses,
+    "utility": _utility,
+    "suppression": _suppression,
+    "recount": _recount,
+    "earlier": _earlier,
+    "pseudonyms": _pseudonyms,
+    "policy": _listing("policy", "The whole policy"),
+    "files": _listing("files", "A hash of each file, and the command that recounts every promise"),
+    "decisions": _listing("decisions", "What was decided, and when"),
+    "versions": _versions,
+    "intruder": _intruder,
+}
+"""What of the evidence answers a question; None where this release, or this edition, does not tell."""
+
+
+def _assumption(way: str) -> Callable[[Context], str | None]:
+    def words(context: Context) -> str | None:
+        found = context.assumptions().get(way)
+        if found is None:
+            return "Everybody may have the data, so that an attempt is certain." if context.public else None
+        return f"{percent(found.probability, _DIGITS)}, by {found.owner}; {found.source}."
+
+    return words
+
+
+def _control_of(name: str) -> Callable[[Context], str | None]:
+    return lambda context: None if context.controls is None else str(getattr(context.controls, name))
+
+
+def _owners(context: Context) -> str | None:
+    people: list[Author] = [] if context.author is None else [context.author]
+    names = [*(f"{one.name}, {one.role}" for one in people), *(one.owner for one in context.assumptions().values())]
+    return f"{'; '.join(dict.fromkeys(names))}." if names else None
+
+
+_STATES: Mapping[str | None, Callable[[Context], str | None]] = {
+    "recipient": lambda context: context.recipient,
+    "purpose": lambda context: context.purpose,
+    "other_data": lambda context: context.other_data,
+    "review": lambda context: context.review,
+    "owners": _owners,
+    **{way: _assumption(way) for way in WAYS},
+    **{name: _control_of(name) for name in ("access", "contract", "training", "audit")},
+}
+"""What the policy states; an answer of a person once somebody stands for the section."""

@@ -1,0 +1,387 @@
+"""Traces of people as sets of doublets: which doublets may stay, and how often what somebody knows fits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sfumato.kernels.jit import inlined, kernel
+from sfumato.kernels.types import Flags, Floats, Int32s, Int64s, int64
+
+# Letters: n people, d doublets, z points: doublets of people, each once for a person.
+
+
+class TraceRows(NamedTuple):
+    """Traces by person and by doublet, and the facets of people: 0 for everybody, above it sensitive values."""
+
+    starts: Int64s  # (n + 1,): person ``i`` has the points ``starts[i] .. starts[i+1]-1``
+    items: Int32s  # (z,): doublet of each point, rising inside a person
+    bounds: Int64s  # (d + 1,): doublet ``j`` owns ``points[bounds[j] .. bounds[j+1]-1]``
+    points: Int64s  # (z,)
+    owners: Int64s  # (z,): the person of each of `points`
+    facet_starts: Int64s  # (n + 1,)
+    facets: Int64s
+
+
+class Demand(NamedTuple):
+    """What holds for every combination of up to so many doublets of somebody."""
+
+    k: int  # people who have it, at least
+    known: int  # doublets of a combination, at most
+    most: Int64s  # (n + 1,): by people who have it, how many of them may share a sensitive value
+    width: int  # facets: the sensitive values, and one more
+
+
+@kernel
+def coarser_rows(starts: Int64s, labels: Int32s) -> tuple[Int64s, Int32s, Int64s]:
+    """Write traces with other doublets, each once in a trace.
+
+    starts : int64 (n + 1,). labels : int32 (z,), the doublet that each point becomes. Returns the bounds of the traces,
+    their doublets, rising, and int64 (z,): which of them each point has become. Cost O(z log |trace|). Capacity: a
+    point becomes one doublet.
+    """
+    bounds, filled = np.zeros(len(starts), dtype=np.int64), 0
+    items, point_of = np.empty(len(labels), dtype=np.int32), np.empty(len(labels), dtype=np.int64)
+    for person in range(len(starts) - 1):
+        first, last = starts[person], int64(-1)
+        for place in np.argsort(labels[first : starts[person + 1]]):
+            if labels[first + place] != last:
+                last = int64(labels[first + place])
+                items[filled] = last
+                filled += 1
+            point_of[first + place] = filled - 1
+        bounds[person + 1] = filled
+    return bounds, items[:filled].copy(), point_of
+
+
+@kernel
+def points_by_doublet(starts: Int64s, items: Int32s, doublets: int) -> tuple[Int64s, Int64s, Int64s]:
+    """List the points of every doublet, and their owners; cost O(z). Capacity: it counts before it lists."""
+    bounds = np.zeros(doublets + 1, dtype=np.int64)
+    for item in items:
+        bounds[item + 1] += 1
+    for item in range(doublets):
+        bounds[item + 1] += bounds[item]
+    following, points = bounds.copy(), np.empty(len(items), dtype=np.int64)
+    owners = np.empty(len(items), dtype=np.int64)
+    for person in range(len(starts) - 1):
+        for point in range(starts[person], starts[person + 1]):
+            place = following[items[point]]
+            points[place], owners[place] = point, person
+            following[items[point]] += 1
+    return bounds, points, owners
+
+
+@kernel
+def grow_traces(rows: TraceRows, demand: Demand, order: Int64s, wanted: Flags, alive: Flags) -> int:
+    """Let points of some doublets join those that stay, as many as every demand allows; return how many did.
+
+    What stays holds before and after: combinations that nobody has are none. Among the wanted points of one doublet
+    the largest set that holds together joins, where nothing is asked of sensitive values; else a large one.
+
+    order : doublets, the first to join first. wanted : bool (z,), points that may join. alive : bool (z,), points that
+    stay, changed in place. Cost O(Σ over holders of C(|trace|, < l)) for each round.
+    """
+    longest = 0
+    for person in range(len(rows.starts) - 1):
+        longest = max(longest, rows.starts[person + 1] - rows.starts[person])
+    size, base = _subsets(longest, demand.known), len(rows.bounds)
+    keys, ends = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    table, counts = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
+    grown = 0
+    for head in order:
+        first, last = rows.bounds[head], rows.bounds[head + 1]
+        joins = np.zeros(last - first, dtype=np.bool_)
+        waiting, room = 0, 0
+        for place in range(first, last):
+            point, person = rows.points[place], rows.owners[place]
+            joins[place - first] = wanted[point] and not alive[point]
+            waiting += joins[place - first]
+            if joins[place - first] or alive[point]:
+                held = _subsets(rows.starts[person + 1] - rows.starts[person], demand.known)
+                room += held * (rows.facet_starts[person + 1] - rows.facet_starts[person])
+        if waiting == 0 or last - first < demand.k:
+            continue
+        capacity = _capacity(room, base, demand)
+        if capacity > len(table):
+            table, counts = np.empty(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
+        table[:capacity] = -1
+        counts[:capacity] = 0
+        for place in range(first, last):
+            if joins[place - first] or alive[rows.points[place]]:
+                found = _beside(rows, alive, rows.owners[place], head, demand.known, keys, ends)
+                _add(rows, demand, rows.owners[place], keys[:found], table, counts, capacity - 1, 1)
+        grown += _joined(rows, demand, alive, head, joins, keys, ends, table, counts, capacity - 1)
+    return grown
+
+
+@inlined
+def _joined(
+    rows: TraceRows, demand: Demand, alive: Flags, head: int, joins: Flags, keys: Int64s, ends: Int64s,
+    table: Int64s, counts: Int64s, mask: int,
+) -> int:  # fmt: skip
+    """Turn away who breaks a demand until nobody does; the others join. Ends: each round turns somebody away."""
+    first, broken = rows.bounds[head], True
+    while broken:
+        broken = False
+        for place in range(len(joins)):
+            if not joins[place]:
+                continue
+            person = rows.owners[first + place]
+            found = _beside(rows, alive, person, head, demand.known, keys, ends)
+            if not _holds(rows, demand, person, keys[:found], table, counts, mask):
+                joins[place], broken = False, True
+                _add(rows, demand, person, keys[:found], table, counts, mask, -1)
+    joined = 0
+    for place in range(len(joins)):
+        if joins[place]:
+            alive[rows.points[first + place]] = True
+            joined += 1
+    return joined
+
+
+@inlined
+def _subsets(size: int, known: int) -> int:
+    """Count the sets of fewer than `known` of some things."""
+    total, layer = int64(1), int64(1)
+    for part in range(known - 1):
+        layer = layer * max(size - part, 0) // max(part + 1, 1)
+        total += layer
+    return total
+
+
+@inlined
+def _capacity(room: int, base: int, demand: Demand) -> int:
+    """Return a power of two that has twice the room for all keys that there may be. Ends: it doubles."""
+    kinds = int64(demand.width)
+    for _ in range(demand.known - 1):
+        kinds = min(kinds * base, int64(1) << 40)
+    capacity = int64(16)
+    while capacity < 2 * min(room, kinds):
+        capacity *= 2
+    return capacity
+
+
+@inlined
+def _beside(
+    rows: TraceRows,
+    alive: Flags,
+    person: int,
+    head: int,
+    known: int,
+    keys: Int64s,
+    ends: Int64s,
+) -> int:
+    """Write the keys of all sets of fewer than `known` points that stay beside one of a person, the empty set first.
+
+    Capacity: `keys` and `ends` have room for those of the longest trace.
+    """
+    base, last = len(rows.bounds), rows.starts[person + 1]
+    keys[0], ends[0] = 0, rows.starts[person] - 1
+    count, low = 1, 0
+    for _ in range(known - 1):
+        high = count
+        for part in range(low, high):
+            for point in range(ends[part] + 1, last):
+                if alive[point] and rows.items[point] != head:
+                    keys[count] = keys[part] * base + rows.items[point] + 1
+                    ends[count] = point
+                    count += 1
+        low = high
+    return count
+
+
+@inlined
+def _slot(table: Int64s, mask: int, key: int) -> int:
+    """Return where a key stands, or may. Ends: a half of the table is free."""
+    mixed = (key ^ (key >> 29)) * int64(-7046029254386353131)
+    slot = (mixed ^ (mixed >> 32)) & mask
+    while table[slot] != key and table[slot] != -1:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inlined
+def _add(
+    rows: TraceRows, demand: Demand, person: int, keys: Int64s, table: Int64s, counts: Int64s, mask: int, step: int
+) -> None:
+    for key in keys:
+        for place in range(rows.facet_starts[person], rows.facet_starts[person + 1]):
+            whole = key * demand.width + rows.facets[place]
+            slot = _slot(table, mask, whole)
+            table[slot] = whole
+            counts[slot] += step
+
+
+@inlined
+def _holds(
+    rows: TraceRows, demand: Demand, person: int, keys: Int64s, table: Int64s, counts: Int64s, mask: int
+) -> bool:
+    """Tell whether every combination of a person with these keys is frequent, and none of the values too frequent."""
+    for key in keys:
+        people = counts[_slot(table, mask, key * demand.width)]
+        if people < demand.k:
+            return False
+        for place in range(rows.facet_starts[person] + 1, rows.facet_starts[person + 1]):
+            if counts[_slot(table, mask, key * demand.width + rows.facets[place])] > demand.most[people]:
+                return False
+    return True
+
+
+@kernel
+def rare_pairs(rows: TraceRows, k: int, asked: Flags, most: int) -> tuple[Int64s, Int64s]:
+    """List the pairs of points of one person whose doublets fewer than `k` people have together.
+
+    asked : bool (n,), people of whom they are listed. most : stop after so many. Returns int64 (pairs,) twice. Cost O(Σ
+    |trace|²). Capacity: it grows before it appends.
+    """
+    tally = np.zeros(len(rows.bounds) - 1, dtype=np.int64)
+    low, high, filled = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64), 0
+    for head in range(len(rows.bounds) - 1):
+        first, last = rows.bounds[head], rows.bounds[head + 1]
+        for place in range(first, last):
+            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
+                tally[rows.items[point]] += 1
+        for place in range(first, last):
+            if not asked[rows.owners[place]]:
+                continue
+            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
+                if tally[rows.items[point]] < k and filled < most:
+                    if filled == len(low):
+                        low, high = np.append(low, low), np.append(high, high)
+                    low[filled], high[filled] = rows.points[place], point
+                    filled += 1
+        for place in range(first, last):
+            for point in range(rows.points[place] + 1, rows.starts[rows.owners[place] + 1]):
+                tally[rows.items[point]] = 0
+    return low[:filled].copy(), high[:filled].copy()
+
+
+@kernel
+def without_pairs(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) -> Flags:
+    """Choose points so that of each pair one is left out: again and again the one in most pairs, for its worth.
+
+    starts : int64 (n + 1,). low, high : int64 (pairs,), each two points of a person. worth : float64 (z,), above 0.
+    Returns bool (z,): the points that stay. Ends: each round leaves one out. Capacity: each pair
+    stands twice in `others`.
+    """
+    points = starts[-1]
+    bounds = np.zeros(points + 1, dtype=np.int64)
+    for pair in range(len(low)):
+        bounds[low[pair] + 1] += 1
+        bounds[high[pair] + 1] += 1
+    for point in range(points):
+        bounds[point + 1] += bounds[point]
+    following, others = bounds.copy(), np.empty(2 * len(low), dtype=np.int64)
+    for pair in range(len(low)):
+        others[following[low[pair]]], others[following[high[pair]]] = high[pair], low[pair]
+        following[low[pair]] += 1
+        following[high[pair]] += 1
+    degrees, stays = bounds[1:] - bounds[:-1], np.ones(points, dtype=np.bool_)
+    for person in range(len(starts) - 1):
+        worst = int64(0)
+        while worst >= 0:
+            worst = int64(-1)
+            for point in range(starts[person], starts[person + 1]):
+                if degrees[point] > 0 and (worst < 0 or degrees[point] * worth[worst] > degrees[worst] * worth[point]):
+                    worst = point
+            if worst >= 0:
+                stays[worst], degrees[worst] = False, 0
+                for place in range(bounds[worst], bounds[worst + 1]):
+                    if degrees[others[place]] > 0:
+                        degrees[others[place]] -= 1
+    return stays
+
+
+@kernel
+def fewest_left_out(starts: Int64s, low: Int64s, high: Int64s, worth: Floats) -> Floats:
+    """Return for each person a worth that must be left out at least, so that no pair stays; float64 (n,).
+
+    Pairs that share no point are taken greedily; of each the point of less worth must go.
+    """
+    of_point, taken = np.zeros(starts[-1], dtype=np.int64), np.zeros(starts[-1], dtype=np.bool_)
+    for person in range(len(starts) - 1):
+        of_point[starts[person] : starts[person + 1]] = person
+    found = np.zeros(len(starts) - 1)
+    for pair in range(len(low)):
+        if not taken[low[pair]] and not taken[high[pair]]:
+            taken[low[pair]], taken[high[pair]] = True, True
+            found[of_point[low[pair]]] += min(worth[low[pair]], worth[high[pair]])
+    return found
+
+
+# Counting what somebody knows, for who checks: by writing combinations down and sorting them. Nothing is shared with
+# what lets points stay.
+
+
+@kernel
+def count_known(rows: TraceRows, size: int, demand: Demand) -> tuple[int, int, int, int, int, int]:
+    """Count all combinations of `size` doublets that somebody has.
+
+    Returns how many there are, the fewest people who have one (−1 where there is none), how many fewer than k people
+    have, how many share a value too often, and the largest share of a value: people, of how many (0 of 1 where there
+    are no values). Cost O(c log c) for the c combinations of each doublet. Ends: a run ends where keys do.
+    """
+    base = len(rows.bounds)
+    combinations, least, rare, shared, worst, among = int64(0), int64(-1), int64(0), int64(0), int64(0), int64(1)
+    for head in range(base - 1):
+        total = int64(0)
+        for place in range(rows.bounds[head], rows.bounds[head + 1]):
+            person = rows.owners[place]
+            after = rows.starts[person + 1] - rows.points[place] - 1
+            total += _chosen(after, size - 1) * (rows.facet_starts[person + 1] - rows.facet_starts[person])
+        keys, filled = np.empty(total, dtype=np.int64), 0
+        for place in range(rows.bounds[head], rows.bounds[head + 1]):
+            filled = _write_known(rows, rows.points[place], rows.owners[place], size, demand.width, keys, filled)
+        keys.sort()
+        here, people = 0, int64(0)
+        while here < total:
+            end = here + 1
+            while end < total and keys[end] == keys[here]:
+                end += 1
+            if keys[here] % max(demand.width, 1) == 0:
+                people = end - here
+                combinations += 1
+                least = people if least < 0 else min(least, people)
+                rare += people < demand.k
+            else:
+                shared += end - here > demand.most[people]
+                if (end - here) * among > worst * people:
+                    worst, among = end - here, people
+            here = end
+    return combinations, least, rare, shared, worst, among
+
+
+@inlined
+def _chosen(size: int, part: int) -> int:
+    total = int64(1)
+    for step in range(part):
+        total = total * max(size - step, 0) // max(step + 1, 1)
+    return total
+
+
+@inlined
+def _write_known(rows: TraceRows, point: int, person: int, size: int, width: int, keys: Int64s, filled: int) -> int:
+    """Write what stands with a point and behind it, for each facet of the person.
+
+    Ends: places rise, the last first. Capacity: `keys` counts them before.
+    """
+    last, base = rows.starts[person + 1], len(rows.bounds)
+    places = np.arange(point + 1, point + size)
+    while size == 1 or places[-1] < last:
+        key = int64(0)
+        for place in places:
+            key = key * base + rows.items[place]
+        for facet in range(rows.facet_starts[person], rows.facet_starts[person + 1]):
+            keys[filled] = key * width + rows.facets[facet]
+            filled += 1
+        moved = size - 2
+        while moved >= 0 and places[moved] == last - (size - 1 - moved):
+            moved -= 1
+        if moved < 0:
+            break
+        places[moved] += 1
+        for behind in range(moved + 1, size - 1):
+            places[behind] = places[behind - 1] + 1
+    return filled

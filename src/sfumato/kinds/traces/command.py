@@ -1,0 +1,246 @@
+"""``--kind traces``: what commands do with traces of people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sfumato.cli.kind_words import KeyForm, KindWritten, RepeatSeed
+from sfumato.cli.options import COLUMNS, KNOWN, PRIVACY, READING, AsJson, PolicyFile, Settings
+from sfumato.cli.progress import progress_bar, say_result
+
+if TYPE_CHECKING:
+    from sfumato.kinds.traces.policy import TracePolicy
+
+
+EXAMPLES = {
+    "check": """\\b
+Example:
+  sfumato check city.csv --kind traces --person person \\\\
+      --latitude lat --longitude lon --time time --zone Europe/Rome
+""",
+    "anonymize": """\\b
+Example:
+  sfumato anonymize city.csv --kind traces --person person \\\\
+      --latitude lat --longitude lon --time time --zone Europe/Rome \\\\
+      -k 5 -l 2 --out city-release/
+  sfumato anonymize visits.csv --kind traces --policy visits.toml \\\\
+      --out visits-release/
+""",
+    "attack": """\b
+Example:
+  sfumato attack city.csv --kind traces --policy city.toml
+  sfumato attack city.csv --kind traces --person person \\
+      --latitude lat --longitude lon --time time --zone Europe/Rome --known 6
+""",
+}
+"""Command → what its help shows."""
+
+TracesFile = Annotated[Path, typer.Argument(metavar="TRACES", show_default=False, help="CSV or Parquet file.")]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Column of people, or several that say together who it is.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Place = Annotated[str | None, typer.Option(metavar="NAME", help="Column of codes of places.", rich_help_panel=COLUMNS)]
+Latitude = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of degrees north, instead.", rich_help_panel=COLUMNS)
+]
+Longitude = Annotated[str | None, typer.Option(metavar="NAME", help="Column of degrees east.", rich_help_panel=COLUMNS)]
+Time = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of time stamps or dates.", rich_help_panel=COLUMNS)
+]
+Zone = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Zone whose local times count, e.g. Europe/Rome.", rich_help_panel=READING),
+]
+Sensitive = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Column of sensitive values.", rich_help_panel=COLUMNS)
+]
+PlaceHierarchy = Annotated[
+    Path | None,
+    typer.Option(
+        "--hierarchy",
+        metavar="FILE",
+        help="CSV with a line for each code: the code, then ever coarser names.",
+        rich_help_panel=COLUMNS,
+    ),
+]
+Cell = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DEGREES",
+        help="Side of the finest cells, a power of two; default 0.0078125.",
+        rich_help_panel=READING,
+    ),
+]
+Hours = Annotated[
+    int | None,
+    typer.Option(help="Length of the finest times: 1, 3, 6, 12, 24 or 168; default 1.", rich_help_panel=READING),
+]
+K = Annotated[int | None, typer.Option("-k", help="People who fit what is known.", rich_help_panel=PRIVACY)]
+L = Annotated[int | None, typer.Option("-l", help="Points that an attacker may know.", rich_help_panel=PRIVACY)]
+C = Annotated[
+    float | None,
+    typer.Option("-c", help="Largest share of a sensitive value among them; default 1.", rich_help_panel=PRIVACY),
+]
+_KEYS = ("person", "place", "latitude", "longitude", "time", "zone", "sensitive", "hierarchy", "cell", "hours")
+OPTIONS: dict[tuple[str | int, ...], str] = {
+    **{("model", key): f"-{key}" for key in ("k", "l", "c")},
+    ("output", "format"): "--format",
+    **{("traces", key): f"--{key}" for key in (*_KEYS, "key-form")},
+}
+"""What messages call a key that an option set."""
+ADVICE = {
+    "-k: is missing": "-k: give the number of people who must fit what is known, e.g. -k 5",
+    "-l: is missing": "-l: give the number of points that an attacker may know, e.g. -l 2",
+}
+
+
+@dataclass(frozen=True)
+class TraceReading:
+    """What is read, and from where."""
+
+    person: Person = None
+    key_form: KeyForm = None
+    place: Place = None
+    latitude: Latitude = None
+    longitude: Longitude = None
+    time: Time = None
+    zone: Zone = None
+    sensitive: Sensitive = None
+    hierarchy: PlaceHierarchy = None
+    cell: Cell = None
+    hours: Hours = None
+
+
+@dataclass(frozen=True)
+class TracePromise:
+    """What is promised."""
+
+    k: K = None
+    l: L = None  # noqa: E741
+    c: C = None
+
+
+def trace_policy_of(
+    policy: Path | None,
+    read: TraceReading,
+    promise: TracePromise,
+    settings: Sequence[str],
+    problems: list[str],
+    **more: Any,
+) -> TracePolicy:
+    """Make the policy that the options mean.
+
+    Raises ``InputError`` when the policy file cannot be read. Raises ``PolicyError`` with every mistake in the options
+    and in the file.
+    """
+    from sfumato.cli.kind_words import KindWords, kind_policy_of
+    from sfumato.cli.words import key_named
+    from sfumato.kinds.traces.policy import TracePolicy
+
+    columns: dict[str, Any] = {name: getattr(read, name) for name in _KEYS}
+    columns |= {"person": key_named(read.person), "key-form": read.key_form}
+    columns |= {"hierarchy": None if read.hierarchy is None else str(read.hierarchy)}
+    parts = {"traces": columns, "model": vars(promise), "output": {"format": more.get("format")}}
+    words = KindWords(policy, {}, parts, problems, None, settings)
+    return kind_policy_of(words, TracePolicy.from_mapping, OPTIONS, ADVICE)
+
+
+def anonymize(
+    traces: TracesFile,
+    policy: PolicyFile = None,
+    promise: TracePromise = TracePromise(),
+    read: TraceReading = TraceReading(),
+    settings: Settings = None,
+    seed: RepeatSeed = None,
+    written: KindWritten = KindWritten(),  # noqa: B008 - a frozen value
+) -> None:
+    """Publish coarser places and times, and leave points out, so that who knows L points of somebody finds K people.
+
+    The result is recounted before it is written. With --save-policy and without --out, only the policy is written.
+    """
+    from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.traces.make import anonymize_traces
+    from sfumato.kinds.traces.reading import read_traces
+    from sfumato.kinds.traces.release import save_traces
+
+    problems = [*seed_problem(seed), *written.problems()]
+    own = trace_policy_of(policy, read, promise, settings or (), problems, format=written.format)
+    written.publish(
+        own,
+        lambda progress: anonymize_traces(read_traces(traces, **own.reading()), own, seed=seed, progress=progress),
+        save_traces,
+    )
+
+
+def check(
+    traces: TracesFile,
+    l: Annotated[int, typer.Option("-l", help="Largest number of known points.", rich_help_panel=PRIVACY)] = 3,  # noqa: E741
+    policy: PolicyFile = None,
+    read: TraceReading = TraceReading(),
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which K traces have as they are, wherever they come from.
+
+    For 1 to L points that somebody may know of a person: the fewest people who have any combination that occurs. Places
+    and times are taken at the finest grain.
+    """
+    from sfumato.kinds.traces.check import check_traces
+    from sfumato.kinds.traces.reading import read_traces
+
+    # A policy needs a model, and nothing is promised here.
+    promise = TracePromise() if policy is not None else TracePromise(k=1, l=1)
+    meant = trace_policy_of(policy, read, promise, settings or (), [])
+    found = check_traces(read_traces(traces, **meant.reading()), l)
+    say_result(found.to_dict(), str(found), as_json=as_json)
+
+
+def attack(
+    traces: TracesFile,
+    policy: PolicyFile = None,
+    known: Annotated[
+        int, typer.Option(metavar="COUNT", help="Known points of each victim, at most.", rich_help_panel=KNOWN)
+    ] = 4,
+    victims: Annotated[
+        int, typer.Option(metavar="COUNT", help="People to look for; 0 for all.", rich_help_panel=KNOWN)
+    ] = 1000,
+    promise: TracePromise = TracePromise(),
+    read: TraceReading = TraceReading(),
+    settings: Settings = None,
+    seed: RepeatSeed = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Try to find people by a few of their points, in traces as they are and in what is published of them.
+
+    For the steward: the original decides who is right. With a policy, or -k and -l, a release is made (never written)
+    and attacked, too; otherwise the original alone is.
+    """
+    from sfumato.cli.kind_words import seed_problem
+    from sfumato.kinds.traces.attack import attack_traces
+    from sfumato.kinds.traces.make import anonymize_traces
+    from sfumato.kinds.traces.reading import read_traces
+
+    is_bare = policy is None and promise.k is None and promise.l is None
+    problems = seed_problem(seed)
+    problems += ["--known: must be a whole number of at least 1"] if known < 1 else []
+    problems += ["--victims: must be 0 or above"] if victims < 0 else []
+    if is_bare and promise.c is not None:
+        problems.append("-c: says how a release is made; add -k and -l, or --policy")
+    meant = trace_policy_of(policy, read, TracePromise(k=1, l=1) if is_bare else promise, settings or (), problems)
+    with progress_bar(quiet=quiet or as_json) as progress:
+        progress("reading", 0, 1)
+        original = read_traces(traces, **meant.reading())
+        release = None if is_bare else anonymize_traces(original, meant, seed=seed, progress=progress)
+        found = attack_traces(original, release, known=known, victims=victims or None, seed=seed)
+    say_result(found.to_dict(), str(found), as_json=as_json)

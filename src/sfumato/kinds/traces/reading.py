@@ -1,0 +1,253 @@
+"""Reading traces: people, places and times in long form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from zoneinfo import ZoneInfo, available_timezones
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import InputError, SfumatoError, raise_all, said_of
+from sfumato.hierarchy.specification import HierarchySpecification
+from sfumato.kernels.ratings.rows import number_by_appearance
+from sfumato.kinds.traces.grain import LARGEST, SMALLEST, WIDTHS, Axis, Leaves, code_axis, grid_axis, time_axis
+from sfumato.kinds.traces.traces import Traces
+from sfumato.numbers import counted
+from sfumato.table.columns import ValueReading, keys_read, typed_column
+from sfumato.table.distinct import distinct_of
+from sfumato.table.header import Header, check_names
+from sfumato.table.layout import Reading, refuse_of_tables
+from sfumato.table.person_keys import key_columns, read_key_form
+from sfumato.table.reading import label_of
+from sfumato.table.schema import Kind, text_of
+from sfumato.table.sources import TableSource, open_source
+
+_STAMP = (
+    r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([01][0-9]|2[0-3]):([0-5][0-9])(?::[0-5][0-9](?:[.,][0-9]+)?)?"
+    r" ?(Z|z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?$"
+)
+_MONDAY = 4 * 24
+"""Hours from the first of January 1970 to the Monday that hours are counted from."""
+
+
+def read_traces(
+    source: object,
+    *,
+    person: str | Sequence[str],
+    place: str | None = None,
+    latitude: str | None = None,
+    longitude: str | None = None,
+    time: str,
+    zone: str | None = None,
+    sensitive: str | None = None,
+    hierarchy: HierarchySpecification | None = None,
+    cell: float = 2.0**-7,
+    hours: int = 1,
+    reading: Reading | None = None,
+    key_form: str | None = None,
+) -> Traces:
+    """Read who was where and when.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a polars, pandas or Arrow frame, with a row for each point.
+    person
+        Column of people, or a list of columns that say together who it is.
+    place
+        Column of codes of places; or, instead,
+    latitude, longitude
+        Columns of degrees (WGS 84).
+    time
+        Column of time stamps such as 2026-03-02T08:15+01:00, or of dates.
+    zone
+        The zone whose local times count, such as ``"Europe/Rome"``. Stamps without an offset are local already.
+    sensitive
+        Column of sensitive values, of people or of points; empty for none.
+    hierarchy
+        Ever coarser names for codes of places.
+    cell
+        Side of the finest cells in degrees, a power of two; the usual one is about 870 m from south to north.
+    hours
+        Length of the finest times: 1, 3, 6, 12, 24 or 168. Dates without a time of day have days at least.
+    reading
+        How a file is read.
+    key_form
+        Which spellings of a key are one person's, as :class:`sfumato.Schema` takes it; None asks, by an error.
+
+    Returns
+    -------
+    Traces
+        Points of one person in one finest cell and time are one.
+
+    Raises
+    ------
+    InputError
+        With what is wrong: missing columns, rows without person, place or time, points outside of the globe, stamps
+        without a zone.
+    HierarchyError
+        When codes are not in the hierarchy; they are counted.
+
+    Notes
+    -----
+    Hours are local. Of a clock change both hours with one name are one. Days begin at midnight, weeks on Monday.
+    """
+    label = label_of(source)
+    try:
+        raise_all(InputError, _unknown(place, latitude, longitude, hierarchy, zone, cell, hours))
+        how = reading or Reading()
+        refuse_of_tables("traces", how)
+        read_key_form(key_form)
+        keys = key_columns(person if isinstance(person, str) else tuple(person))
+        opened = open_source(source, how.layout(), how.place())
+        where = [place] if place is not None else (latitude or "", longitude or "")
+        columns = _columns(opened, [*keys, *where, time, *([] if sensitive is None else [sensitive])])
+        values = ValueReading(how.tokens(), True, opened.is_text)
+        owners, people = _people([columns[name] for name in keys], values, key_form)
+        axis, leaf = (
+            _codes(columns[where[0]], values, hierarchy)
+            if place is not None
+            else _cells(columns[where[0]], columns[where[1]], values, cell)
+        )
+        times, moment = _times(columns[time], str(zone), hours)
+        held = None if sensitive is None else typed_column(columns[sensitive], Kind.CATEGORICAL, values)[0]
+    except SfumatoError as error:
+        raise said_of(label, error) from None
+    starts, points = _rows(owners, leaf.astype(np.int64) << 32 | moment, people)
+    value_starts, codes, names = _values(owners, held, people)
+    where_of, when_of = (points >> 32).astype(np.int32), (points & 0xFFFFFFFF).astype(np.int32)
+    parts = (place is None, str(zone), sensitive, value_starts, codes, names, label)
+    return Traces(starts, where_of, when_of, axis, times, *parts)
+
+
+def _unknown(
+    place: str | None, latitude: str | None, longitude: str | None, hierarchy: object, zone: object, cell: float,
+    hours: int,
+) -> Iterator[str]:  # fmt: skip
+    if (place is None) == (latitude is None and longitude is None):
+        yield "name the column of places (place), or those of latitude and longitude; one or the other"
+    elif place is None and (latitude is None or longitude is None):
+        yield "latitude and longitude: name both columns"
+    if place is None and hierarchy is not None:
+        yield "hierarchy: is about codes of places; leave it out, as cells of degrees have a grid"
+    if not isinstance(zone, str) or zone not in available_timezones():
+        yield "zone: name the time zone whose local hours count, such as Europe/Rome"
+    if not isinstance(cell, (int, float)) or not SMALLEST <= cell <= LARGEST or np.frexp(cell)[0] != 0.5:
+        yield "cell: must be a power of two of a degree, from 2^-14 to 1, such as 0.0078125"
+    if hours not in WIDTHS:
+        yield f"hours: must be one of {', '.join(map(str, WIDTHS))}"
+
+
+def _columns(source: TableSource, names: Sequence[str]) -> dict[str, pl.Series]:
+    check_names(Header(source.names, frozenset(names if source.is_text else source.names)))
+    problems = [f"there is no column {name!r}" for name in dict.fromkeys(names) if name not in source.names]
+    if len({*names}) < len(names):
+        problems.append("one column is used twice; name different columns for person, place, time and sensitive")
+    raise_all(InputError, problems)
+    return dict(zip(names, source.read(names), strict=True))
+
+
+def _refuse_lost(lost: pl.Series | NDArray[np.bool_], what: str) -> None:
+    """Raise InputError with the number of rows in which something is wrong, and the first of them."""
+    rows = np.flatnonzero(np.asarray(lost))
+    if len(rows):
+        raise InputError(f"{counted(len(rows), 'row')} {what}, first row {rows[0] + 1:,}; complete or remove them")
+
+
+def _people(keys: Sequence[pl.Series], values: ValueReading, key_form: str | None) -> tuple[NDArray[np.int32], int]:
+    people = keys_read(keys, values, key_form)
+    if not len(people):
+        raise InputError("there are no rows")
+    _refuse_lost(people.is_null(), "without a person")
+    whose = distinct_of(people)
+    return number_by_appearance(whose.raw, whose.rank_of, len(whose.values)), len(whose.values)
+
+
+def _cells(north: pl.Series, east: pl.Series, values: ValueReading, cell: float) -> tuple[Axis, Leaves]:
+    degrees = [typed_column(column, Kind.NUMERIC, values)[0].cast(pl.Float64) for column in (north, east)]
+    _refuse_lost(degrees[0].is_null() | degrees[1].is_null(), "without latitude or longitude")
+    latitudes, longitudes = (column.to_numpy() for column in degrees)
+    outside = ~((np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180))
+    if outside.any():
+        raise InputError(
+            f"{counted(int(outside.sum()), 'point')} outside of the globe, first row {int(outside.argmax()) + 1:,}; "
+            "latitudes go from -90 to 90, longitudes from -180 to 180"
+        )
+    return grid_axis(latitudes, longitudes, cell)
+
+
+def _codes(column: pl.Series, values: ValueReading, hierarchy: HierarchySpecification | None) -> tuple[Axis, Leaves]:
+    codes = typed_column(column, Kind.CATEGORICAL, values)[0]
+    _refuse_lost(codes.is_null(), "without a place")
+    found = distinct_of(codes)
+    names = tuple(text_of(found.values).to_list())
+    if hierarchy is None:
+        return code_axis(None, names), found.rank_of[found.raw].astype(np.int32)
+    tree = hierarchy.build(found.values, name="places")
+    place_of = {leaf: place for place, leaf in enumerate(tree.leaves)}
+    numbers = np.array([*(place_of[name] for name in names), 0], dtype=np.int32)
+    return code_axis(tree, tree.leaves), numbers[found.rank_of[found.raw]]
+
+
+def _times(column: pl.Series, zone: str, hours: int) -> tuple[Axis, Leaves]:
+    """Return times, as local hours of a zone."""
+    if isinstance(column.dtype, pl.Datetime):
+        local = (
+            column if column.dtype.time_zone is None else column.dt.convert_time_zone(zone).dt.replace_time_zone(None)
+        )
+        _refuse_lost(local.is_null(), "without a time")
+        return time_axis(local.dt.epoch("s").to_numpy() // 3600 - _MONDAY, hours)
+    if column.dtype == pl.Date:
+        _refuse_lost(column.is_null(), "without a time")
+        return time_axis(column.to_physical().to_numpy().astype(np.int64) * 24 - _MONDAY, max(hours, 24))
+    texts = column.cast(pl.String).str.strip_chars()
+    _refuse_lost((texts.is_null() | (texts == "")).fill_null(True), "without a time")
+    stamps = distinct_of(texts)
+    parts = stamps.values.cast(pl.String).str.extract_groups(_STAMP).struct.unnest()
+    days = parts["1"].str.to_date("%Y-%m-%d", strict=False)
+    wrong = np.append(days.is_null().to_numpy(), False)[stamps.rank_of][stamps.raw]
+    _refuse_lost(wrong, "with a time that is none such as 2026-03-02T08:15+01:00")
+    zoned, bare = parts["4"].is_not_null(), parts["2"].is_null()
+    if (bare.any() and not bare.all()) or (zoned.any() and not zoned.all()):
+        raise InputError("time: some stamps have an offset or a time of day and others none; write all of them alike")
+    minutes = days.to_physical().cast(pl.Int64) * 1440
+    if not bare.any():
+        minutes = minutes + parts["2"].cast(pl.Int64) * 60 + parts["3"].cast(pl.Int64)
+    if zoned.any():
+        minutes = _local(minutes, parts["4"], zone)
+    whole = np.append(minutes.to_numpy() // 60 - _MONDAY, 0)[stamps.rank_of][stamps.raw]
+    return time_axis(whole, max(hours, 24) if bare.all() else hours)
+
+
+def _local(minutes: pl.Series, offsets: pl.Series, zone: str) -> pl.Series:
+    """Return minutes of the local time of a zone, of stamps with offsets."""
+    plain = offsets.str.replace("^[Zz]$", "+00:00").str.replace(":", "", literal=True)
+    size = plain.str.slice(1, 2).cast(pl.Int64) * 60 + plain.str.slice(3, 2).cast(pl.Int64)
+    sign = plain.str.starts_with("-").cast(pl.Int64) * 2 - 1
+    moments = ((minutes + sign * size) * 60_000).cast(pl.Datetime("ms")).dt.replace_time_zone("UTC")
+    local = moments.dt.convert_time_zone(ZoneInfo(zone).key).dt.replace_time_zone(None)
+    return local.dt.epoch("s") // 60
+
+
+def _rows(
+    owners: NDArray[np.int32], codes: NDArray[np.int64], people: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the codes of each person, rising, each once."""
+    order = np.lexsort((codes, owners))
+    whose, sorted_codes = owners[order], codes[order]
+    is_new = np.append(True, (whose[1:] != whose[:-1]) | (sorted_codes[1:] != sorted_codes[:-1]))[: len(order)]
+    starts = np.append(0, np.cumsum(np.bincount(whose[is_new], minlength=people))).astype(np.int64)
+    return starts, sorted_codes[is_new]
+
+
+def _values(
+    owners: NDArray[np.int32], column: pl.Series | None, people: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], tuple[str, ...]]:
+    if column is None:
+        return np.zeros(people + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), ()
+    found = distinct_of(column)
+    codes, there = found.rank_of[found.raw], column.is_not_null().to_numpy()
+    starts, values = _rows(owners[there], codes[there].astype(np.int64), people)
+    return starts, values.astype(np.int32), tuple(text_of(found.values).to_list())

@@ -1,0 +1,215 @@
+"""Traces that may be published, what they cost, and their folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sfumato.errors import VerificationError
+from sfumato.kinds.traces.check import PLACE, TABLE, TRACES, VALUES, PublishedTraces, trace_verification
+from sfumato.kinds.traces.policy import TracePolicy
+from sfumato.kinds.traces.traces import TracePrivacy
+from sfumato.numbers import counted
+from sfumato.published.checks.generalized import Verification
+from sfumato.release.formulas import Formulas, frames_without_formulas
+from sfumato.release.own_kinds import OwnRelease, Written, save_own
+from sfumato.release.reports import KindReport
+from sfumato.table.writing import Format
+
+if TYPE_CHECKING:
+    from sfumato.kinds.traces.make import TraceLoss
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TraceRelease(OwnRelease):
+    """Traces of which a few points fit many people; made by :func:`sfumato.traces.anonymize_traces`.
+
+    Only `published` (or :meth:`to_frame`) is for publication.
+
+    Attributes
+    ----------
+    published : PublishedTraces
+        What may be published: people in random order.
+    model : TracePrivacy
+        What holds.
+    verification : Verification
+        Its recount.
+    loss : TraceLoss
+        What it cost; steward only.
+    origin : numpy.ndarray
+        int64 (people,): the number of each published person in the input, from 0. Steward only: it undoes everything.
+    notes : tuple of str
+        For the steward.
+    policy : TracePolicy or None
+        What the release was made from.
+
+    Raises
+    ------
+    VerificationError
+        When a promise does not hold: such a release cannot be made.
+    """
+
+    published: PublishedTraces
+    model: TracePrivacy
+    verification: Verification
+    loss: TraceLoss
+    origin: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+    policy: TracePolicy | None = None
+
+    kind = TRACES
+    made_by = "anonymize_traces"
+    policy_kind = TracePolicy
+
+    def __post_init__(self) -> None:
+        """Refuse what does not hold."""
+        if not self.verification.ok:
+            raise VerificationError("these traces were not found to keep their promises; nothing is published")
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The traces, and the sensitive values of their people if there are any."""
+        return self.published.tables
+
+    @property
+    def report(self) -> KindReport:
+        """The report, in the steward's edition."""
+        return _report(self, self.policy)
+
+    def written(self, policy: TracePolicy | None, formulas: Formulas | None) -> Written:
+        """Return what is written into a folder."""
+        shown = self.published if formulas is None else _without_formulas(self.published, formulas)
+        limit = 0.05 if policy is None else policy.suppression_limit
+        report = _report(self, policy).for_release()
+        return Written(shown.tables, shown.structure, report, suppression_limit=limit)
+
+    def contradictions(self, policy: TracePolicy) -> Iterator[str]:
+        """Say what a policy says otherwise than the release was made with."""
+        if policy.to_model() != self.model:
+            yield "the policy promises another model than holds for the release"
+        made = self.policy
+        if made is not None:
+            for name in ("change", "suppression_limit", "traces"):
+                if getattr(made, name) != getattr(policy, name):
+                    yield f"the policy says another {name.replace('_', '-')} than the release was made with"
+
+    def recount(self) -> Verification:
+        """Count anew on the published traces alone."""
+        return trace_verification(self.published, [self.model])
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the traces in long form: ``trace`` (a random number), place and time, and the centres of cells."""
+        return self.tables[TABLE]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return plain values, for JSON; nothing about single people."""
+        return {
+            "model": {"name": self.model.name, **self.model.parameters()},
+            "verification": self.verification.to_dict(),
+            "loss": self.loss.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        """Show the model and sizes."""
+        return f"TraceRelease({self.model}, {counted(self.published.height, 'person')})"
+
+    def __str__(self) -> str:
+        """Return what holds, what was lost, and the notes."""
+        checks = [f"  {check}" for check in self.verification.checks]
+        return "\n".join([repr(self), *checks, f"  {self.loss}", *(f"  {note}" for note in self.notes)])
+
+
+LIMITS = (
+    "An attacker who knows more than L points of somebody may find fewer than K traces, down to a single one.",
+    "It does not hide what the traces that fit have in common, nor whether somebody is in the release.",
+    "Gaps, speed, the number of points of a trace and where somebody was not are no knowledge that the promise counts.",
+    "It does not stand up to a second release of the same people.",
+)
+"""What such a release does not hide."""
+
+
+def save_traces(
+    release: TraceRelease,
+    folder: str | Path,
+    *,
+    policy: TracePolicy | None = None,
+    format: Format = "csv",
+    overwrite: bool = False,
+    formulas: Formulas = "keep",
+) -> Path:
+    """Write a release folder of traces, which :func:`sfumato.verify` recounts.
+
+    It holds the traces, the sensitive values of their people if there are any, ``release.json``, ``policy.toml``,
+    ``report.json`` and ``report.txt``; nothing of it is for the steward alone. The folder appears whole or not at all.
+
+    Parameters
+    ----------
+    release
+        As :func:`sfumato.traces.anonymize_traces` returns it: recounted before it is written.
+    folder
+        Where to; its parent must exist.
+    policy
+        What the release was made from, where it is to say more than the release's own: a purpose, a recipient.
+    format
+        Of the files that hold the tables.
+    overwrite
+        Replace a release that is already there. Anything else is never replaced.
+    formulas
+        Of cells of CSV that begin like a formula, which a spreadsheet may run: ``"keep"`` them as they are,
+        ``"escape"`` them by a ``'`` before, or ``"refuse"`` to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        When the folder cannot be written there.
+    PolicyError
+        When this is no release of traces, the policy says something else than that of the release, the format or what
+        to do with formulas is unknown, or formulas are refused or cannot be escaped.
+    """
+    return save_own(release, TraceRelease, folder, policy, format, overwrite, formulas)
+
+
+def _report(release: TraceRelease, policy: TracePolicy | None) -> KindReport:
+    loss = release.loss
+    return KindReport(
+        anonymizer="levels of places and times, and points left out",
+        kind=TRACES.name,
+        original=loss.people,
+        published=release.published.height,
+        suppression_limit=0.05 if policy is None else policy.suppression_limit,
+        verification=release.verification,
+        limits=LIMITS,
+        figures={name: value for name, value in loss.to_dict().items() if name != "people"},
+        notes=release.notes,
+        hides_original=True,
+        purpose=None if policy is None else policy.purpose,
+        recipient=None if policy is None else policy.recipient,
+    )
+
+
+def _without_formulas(published: PublishedTraces, formulas: Formulas) -> PublishedTraces:
+    """Return the traces as they are to be written; each label is looked at once."""
+    places = sorted({place for place, _ in published.doublets})
+    frames = {
+        PLACE: pl.DataFrame({PLACE: places}),
+        VALUES: pl.DataFrame({VALUES: pl.Series(published.value_names, dtype=pl.String)}),
+    }
+    escaped = frames_without_formulas(frames, formulas)
+    if escaped is frames:
+        return published
+    new = dict(zip(places, escaped[PLACE][PLACE].to_list(), strict=True))
+    doublets = tuple((new[place], time) for place, time in published.doublets)
+    broader = {new.get(low, low): new.get(high, high) for low, high in published.broader.items()}
+    return replace(published, doublets=doublets, broader=broader, value_names=tuple(escaped[VALUES][VALUES].to_list()))

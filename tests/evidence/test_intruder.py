@@ -1,0 +1,183 @@
+"""The task for a person: a perfect answer, guesses, an empty form; what is in the package, and what is not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato.cli.app import app
+from sfumato.evidence.intruder import make_task, score_answers
+
+SCHEMA = sf.Schema(quasi_identifying={"age": sf.intervals(10), "town": None}, sensitive=["ill"], others="drop")
+
+
+def table(shift: int, rows: int = 60) -> sf.Table:
+    return sf.read_table(
+        pl.DataFrame(
+            {
+                "age": [20 + (7 * i + shift) % 50 for i in range(rows)],
+                "town": ["AB"[(i + shift) % 2] for i in range(rows)],
+                "ill": ["flu", "cough", "rash"][: 3 - shift % 2] * (rows // (3 - shift % 2)),
+            }
+        ),
+        SCHEMA,
+    )
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> tuple[Path, Path, Path]:
+    release = sf.anonymize(table(0), sf.KAnonymity(4), anonymizer=sf.Datafly(), seed=1)
+    release.save(tmp_path / "release")
+    made = make_task(
+        tmp_path / "release", table(0), table(1), tmp_path / "task", tmp_path / "key.json", people=20, seed=3
+    )
+    assert "20 people" in made
+    return tmp_path / "release", tmp_path / "task", tmp_path / "key.json"
+
+
+def fill(folder: Path, answers: dict[str, dict[str, Any]], separator: str = ",") -> Path:
+    form = folder / "answers.csv"
+    rows = list(csv.DictReader(form.read_text().splitlines()))
+    names = list(rows[0])
+    lines = [separator.join(str(answers.get(row["person"], {}).get(name, row[name])) for name in names) for row in rows]
+    form.write_text("\n".join([separator.join(names), *lines]) + "\n")
+    return form
+
+
+def test_whoever_knows_the_key_is_right_as_far_as_rows_can_tell(task):
+    _, folder, key = task
+    persons = json.loads(key.read_text())["people"]
+    answers = {
+        one["name"]: {"in_data": "yes", "row": one["rows"][0], "guess_ill": one["truth"]["ill"]}
+        if one["is_in_data"]
+        else {"in_data": "no"}
+        for one in persons
+    }
+    found = score_answers(fill(folder, answers), key)
+    assert (found["people"], found["in_data"]) == (20, 10)
+    assert found["rates"]["in the data"]["share"] == found["rates"]["ill"]["share"] == 1
+    assert found["rates"]["in the data"]["baseline"] == 0.5
+    published = pl.read_csv(folder / "release" / "data.csv")
+    register = {row["person"]: row for row in csv.DictReader((folder / "register.csv").read_text().splitlines())}
+    share = chance = 0.0
+    for one in persons:
+        if one["is_in_data"]:
+            fits = [
+                number
+                for number, (age, town, _) in enumerate(published.iter_rows(), 1)
+                if covers(age, register[one["name"]]["age"]) and town in (register[one["name"]]["town"], "*")
+            ]
+            right = [number for number in fits if published["ill"][number - 1] == one["truth"]["ill"]]
+            assert one["rows"] == right
+            share, chance = share + 1 / len(right), chance + 1 / len(fits)
+    assert found["rates"]["row"]["share"] == pytest.approx(share / 10)
+    assert found["rates"]["row"]["baseline"] == pytest.approx(chance / 10)
+    assert share > chance  # k = 4 hides which of several; knowing the illness as well leaves fewer
+
+
+def covers(label: str, age: str) -> bool:
+    if label == "*":
+        return True
+    low, high = label.strip("[]()").replace("..", " ").replace(",", " ").replace("-", " ").split()[:2]
+    return float(low) <= float(age) < float(high) + (label.endswith("]"))
+
+
+def test_a_package_holds_no_truth_of_anybody(task):
+    release, folder, key = task
+    assert {path.name for path in folder.iterdir()} == {"release", "register.csv", "answers.csv", "rules.txt"}
+    assert {path.name for path in (folder / "release").iterdir()} == {path.name for path in release.iterdir()}
+    assert (folder / "register.csv").read_text().startswith("person,age,town\n")
+    assert not any(word in (folder / "register.csv").read_text() for word in ("flu", "cough", "rash"))
+    assert key.stat().st_mode & 0o077 == 0
+    again = make_task(release, table(0), table(1), folder.parent / "b", folder.parent / "b.json", people=20, seed=4)
+    assert (folder.parent / "b" / "register.csv").read_text() != (folder / "register.csv").read_text(), again
+
+
+def test_guesses_and_silence(task):
+    _, folder, key = task
+    assert score_answers(folder / "answers.csv", key)["sentences"][-1] == "No answer was given."
+    persons = [one["name"] for one in json.loads(key.read_text())["people"]]
+    form = fill(folder, {name: {"in_data": "Yes"} for name in persons}, ";")
+    found = score_answers(form, key)["rates"]
+    assert (found["in the data"]["share"], found["in the data"]["baseline"]) == (0.5, 0.5)
+    assert found["in the data"]["low"] < 0.5 < found["in the data"]["high"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"in_data": "perhaps"}, "line 2: in_data must be yes, no or empty"),
+        ({"row": "first"}, "line 2: row must be a whole number or empty"),
+        ({"person": "P999"}, "line 2: person is not one of the register"),
+    ],
+)
+def test_answers_that_cannot_be_read_are_named(task, cells, message):
+    _, folder, key = task
+    form = fill(folder, {"P001": cells})
+    with pytest.raises(sf.InputError, match=message):
+        score_answers(form, key)
+
+
+def test_a_changed_package_and_another_key_are_refused(task):
+    release, folder, key = task
+    make_task(release, table(0), table(1), folder.parent / "b", folder.parent / "b.json", people=20, seed=4)
+    with pytest.raises(sf.InputError, match="was changed, or is not of this key"):
+        score_answers(folder / "answers.csv", folder.parent / "b.json")
+    (folder / "register.csv").write_text("person\n")
+    with pytest.raises(sf.InputError, match=r"register\.csv: was changed"):
+        score_answers(folder / "answers.csv", key)
+
+
+def test_all_that_is_wrong_is_said_at_once(task):
+    release, folder, _ = task
+    with pytest.raises(sf.InputError) as caught:
+        make_task(release, table(0), table(1), folder, folder / "key.json", people=4)
+    assert len(caught.value.problems) == 3
+
+
+def test_the_evidence_says_what_was_found(task, tmp_path):
+    release, folder, key = task
+    roles = sf.Policy.from_mapping(
+        {
+            "columns": {
+                "quasi-identifying": {"age": {"hierarchy": {"kind": "intervals", "widths": [10]}}, "town": {}},
+                "sensitive": ["ill"],
+                "others": "drop",
+            },
+            "models": [{"name": "k-anonymity", "k": 4}],
+            "anonymizer": {"name": "datafly"},
+        }
+    )
+    roles.to_file(tmp_path / "policy.toml")
+    persons = [one["name"] for one in json.loads(key.read_text())["people"]]
+    form = fill(folder, {name: {"in_data": "yes"} for name in persons})
+    words = ["evidence", "score", str(form), "--key", str(key), "--out", str(tmp_path / "intruder.json")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert CliRunner().invoke(app, words).exit_code == 2
+    made = sf.report(release, table(0), attacks=False, intruder=tmp_path / "intruder.json", seed=1)
+    line = "In the data: 50% of 20 answers are right (29.9% to 70.1%), by guessing 50%."
+    assert line in str(made)
+    assert line in made.html()
+    assert line not in made.html("public")
+    answer = next(
+        one
+        for standard in made.to_dict()["standards"]
+        for one in standard["questions"]
+        if one["question"] == "iso-27559 8.2.3 d"
+    )
+    assert answer["status"] == "answered by the recount"
+    table(0).frame.write_csv(tmp_path / "people.csv")
+    table(1).frame.write_csv(tmp_path / "others.csv")
+    words = ["evidence", "task", str(release), "--original", str(tmp_path / "people.csv"), "--control"]
+    words += [str(tmp_path / "others.csv"), "--out", str(tmp_path / "c"), "--key", str(tmp_path / "c.json")]
+    done = CliRunner().invoke(app, [*words, "--policy", str(tmp_path / "policy.toml")])
+    assert done.exit_code == 0, done.output
+    with pytest.raises(sf.InputError, match="is no result"):
+        sf.report(release, attacks=False, intruder=key)

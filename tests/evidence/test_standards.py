@@ -1,0 +1,101 @@
+"""Questions of standards: none is left out, a figure answers only where the edition has it, a person only by name."""
+
+# ruff: noqa: F811
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from evidence.test_context import context, folder, people, policy, table  # noqa: F401
+from sfumato.evidence import standards as module
+from sfumato.evidence.standards import STATUSES, standards
+
+AUTHOR = {"name": "A. Steward", "role": "data office", "day": "2026-11-02"}
+ANSWER = {**AUTHOR, "name": "B. Officer", "question": "iso-27559 9.4", "answer": "The file is asked back."}
+
+
+def asked(
+    folder: Path, table: Any, stated: dict[str, Any] | None, edition: Any = "internal"
+) -> dict[str, dict[str, str]]:
+    made = sf.report(folder, table, policy=policy(stated), attacks=False, seed=1)
+    found = made.to_dict(edition)["standards"]
+    entries = {entry["question"]: entry for standard in found for entry in standard["questions"]}
+    counts = Counter(entry["status"] for entry in entries.values())
+    assert counts == sum((Counter(standard["counts"]) for standard in found), Counter())
+    assert len(entries) == sum(len(standard.questions) for standard in standards())
+    assert all(entry["answer"] for entry in entries.values() if entry["status"] != STATUSES[2])
+    return entries
+
+
+def test_names_are_unique_and_every_source_is_known():
+    questions = [one for standard in standards() for one in standard.questions]
+    assert len({one.name for one in questions}) == len(questions) >= 150
+    sources = {one.source for one in questions if one.source}
+    assert sources <= {*module._COUNTS, *module._STATES}
+    assert not set(module._COUNTS) & set(module._STATES)
+    assert {*module._COUNTS, *module._STATES} <= sources, "what no question asks is not needed"
+    assert all(one.ask.endswith("?") and len(one.ask.split()) <= 20 for one in questions)
+
+
+def test_figures_are_those_of_the_page(folder, table):
+    made = sf.report(folder, table, policy=policy(context(0.3, 0.1, 0.2)), attacks=False, seed=1).to_dict()
+    entries = {one["question"]: one for standard in made["standards"] for one in standard["questions"]}
+    highest = 100 * made["risk"]["after"]["highest"]
+    assert f"{highest:.3g}% of the person most at risk." == entries["iso-27559 7.3.2 a"]["answer"]
+    assert entries["iso-27559 8.2.2 c"]["answer"] == made["context"]["verdict"]["sentences"][0]
+    assert entries["iso-27559 7.2.4 b"]["answer"] == "age, town."
+    assert f"{100 * made['losses']['normalized_ncp']:.3g}%" in entries["iso-27559 8.3.3 b"]["answer"]
+    # No attack was played, no earlier release was named: that is no answer.
+    assert {entries[name]["status"] for name in ("iso-27559 8.2.3 a", "iso-27559 9.2.4", "wp29 inference a")} == {
+        STATUSES[2]
+    }
+
+
+def test_a_person_answers_by_name_alone(folder, table):
+    nobody = asked(folder, table, context(0.3, 0.1, 0.2))
+    assert nobody["iso-27559 6.1 b"]["status"] == STATUSES[2]
+    assert nobody["iso-27559 6.1 b"]["answer"] == "a study of coughs"
+    somebody = asked(folder, table, context(0.3, 0.1, 0.2, author=AUTHOR, answers=[ANSWER]))
+    assert somebody["iso-27559 6.1 b"]["by"] == "A. Steward, data office, 2026-11-02"
+    assert somebody["iso-27559 9.4"]["answer"] == "The file is asked back."
+    assert somebody["iso-27559 9.4"]["by"].startswith("B. Officer")
+    assert asked(folder, table, None)["iso-27559 6.1 b"] == {
+        **nobody["iso-27559 6.1 b"],
+        "answer": "",
+        "by": "",
+    }
+    # Words beside a figure do not take its place.
+    beside = asked(folder, table, context(0.3, 0.1, 0.2, answers=[{**ANSWER, "question": "iso-27559 7.3.2 a"}]))
+    assert beside["iso-27559 7.3.2 a"]["status"] == STATUSES[0]
+    assert beside["iso-27559 7.3.2 a"]["answer"].endswith("at risk. The file is asked back.")
+
+
+def test_the_edition_for_others_answers_nothing_from_the_original(folder, table):
+    inside, outside = (asked(folder, table, context(0.3, 0.1, 0.2), edition) for edition in ("internal", "public"))
+    for name in ("iso-27559 8.2.2 a", "iso-27559 8.3.3 b", "hipaa mitigation a", "iso-27559 8.3.3 c"):
+        assert (inside[name]["status"], outside[name]["status"]) == (STATUSES[0], STATUSES[2]), name
+    other = sf.read_table(people(3), policy())
+    again = sf.anonymize(other, policy(), seed=1).save(folder.parent / "again")
+    assert asked(again, other, context(0.3, 0.1, 0.2), "public") == outside
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ([{**ANSWER, "question": "iso-27559 99"}], "no standard asks 'iso-27559 99'"),
+        ([ANSWER, ANSWER], "'iso-27559 9.4' is answered twice"),
+    ],
+)
+def test_answers_to_nothing_are_refused(folder, table, answers, message):
+    with pytest.raises(sf.PolicyError, match=message):
+        asked(folder, table, context(0.3, 0.1, 0.2, answers=answers))
+
+
+def test_a_day_is_a_day():
+    with pytest.raises(sf.PolicyError, match=r"context\.author\.day: must be a day"):
+        policy(context(0.3, 0.1, 0.2, author={**AUTHOR, "day": "soon"}))

@@ -1,0 +1,199 @@
+"""What publications tell together: twenty pairs that are safe alone and not together, and twenty that are safe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sfumato as sf
+from sfumato.evidence.together import Publication, joined, publication_of, read_publications, table_of_counts
+
+SCHEMA = sf.Schema(
+    quasi_identifying={"age": None, "town": sf.prefixes(2, 1), "sex": None}, sensitive=["ill"], others="drop"
+)
+ILLS = ["flu", "cough", "rash", "ulcer", "burn"]
+
+
+def people(seed: int, count: int = 240) -> pl.DataFrame:
+    """Return people of six towns in two districts; the last town has two people, who are ill alike or not."""
+    drawn = np.random.default_rng(seed)
+    towns = np.array(["N1x", "N2x", "N3x", "S1x", "S2x"])[drawn.integers(5, size=count)]
+    towns[:2] = "S3x"
+    return pl.DataFrame(
+        {
+            "age": drawn.integers(20, 60, size=count) // 10 * 10,
+            "town": towns,
+            "sex": np.array(["f", "m"])[drawn.integers(2, size=count)],
+            "ill": np.array(ILLS)[drawn.integers(5, size=count)],
+        }
+    )
+
+
+def read(frame: pl.DataFrame) -> sf.Table:
+    return sf.read_table(frame, SCHEMA)
+
+
+def counts(
+    frame: pl.DataFrame, names: list[str], table: sf.Table, path: Path, *, but: str | None = None
+) -> Publication:
+    """Count people by some columns, the town `but` left out, in a file."""
+    some = frame if but is None else frame.filter(pl.col("town") != but)
+    some.group_by(*names, "ill").len("count").sort(names or "ill").write_csv(path)
+    return table_of_counts(path, table)
+
+
+def release(frame: pl.DataFrame, names: list[str], path: Path) -> Publication:
+    """Publish some columns as they are where k and l allow, else coarser."""
+    schema = sf.Schema(
+        quasi_identifying={name: SCHEMA.quasi_identifying[name] for name in names}, sensitive=["ill"], others="drop"
+    )
+    made = sf.anonymize(
+        frame, [sf.KAnonymity(3), sf.DistinctLDiversity(2)], schema=schema, anonymizer=sf.Datafly(), seed=1
+    )
+    return publication_of(made.save(path), path.name)
+
+
+def less_a_town(seed: int, home: Path) -> tuple[sf.Table, list[Publication]]:
+    frame = people(seed).with_columns(pl.col("town").str.slice(0, 1).alias("district"))
+    districts = frame.select("age", pl.col("district").alias("town"), "sex", "ill")
+    table = read(frame)
+    outer = release(frame, ["town"], home / "release") if seed % 2 else totals(districts, table, home)
+    return table, [outer, counts(frame, ["town"], table, home / "towns.csv", but="S3x")]
+
+
+def totals(frame: pl.DataFrame, table: sf.Table, home: Path) -> Publication:
+    return counts(frame, [], table, home / "totals.csv")
+
+
+def versions(seed: int, home: Path) -> tuple[sf.Table, list[Publication]]:
+    frame = people(seed)
+    table, fewer = read(frame), frame[3:] if seed % 2 else frame[2:]
+    names = ["town", "sex"] if seed % 3 else ["sex"]
+    return table, [counts(frame, names, table, home / "march.csv"), counts(fewer, names, table, home / "april.csv")]
+
+
+def intersections(seed: int, home: Path) -> tuple[sf.Table, list[Publication]]:
+    """Somebody of age i and town i+1 has one value that is possible at both, though each has two."""
+    drawn, rows = np.random.default_rng(seed), []
+    for place in range(4):
+        ill, after = ILLS[place], ILLS[(place + 1) % 4]
+        rows += [
+            (20 + 10 * place, f"{'NS'[place // 2]}{place}x", "fm"[int(drawn.integers(2))], one)
+            for one in (ill, after) * 4
+        ]
+        following = (place + 1) % 4
+        rows += [(20 + 10 * place, f"{'NS'[following // 2]}{following}x", "f", after)] * int(drawn.integers(1, 4))
+    frame = pl.DataFrame(rows, schema=["age", "town", "sex", "ill"], orient="row")
+    table = read(frame)
+    first = release(frame, ["age"], home / "ages") if seed % 2 else counts(frame, ["age"], table, home / "ages.csv")
+    return table, [first, counts(frame, ["town"], table, home / "towns.csv")]
+
+
+UNSAFE = [(way, seed) for way, seeds in ((less_a_town, 7), (versions, 7), (intersections, 6)) for seed in range(seeds)]
+
+
+@pytest.mark.parametrize(("way", "seed"), UNSAFE)
+def test_pairs_that_are_unsafe_together_are_found(way, seed, tmp_path):
+    table, both = way(seed, tmp_path)
+    found = joined(both, table)
+    assert found["unjoined"] == {}
+    assert found["findings"], way
+    assert all(one["people"] > 0 and len(one["sentence"].split()) <= 20 for one in found["findings"])
+    assert {"less_a_town": "difference", "versions": "versions", "intersections": "intersection"}[way.__name__] in {
+        one["way"] for one in found["findings"]
+    }
+    for alone in both:
+        assert joined([alone], table)["findings"] == []
+        assert joined([alone, alone], table)["findings"] == [], "the same again tells nothing more"
+
+
+def test_few_of_twenty_independent_pairs_alarm(tmp_path):
+    alarms = []
+    for seed in range(20):
+        frame, other = people(seed), people(seed + 100)
+        table, home = read(frame), tmp_path / str(seed)
+        home.mkdir()
+        whole = frame.filter(pl.col("town") != "S3x")
+        if seed % 4 == 0:
+            pair = [counts(frame, [], table, home / "a.csv"), counts(other, [], table, home / "b.csv")]
+        elif seed % 4 == 1:
+            table = read(whole)
+            pair = [counts(whole, ["sex"], table, home / "a.csv"), counts(whole, ["age"], table, home / "b.csv")]
+        elif seed % 4 == 2:
+            pair = [release(one, ["town", "sex"], home / name) for one, name in ((frame, "a"), (other, "b"))]
+        else:
+            pair = [release(frame, ["age", "sex"], home / "a"), counts(whole, ["town"], table, home / "b.csv")]
+        alarms += joined(pair, table)["findings"][:1]
+    assert len(alarms) <= 1, alarms
+
+
+def test_a_difference_is_that_of_arithmetic(tmp_path):
+    """The naive twin counts, for each town that is left out, who is left of the total."""
+    table, both = less_a_town(4, tmp_path)
+    frame = table.frame
+    left = Counter(frame["ill"]) - Counter(frame.filter(pl.col("town") != "S3x")["ill"])
+    assert sum(left.values()) == 2
+    found = joined(both, table)["findings"]
+    assert [(one["way"], one["people"]) for one in found] == [("difference", 2)]
+    larger = pl.concat([frame, frame.filter(pl.col("town") == "S3x"), frame.filter(pl.col("town") == "S3x")])
+    larger = larger.with_columns(
+        pl.when(pl.col("town") == "S3x").then(pl.Series(ILLS[:3] * 82)[: larger.height]).otherwise("ill").alias("ill")
+    )
+    if larger.filter(pl.col("town") == "S3x")["ill"].n_unique() > 1:
+        again = read(larger)
+        both = [
+            counts(larger, [], again, tmp_path / "c.csv"),
+            counts(larger, ["town"], again, tmp_path / "d.csv", but="S3x"),
+        ]
+        assert joined(both, again)["findings"] == [], "six people who are not all alike are no finding"
+
+
+def test_what_cannot_be_joined_is_named(tmp_path):
+    table = read(people(1))
+    swapped = publication_of(
+        sf.anonymize(table, anonymizer=sf.Swapping(), seed=1).save(tmp_path / "swapped"), "swapped"
+    )
+    found = joined([swapped, counts(table.frame, ["sex"], table, tmp_path / "a.csv")], table)
+    assert "says nothing certain" in found["unjoined"]["swapped"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "needs entries"),
+        ("[[published]]\n", "needs entries"),
+        ('[[published]]\ntable = "no.csv"\n[[published]]\nrelease = "none"\n', r"no\.csv.*none"),
+        ('[[published]]\ntable = "odd.csv"\n', "no column of the data set: shoe"),
+        ('[[published]]\ntable = "text.csv"\n', "must hold whole numbers"),
+    ],
+)
+def test_a_list_that_cannot_be_read_is_refused_with_all_that_is_wrong(text, message, tmp_path):
+    (tmp_path / "odd.csv").write_text("shoe,ill,count\n40,flu,3\n")
+    (tmp_path / "text.csv").write_text("sex,ill,count\nf,flu,many\n")
+    (tmp_path / "list.toml").write_text(text)
+    with pytest.raises(sf.InputError, match=rf"(?s){message}"):
+        read_publications(tmp_path / "list.toml", read(people(1)))
+
+
+def test_the_evidence_joins_the_release_with_all_that_was_published(tmp_path):
+    table, (_, towns) = less_a_town(1, tmp_path)
+    schema = sf.Schema(quasi_identifying={"town": sf.prefixes(2, 1)}, sensitive=["ill"], others="drop")
+    table = sf.read_table(table.frame, schema)
+    (tmp_path / "published.toml").write_text('[[published]]\ntable = "towns.csv"\n')
+    made = sf.report(tmp_path / "release", table, earlier=[tmp_path / "published.toml"], attacks=False, seed=1)
+    content = made.to_dict()
+    assert content["together"]["published"] == ["this release", towns.name]
+    (sentence,) = [one["sentence"] for one in content["together"]["findings"]]
+    assert sentence in str(made)
+    assert sentence in made.html()
+    assert sentence in made.short_html()
+    assert content["doubts"]
+    assert sentence not in made.html("public")
+    answers = {one["question"]: one for standard in content["standards"] for one in standard["questions"]}
+    assert sentence in answers["iso-27559 9.2.4"]["answer"]
+    with pytest.raises(sf.InputError, match="only with the original"):
+        sf.report(tmp_path / "release", earlier=[tmp_path / "published.toml"], attacks=False)

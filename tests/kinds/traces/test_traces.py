@@ -1,0 +1,256 @@
+"""Published traces hold their promise, whatever the table; the recount agrees with looking at each set."""
+
+from __future__ import annotations
+
+import json
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import sfumato as sf
+from naive import traces as naive
+from sfumato.errors import InputError, PolicyError, UnsatisfiableError
+from sfumato.hierarchy import HierarchyTable
+from sfumato.kinds.traces.check import TRACES, assemble_traces, known_counts
+from sfumato.traces import (
+    TracePolicy,
+    TracePrivacy,
+    TraceRelease,
+    anonymize_traces,
+    attack_traces,
+    check_traces,
+    read_traces,
+)
+
+PLACES = HierarchyTable(tuple((f"p{number}", f"d{number // 2}", "*") for number in range(4)))
+
+
+def small(draw: random.Random, people: int = 6, points: int = 4) -> pl.DataFrame:
+    rows = [
+        (
+            f"w{person}",
+            f"p{draw.randrange(4)}",
+            f"2026-03-0{draw.randrange(1, 4)}T{draw.randrange(0, 24, 6):02d}:30",
+            draw.choice("xyyzz"),
+        )
+        for person in range(people)
+        for _ in range(draw.randrange(1, points + 1))
+    ]
+    return pl.DataFrame(rows, schema=["who", "where", "when", "ill"], orient="row")
+
+
+def read(frame: pl.DataFrame, **more: Any) -> sf.traces.Traces:
+    return read_traces(frame, person="who", place="where", time="when", zone="Europe/Rome", hierarchy=PLACES, **more)
+
+
+def shown(release: TraceRelease) -> tuple[list[naive.Trace], list[naive.Values]]:
+    """Return the traces and the values of their people, from the published tables alone."""
+    tables = release.tables
+    people = sorted(set(tables["traces"]["trace"]))
+    of = {person: set[Any]() for person in people}
+    values = {person: set[Any]() for person in people}
+    for person, place, time, *_ in tables["traces"].iter_rows():
+        of[person].add((place, time))
+    if "values" in tables:
+        for person, value in tables["values"].iter_rows():
+            values[person].add(value)
+    return [frozenset(of[person]) for person in people], [frozenset(values[person]) for person in people]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_published_holds_its_promise(seed: int) -> None:
+    draw = random.Random(seed)
+    k, known, share = draw.choice((1, 2, 3)), draw.choice((1, 2, 3, 4)), draw.choice((1, 1, 0.5, 0.75))
+    traces = read(small(draw, draw.randrange(3, 9)), sensitive="ill")
+    try:
+        release = anonymize_traces(traces, TracePrivacy(k, known, share), suppression_limit=0.99, seed=1)
+    except UnsatisfiableError:
+        return
+    held, values = shown(release)
+    assert naive.is_private(held, values, k, known, Fraction(share))
+    assert release.recount().ok
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_recount_agrees_with_looking_at_every_set(seed: int) -> None:
+    draw = random.Random(seed)
+    traces = read(small(draw, draw.randrange(2, 9)), sensitive="ill")
+    release = anonymize_traces(traces, TracePrivacy(1, 4), seed=1)
+    held, values = shown(release)
+    found = known_counts(release.published.rows, TracePrivacy(2, 3, 0.5), len(release.published.value_names))
+    for count in found:
+        sets = [known for known in naive.known_sets(held, 3) if len(known) == count.size]
+        fitting = {known: [v for trace, v in zip(held, values, strict=True) if known <= trace] for known in sets}
+        shares = [
+            Fraction(sum(value in one for one in those), len(those)) for those in fitting.values() for value in "xyz"
+        ]
+        assert count.combinations == len(sets)
+        assert count.least == min(map(len, fitting.values()), default=None)
+        assert count.rare == sum(len(those) < 2 for those in fitting.values())
+        assert count.shared == sum(share > Fraction(1, 2) for share in shares)
+        assert count.share == pytest.approx(float(max(shares, default=Fraction(0))))
+
+
+def test_two_combinations_at_a_half_may_join_to_two_thirds() -> None:
+    """C does not grow with the levels: a share that held at a fine grain is broken at a coarser one."""
+    day = "2026-03-02T08:00"
+    rows = [("a", "p0", "x"), ("b", "p0", "y"), ("a", "p1", "x"), ("c", "p1", "x"), ("d", "p1", "z"), ("e", "p1", "z")]
+    people = pl.DataFrame(
+        [(who, where, day, ill) for who, where, ill in rows[:2]] + [("c", "p1", day, "x"), ("d", "p1", day, "z")],
+        schema=["who", "where", "when", "ill"],
+        orient="row",
+    )
+    at = {
+        level: TracePolicy.from_mapping(
+            {
+                "model": {"k": 2, "l": 1, "c": 0.5},
+                "change": {"place-level": level, "time-level": 0},
+                "traces": {"zone": "Europe/Rome", "sensitive": "ill"},
+            }
+        )
+        for level in (0, 1)
+    }
+    traces = read(people, sensitive="ill")
+    assert anonymize_traces(traces, at[0], seed=1).loss.points_left_out == 0
+    both = people.vstack(people[:1].with_columns(pl.lit("p1").alias("where")))
+    # a is in p0 and in p1: with x there are a of {a, b}, and a, c of {a, c, d}.
+    held = [frozenset({"d0"})] * 3
+    assert naive.is_private(
+        [frozenset({"p0"}), frozenset({"p0"})], [frozenset("x"), frozenset("y")], 2, 1, Fraction(1, 2)
+    )
+    assert not naive.is_private(held, [frozenset("x"), frozenset("y"), frozenset("x")], 2, 1, Fraction(1, 2))
+    assert both.height == 5
+
+
+def test_order_of_input_changes_nothing() -> None:
+    frame = small(random.Random(5), 30)
+    model = TracePrivacy(3, 2, 0.75)
+    first, *others = [
+        anonymize_traces(read(one, sensitive="ill"), model, suppression_limit=0.9, seed=7).tables
+        for one in (frame, frame.reverse(), frame.sample(fraction=1.0, shuffle=True, seed=2))
+    ]
+    for other in others:
+        assert all(other[name].equals(table) for name, table in first.items())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    traces = read(small(random.Random(3), 40), sensitive="ill")
+    release = anonymize_traces(traces, TracePrivacy(3, 2, 0.75), suppression_limit=0.9, seed=1)
+    return sf.traces.save_traces(release, tmp_path / "out")
+
+
+def test_a_folder_is_recounted(folder: Path) -> None:
+    assert sf.verify(folder).ok
+
+
+def test_a_point_that_was_added_is_found(folder: Path) -> None:
+    tables = {
+        name: pl.read_csv(folder / f"{name}.csv", schema_overrides={"place": pl.String})
+        for name in ("traces", "values")
+    }
+    structure = TRACES.read_structure(json.loads((folder / "release.json").read_text()))
+    one = tables["traces"][:1].with_columns(pl.lit("2019-01-01/P1D").alias("time"))
+    changed = {**tables, "traces": tables["traces"].vstack(one)}
+    assert TRACES.recount(assemble_traces(tables, structure), [TracePrivacy(3, 2, 0.75)], structure).ok
+    assert not TRACES.recount(assemble_traces(changed, structure), [TracePrivacy(3, 2, 0.75)], structure).ok
+
+
+def test_times_and_places_that_lie_within_others_are_found(folder: Path) -> None:
+    structure = TRACES.read_structure(json.loads((folder / "release.json").read_text()))
+    tables = {
+        name: pl.read_csv(folder / f"{name}.csv", schema_overrides={"place": pl.String})
+        for name in ("traces", "values")
+    }
+    wider = tables["traces"].with_columns(pl.lit("*").alias("time")).unique(["trace", "place"])
+    both = {**tables, "traces": tables["traces"].vstack(wider)}
+    found = TRACES.recount(assemble_traces(both, structure), [TracePrivacy(1, 1, 0.99)], structure)
+    broken = [check.promise for check in found.checks if check.outcome == "broken"]
+    assert "no place and time lies within another that is published" in broken
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"zone": None}, "zone: name the time zone"),
+        ({"cell": 0.3}, "cell: must be a power of two"),
+        ({"hours": 5}, "hours: must be one of"),
+        ({"place": None, "latitude": "lat"}, "name both columns"),
+        (
+            {"place": None, "latitude": "lat", "longitude": "far", "hierarchy": None},
+            "outside of the globe, first row 1",
+        ),
+        ({"place": None, "latitude": "none", "longitude": "lon", "hierarchy": None}, "without latitude or longitude"),
+        ({"time": "none"}, "without a time"),
+        ({"time": "odd"}, "with a time that is none such as"),
+        ({"time": "mixed"}, "write all of them alike"),
+        ({"person": "none"}, "without a person"),
+        ({"time": "gone"}, "there is no column 'gone'"),
+        ({"time": "where"}, "one column is used twice"),
+    ],
+)
+def test_bad_input_gets_a_sentence(change: dict[str, Any], words: str) -> None:
+    frame = small(random.Random(1), 3).with_columns(
+        lat=pl.lit(46.0), lon=pl.lit(14.0), far=pl.lit(214.0), none=pl.lit(None, dtype=pl.String), odd=pl.lit("noon"),
+        mixed=pl.Series(["2026-03-02T08:00Z", *(["2026-03-02T08:00"] * 99)])[: small(random.Random(1), 3).height],
+    )  # fmt: skip
+    usual: dict[str, Any] = {
+        "person": "who",
+        "place": "where",
+        "time": "when",
+        "zone": "Europe/Rome",
+        "hierarchy": PLACES,
+    }
+    with pytest.raises(InputError, match=words):
+        read_traces(frame, **{**usual, **change})
+
+
+def test_both_hours_of_a_clock_change_are_one() -> None:
+    frame = pl.DataFrame(
+        {"who": [1, 1], "where": ["p0", "p0"], "when": ["2026-10-25T02:30+02:00", "2026-10-25T02:30+01:00"]}
+    )
+    assert len(read(frame).places) == 1
+
+
+def test_people_below_k_are_told(tmp_path: Path) -> None:
+    traces = read(small(random.Random(1), 3))
+    with pytest.raises(UnsatisfiableError, match="there are 3 people, fewer than K = 4"):
+        anonymize_traces(traces, TracePrivacy(4, 1))
+    with pytest.raises(PolicyError, match="c: is about sensitive values"):
+        anonymize_traces(traces, TracePrivacy(2, 1, 0.5))
+
+
+def test_a_check_says_how_few_people_fit() -> None:
+    frame = pl.DataFrame({"who": ["a", "b", "b"], "where": ["p0", "p0", "p1"], "when": ["2026-03-02T08:00"] * 3})
+    found = check_traces(read(frame), 3)
+    assert [(size.size, size.combinations, size.least) for size in found.sizes] == [(1, 2, 1), (2, 1, 1)]
+    assert found.k_of(2) == 1
+
+
+def test_nobody_is_found_by_as_many_points_as_were_promised() -> None:
+    traces = read(small(random.Random(8), 60, 8))
+    release = anonymize_traces(traces, TracePrivacy(4, 3), suppression_limit=0.9, seed=1)
+    found = attack_traces(traces, release, known=5, victims=None, seed=1)
+    by_points = found.published[:3]
+    assert [one.figures["people_whom_one_trace_fits"] for one in by_points] == [0, 0, 0]
+    assert all(one.figures["fewest_traces_that_fit"] >= 4 and one.success.share <= 1 / 4 for one in by_points)
+    assert [one.allowed for one in found.published] == [0.25] * 3 + [None] * 2
+    assert len(found.before) == len(found.original) == 6
+    assert found.before[2].success.share > found.original[2].success.share
+
+
+def test_the_attack_counts_traces_that_have_what_is_known() -> None:
+    rows = [("a", "p0", 8), ("a", "p1", 9), ("b", "p0", 8), ("b", "p2", 9), ("c", "p0", 8), ("c", "p1", 9)]
+    frame = pl.DataFrame(
+        [(who, where, f"2026-03-02T{hour:02d}:00") for who, where, hour in rows],
+        schema=["who", "where", "when"],
+        orient="row",
+    )
+    found = attack_traces(read(frame), known=2, victims=None, seed=1).before
+    # All two points of a and c fit both; those of b fit b alone. Home and work are the same two places.
+    assert [one.success.successes for one in found[1:]] == [2.0, 2.0]
+    assert found[1].figures["people_whom_one_trace_fits"] == 1
